@@ -1,0 +1,7 @@
+"""How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
+
+from knapsolve.exceptions import InfeasibleError
+
+__version__ = "0.1.0"
+
+__all__ = ["InfeasibleError", "__version__"]

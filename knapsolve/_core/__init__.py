@@ -1,0 +1,1 @@
+"""Compiled kernels: views over numpy state, no public names."""

@@ -1,0 +1,59 @@
+"""Build knapsolve's compiled core: one table of extensions, one set of flags.
+
+KNAPSOLVE_DEBUG=1 turns on bounds checks, initialised-memoryview checks and assertions.
+All metadata lives in pyproject.toml.
+"""
+
+import os
+from glob import glob
+from pathlib import Path
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
+
+# module -> the C sources of csrc/ that it includes beside its .pyx
+EXTENSIONS: dict[str, list[str]] = {
+}
+
+COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function"]
+COMPILE_FLAGS += ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-DNDEBUG"]
+LIMITED_API = [("Py_LIMITED_API", "0x030B0000")]
+NUMPY_RANDOM = str(Path(numpy.get_include()).parents[1] / "random" / "lib")
+
+
+def extension(module: str, sources: list[str]) -> Extension:
+    """One extension: its .pyx, its C sources, and the flags that all share."""
+    return Extension(
+        f"knapsolve.{module}",
+        sources=[f"knapsolve/{module.replace('.', '/')}.pyx", *(f"csrc/{name}" for name in sources)],
+        depends=sorted(glob("csrc/*.h")),
+        include_dirs=["csrc", numpy.get_include()],
+        library_dirs=[NUMPY_RANDOM],
+        libraries=["npyrandom", "m"],
+        define_macros=LIMITED_API,
+        extra_compile_args=COMPILE_FLAGS,
+        py_limited_api=True,
+    )
+
+
+directives = {
+    "language_level": 3,
+    "embedsignature": True,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "initializedcheck": DEBUG,
+    "cdivision": not DEBUG,
+    "freethreading_compatible": False,
+}
+
+setup(
+    ext_modules=cythonize(
+        [extension(module, sources) for module, sources in EXTENSIONS.items()],
+        compiler_directives=directives,
+        nthreads=int(os.environ.get("KNAPSOLVE_BUILD_JOBS", os.cpu_count() or 1)),
+    ),
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)
