@@ -16,6 +16,14 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
+    "_core.random_bits": [],
+    "_core.roles": [],
+    "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
+    "_core.automata": [],
+    "_core.policies": [],
+    "_core.schedulers": ["deadline_queue.c"],
+    "_core.environments": [],
+    "_core.loop": [],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function"]
