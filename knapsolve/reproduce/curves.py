@@ -29,7 +29,7 @@ def announce(what: str) -> None:
 class Curve:
     """A line of a figure: an ensemble, what to call it, and the reference values known for it.
 
-    `reference` maps a number of polls, or "window" for the mean over the figure's window, to the value that an
+    `reference` maps a number of polls, or "window" for the mean over the figure's window, to what an
     independent implementation gave; lines with the same `color` belong together.
     """
 
@@ -40,7 +40,7 @@ class Curve:
     color: int | None = None
 
     def at(self, polls: int, near: float = 0.0) -> tuple[float, float]:
-        """Mean and standard error over runs at a number of polls, or averaged over records within a share `near` of it."""
+        """Mean and standard error over runs at a number of polls, or averaged over a share `near` about it."""
         distance = np.abs(self.history.polls - polls)
         return self._summary(distance <= max(distance.min(), near * polls))
 
@@ -100,7 +100,12 @@ class Ensemble:
     phase_digits: tuple[int, ...] = (1, 2, 5)
 
     def curve(
-        self, label: str, learner: Any, environment: Any, reference: dict[int | str, str] | None = None, **look: Any
+        self,
+        label: str,
+        learner: Any,
+        environment: Any,
+        reference: dict[int | str, str] | None = None,
+        **look: Any,
     ) -> Curve:
         """Replications of a learner: in one environment, or in a list of them, one run each."""
         announce(label)
@@ -111,7 +116,9 @@ class Ensemble:
                                random_state=self.generator, **options)  # fmt: skip
         else:
             tasks = (
-                joblib.delayed(simulate)(clone(learner), world, self.n_polls, random_state=generator, **options)
+                joblib.delayed(simulate)(
+                    clone(learner), world, self.n_polls, random_state=generator, **options
+                )
                 for world, generator in zip(environments, self.generator.spawn(len(environments)))
             )
             history = _stack(joblib.Parallel(n_jobs=N_JOBS, prefer="threads")(tasks))
@@ -127,13 +134,16 @@ class Ensemble:
     def shuffled(self, setting: Setting, n: int) -> list[BernoulliEnvironment]:
         """As many environments as there are runs, each with its leaves in a random order."""
         unchanged = zipf_unchanged(n, setting.alpha, setting.beta)
-        return [BernoulliEnvironment(generator.permutation(unchanged)) for generator in self.generator.spawn(self.n_runs)]
+        return [
+            BernoulliEnvironment(generator.permutation(unchanged))
+            for generator in self.generator.spawn(self.n_runs)
+        ]
 
     def estimators(self, setting: Setting) -> list[Curve]:
         """The estimator with a growing phase: at each number of polls, one that has estimated from all of them.
 
-        With the papers' naive estimate and with the censored maximum likelihood one; the latter also among pages,
-        where gaps vary from poll to poll and the fastest pages can be told apart.
+        With the papers' naive estimate and with the censored maximum likelihood one; the latter also among
+        pages, where gaps vary from poll to poll and the fastest pages can be told apart.
         """
         return [
             self._growing("estimator, detection rate", "detection-rate", setting.bernoulli(), ":"),
@@ -149,11 +159,15 @@ class Ensemble:
                      n_runs=self.n_runs, n_jobs=N_JOBS, record_every=phase, random_state=self.generator)
             for phase in itertools.takewhile(lambda phase: phase <= self.n_polls, phases)
         ]  # fmt: skip
-        value, detections = (np.hstack([getattr(end, name)[:, -1:] for end in ends]) for name in ("value", "detections"))
+        value, detections = (
+            np.hstack([getattr(end, name)[:, -1:] for end in ends]) for name in ("value", "detections")
+        )
         polls = np.array([end.polls[-1] for end in ends])
         return Curve(label, History(polls, value, detections, ends[-1].amounts), {}, style)
 
 
 def _stack(histories: list[History]) -> History:
-    columns = {name: np.vstack([getattr(h, name) for h in histories]) for name in ("value", "detections", "amounts")}
+    columns = {
+        name: np.vstack([getattr(h, name) for h in histories]) for name in ("value", "detections", "amounts")
+    }
     return History(polls=histories[0].polls, **columns)

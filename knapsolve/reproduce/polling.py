@@ -1,4 +1,4 @@
-"""The web polling experiments that both papers on automata make, and how LAKG does in them."""
+"""The web polling experiments that both papers on automata make, and both learners in them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from knapsolve.learners import LAKG
+from knapsolve.learners import HTRAA, LAKG
 from knapsolve.reproduce.curves import N_PAGES, Curve, Ensemble, Setting
 from knapsolve.reproduce.report import Figure
 
 SKEWED, MILD, HARD = Setting(0.3, 1.5), Setting(0.3, 1.0), Setting(0.9, 1.5)
 SLOW, FAST = Setting(0.9, 1.5, switch_every=80_000), Setting(0.9, 1.5, switch_every=1_000)
 CONFIGURATIONS = ((1500, 1.3), (2500, 1.3), (5000, 1.2))
+PERTURBATIONS = (10**3, 10**5, 10**6)
 WINDOW = (500_000, 1_000_000)  # polls over which dynamic environments are averaged
-REFERENCE: dict[tuple[Setting, tuple[int, float]], dict[int | str, str]] = {
+LAKG_REFERENCE: dict[tuple[Setting, tuple[int, float]], dict[int | str, str]] = {
     (SKEWED, CONFIGURATIONS[0]): {10**4: ".245", 10**5: ".556", 10**6: ".556"},
     (MILD, CONFIGURATIONS[0]): {10**4: ".644", 10**5: ".871", 10**6: ".870"},
     (HARD, CONFIGURATIONS[0]): {10**4: ".406", 10**5: ".9725", 10**6: ".9735"},
@@ -23,11 +24,19 @@ REFERENCE: dict[tuple[Setting, tuple[int, float]], dict[int | str, str]] = {
     (SLOW, CONFIGURATIONS[0]): {"window": ".9645"},
     (FAST, CONFIGURATIONS[0]): {"window": ".859"},
 }
+HTRAA_REFERENCE: dict[tuple[Setting, int], dict[int | str, str]] = {
+    (HARD, 10**3): {10**4: ".930", 10**5: ".959", 10**6: ".961"},
+    (HARD, 10**5): {10**4: ".771", 10**5: ".955", 10**6: ".959"},
+    (HARD, 10**6): {10**4: ".531", 10**5: ".909", 10**6: ".944"},
+    (SLOW, 10**3): {"window": ".9583"},
+    (FAST, 10**3): {"window": ".881"},
+}
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Runs of an ensemble and polls of a run; the same for the experiments that grow the number of pages."""
+    """Runs of an ensemble and polls of a run; the same where the number of pages grows; phases of "
+    "estimators."""
 
     n_runs: int = 20
     n_polls: int = 10**6
@@ -37,7 +46,9 @@ class Sizes:
     phase_digits: tuple[int, ...] = (1, 2, 5)
 
     def ensemble(self, seed: int) -> Ensemble:
-        return Ensemble(self.n_runs, self.n_polls, np.random.default_rng(seed), phase_digits=self.phase_digits)
+        return Ensemble(
+            self.n_runs, self.n_polls, np.random.default_rng(seed), phase_digits=self.phase_digits
+        )
 
     def scale_ensemble(self, seed: int) -> Ensemble:
         return Ensemble(self.scale_runs, self.scale_polls, np.random.default_rng([seed, 1]), n_records=400)
@@ -49,10 +60,11 @@ QUICK = Sizes(n_runs=4, scale_runs=2, scale_polls=10**6, phase_digits=(1,))
 def heading(paper: str, sizes: Sizes) -> str:
     """What was run, for the top of a report."""
     return (
-        f"{paper}\n{N_PAGES} pages, capacity 1 poll per time step, {sizes.n_runs} runs of {sizes.n_polls:,} polls, "
-        "Bernoulli environment, random access,\nunless a line says otherwise. Value: sum of x d(x), mean over runs "
-        "± standard error [an independent implementation's value].\nThe paper prints no numbers, it draws; "
-        "beside each table stands what it says in words."
+        f"{paper}\n{N_PAGES} pages, capacity 1 poll per time step, {sizes.n_runs} runs of {sizes.n_polls:,} "
+        "polls, Bernoulli environment, random access,\nunless a line says otherwise. Value: sum of x d(x), "
+        "mean over runs ± standard error [value of an independent\nimplementation]; bands in the pictures "
+        "are two standard errors. The paper prints no numbers, it draws: beside each\ntable stands what it "
+        "says in words."
     )
 
 
@@ -65,8 +77,20 @@ def lakg_curve(ensemble: Ensemble, setting: Setting, configuration: tuple[int, f
     """An ensemble of LAKG with [resolution, exponent]."""
     resolution, exponent = configuration
     learner = LAKG(resolution=resolution, exponent=exponent, n_materials=N_PAGES)
-    reference = REFERENCE.get((setting, configuration))
+    reference = LAKG_REFERENCE.get((setting, configuration))
     return ensemble.curve(lakg_label(configuration), learner, setting.bernoulli(), reference)
+
+
+def htraa_label(n_perturbations: int) -> str:
+    """What a line of H-TRAA is called."""
+    return f"H-TRAA, {n_perturbations:,} perturbations"
+
+
+def htraa_curve(ensemble: Ensemble, setting: Setting, n_perturbations: int) -> Curve:
+    """An ensemble of H-TRAA, reward-penalty, N = 500, with leaves out of order."""
+    learner, environments = HTRAA(n_materials=N_PAGES), ensemble.perturbed(setting, n_perturbations)
+    reference = HTRAA_REFERENCE.get((setting, n_perturbations))
+    return ensemble.curve(htraa_label(n_perturbations), learner, environments, reference)
 
 
 def polling_figure(number: int, setting: Setting, says: str, curves: list[Curve]) -> Figure:

@@ -22,8 +22,8 @@ LABEL_WIDTH, COLUMN_WIDTH, TEXT_WIDTH = 32, 26, 110
 class Figure:
     """One figure of a paper.
 
-    `levels` are horizontal lines by name, `columns` the numbers of polls that the table shows, `window` the polls
-    (first, last) over which it also averages; `says` is what the paper says about the figure.
+    `levels` are horizontal lines by name, `columns` the numbers of polls that the table shows, `window` the
+    polls (first, last) over which it also averages; `says` is what the paper says about the figure.
     """
 
     number: str
@@ -37,13 +37,18 @@ class Figure:
     def __getitem__(self, label: str) -> Curve:
         return next(curve for curve in self.curves if curve.label == label)
 
+    def values(self, polls: int) -> dict[str, float]:
+        """Mean over runs of each line at a number of polls."""
+        return {curve.label: curve.at(polls)[0] for curve in self.curves}
+
     def average(self, label: str) -> float:
         """Mean over runs and over the window of a line."""
         assert self.window is not None
         return self[label].between(*self.window)[0]
 
     def table(self) -> str:
-        """Heading, the paper's words, and a row per line of the picture: mean ± standard error [reference]."""
+        """Heading, the paper's words, and a row per line of the picture: mean ± standard error "
+        "[reference]."""
         last = max(int(curve.history.polls[-1]) for curve in self.curves)
         columns = [polls for polls in self.columns if polls <= last]
         heads = [f"{polls:,} polls" for polls in columns]
@@ -83,7 +88,9 @@ class Figure:
             ax.set_ylabel("")
             ax.ticklabel_format(axis="x", useMathText=True)
         figure.suptitle(f"{self.number.capitalize()}: {self.title}", fontsize=11)
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center", fontsize=9, frameon=False)
+        figure.legend(
+            *axes[0][0].get_legend_handles_labels(), loc="outside right center", fontsize=9, frameon=False
+        )
         save(figure, path)
 
 
@@ -161,10 +168,11 @@ class Report:
             for claim in claims:
                 if claim.holds is wanted:
                     lines += textwrap.wrap(f"- The paper: {claim.words}", TEXT_WIDTH, subsequent_indent="  ")
-                    lines += textwrap.wrap(f"Ours: {claim.ours}", TEXT_WIDTH, initial_indent="  ", subsequent_indent="  ")
+                    lines += textwrap.wrap(
+                        f"Ours: {claim.ours}", TEXT_WIDTH, initial_indent="  ", subsequent_indent="  "
+                    )
             self.add_text("\n".join(lines if len(lines) > 1 else [*lines, "- none in this run"]))
 
     def text(self) -> str:
         """Everything so far."""
         return "\n\n".join(self.sections)
-

@@ -13,12 +13,12 @@ from knapsolve.reproduce.report import Claim, quoted, save
 UNCHANGED = (0.9, 0.1)
 OPTIMUM = np.log(UNCHANGED[0]) / np.log(UNCHANGED).sum()
 RESOLUTIONS = (10, 100, 300, 1000, 10_000)
-SAYS = "below the optimal share the stationary probabilities increase geometrically, and fall away geometrically above it."
+SAYS = "up to the optimal share the stationary probabilities increase geometrically, beyond it they fall likewise."
 REFERENCE = {
-    ("reward-inaction", 10): ".139497", ("reward-inaction", 100): ".0365550", ("reward-inaction", 1000): ".0337043",
-    ("inaction-penalty", 10): ".0984541", ("inaction-penalty", 100): ".0384066", ("inaction-penalty", 1000): ".0432931",
-    ("reward-penalty", 10): ".121378", ("reward-penalty", 100): ".0333690", ("reward-penalty", 1000): ".0398524",
-}  # fmt: skip
+    "reward-inaction": {10: ".139497", 100: ".0365550", 1000: ".0337043"},
+    "inaction-penalty": {10: ".0984541", 100: ".0384066", 1000: ".0432931"},
+    "reward-penalty": {10: ".121378", 100: ".0333690", 1000: ".0398524"},
+}
 
 
 def distribution(resolution: int, update: str) -> tuple[np.ndarray, np.ndarray]:
@@ -39,17 +39,26 @@ def _boundary(resolution: int, update: str) -> tuple[float, float, float]:
 def table() -> str:
     """Mean share, mode and boundary of each scheme at each resolution."""
     heads = ("mean share", "[reference]", "most probable", "P(s = 1)", "P(s=1) / P(s=2)")
-    lines = [f"Theorem 1. Two pages, unchanged with probabilities {UNCHANGED}; optimal share {OPTIMUM:.7f}; exact, no simulation"]
-    lines += [*quoted(SAYS), " " * 30 + "".join(head.ljust(17) for head in heads).rstrip()]
-    for update in UPDATES:
-        for resolution in RESOLUTIONS:
-            share, probability = distribution(resolution, update)
-            edge, ratio, mode = _boundary(resolution, update)
-            cells = [f"{share @ probability:.7f}", f"[{REFERENCE[update, resolution]}]" if (update, resolution) in REFERENCE
-                     else "", f"{mode:.5f}", f"{edge:.3g}", f"{ratio:.4f}" if np.isfinite(ratio) else "underflow"]  # fmt: skip
-            label = f"{update}, N = {resolution:,}"
-            lines.append((label.ljust(30) + "".join(cell.ljust(17) for cell in cells)).rstrip())
+    pages = "two pages, unchanged with probabilities " + " and ".join(f"{q:g}" for q in UNCHANGED)
+    lines = [f"Theorem 1. Exact: {pages}; optimal share {OPTIMUM:.7f}", *quoted(SAYS)]
+    lines.append(" " * 30 + "".join(head.ljust(17) for head in heads).rstrip())
+    lines += [_row(update, resolution) for update in UPDATES for resolution in RESOLUTIONS]
     return "\n".join(lines)
+
+
+def _row(update: str, resolution: int) -> str:
+    share, probability = distribution(resolution, update)
+    edge, ratio, mode = _boundary(resolution, update)
+    known = REFERENCE[update].get(resolution)
+    cells = (
+        f"{share @ probability:.7f}",
+        f"[{known}]" if known else "",
+        f"{mode:.5f}",
+        f"{edge:.3g}",
+        f"{ratio:.4g}" if np.isfinite(ratio) else "underflow",
+    )
+    label = f"{update}, N = {resolution:,}"
+    return (label.ljust(30) + "".join(cell.ljust(17) for cell in cells)).rstrip()
 
 
 def draw(path: Path) -> None:
@@ -62,7 +71,14 @@ def draw(path: Path) -> None:
             share, probability = distribution(resolution, update)
             ax.plot(share, probability / probability.max(), ".-", ms=3, lw=0.8, label=f"N = {resolution:,}")
         ax.axvline(OPTIMUM, color="black", lw=1, ls=":", label="optimal share")
-        ax.set(title=update, xlabel="share of material 1", xscale="log", yscale="log", ylim=(1e-4, 2), xlim=(8e-5, 1))
+        ax.set(
+            title=update,
+            xlabel="share of material 1",
+            xscale="log",
+            yscale="log",
+            ylim=(1e-4, 2),
+            xlim=(8e-5, 1),
+        )
     axes[0].set_ylabel("stationary probability / its largest")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     save(figure, path)
@@ -70,25 +86,32 @@ def draw(path: Path) -> None:
 
 def claims() -> list[Claim]:
     """The step of the proof, and its conclusion."""
-    edges = {update: {n: _boundary(n, update) for n in RESOLUTIONS} for update in UPDATES}
-    boundary = {update: [n for n in RESOLUTIONS if edges[update][n][1] > 1 and n * OPTIMUM > 2] for update in UPDATES}
-    found = "; ".join(
-        f"{update}: P(s=1)/P(s=2) = " + ", ".join(f"{edges[update][n][1]:.3f} at N = {n:,}" for n in resolutions)
-        + f", and s = 1 is the most probable state of all up to N = {_last_mode(edges[update], resolutions):,}"
-        for update, resolutions in boundary.items() if resolutions
-    )  # fmt: skip
+    found = [text for text in map(_boundary_mode, UPDATES) if text]
     finest = RESOLUTIONS[-1]
     means = {update: float(np.dot(*distribution(finest, update))) for update in UPDATES}
+    listed = ", ".join(f"{update} {mean:.5f}" for update, mean in means.items())
     return [
-        Claim("(theorem 1, step) the probabilities increase geometrically up to the optimal share.",
-              f"exact: they fall at first, so there is a second mode at s = 1. {found or 'no such mode found'}.", not found),
-        Claim("(theorem 1) the TRAA is asymptotically optimal.",
-              f"exact mean share at N = {finest:,}, optimum {OPTIMUM:.5f}: "
-              + ", ".join(f"{update} {mean:.5f}" for update, mean in means.items()) + ".",
-              all(abs(mean / OPTIMUM - 1) < 0.02 for mean in means.values())),
-    ]  # fmt: skip
+        Claim(
+            "(proof of theorem 1) the probabilities increase geometrically up to the optimal share.",
+            "exact: they fall at first, so there is another mode at s = 1. " + "; ".join(found) + ".",
+            not found,
+        ),
+        Claim(
+            "(theorem 1) the TRAA is asymptotically optimal.",
+            f"exact mean share at N = {finest:,}: {listed}; optimal {OPTIMUM:.5f}.",
+            all(abs(mean / OPTIMUM - 1) < 0.02 for mean in means.values()),
+        ),
+    ]
 
 
-def _last_mode(edges: dict[int, tuple[float, float, float]], resolutions: list[int]) -> int:
-    """The largest resolution at which the boundary is the most probable state, 0 if there is none."""
-    return max((n for n in resolutions if np.isclose(edges[n][2], 1 / (n + 1))), default=0)
+def _boundary_mode(update: str) -> str:
+    """Where s = 1 is more probable than s = 2 although the optimum lies above both; empty if nowhere."""
+    edges = {n: _boundary(n, update) for n in RESOLUTIONS if n * OPTIMUM > 2}
+    rising = {n: ratio for n, (_, ratio, _) in edges.items() if ratio > 1}
+    if not rising:
+        return ""
+    highest = max((n for n in rising if np.isclose(edges[n][2], 1 / (n + 1))), default=None)
+    tail = "" if highest is None else f", and s = 1 is the most probable state of all up to N = {highest:,}"
+    return (
+        f"{update}: P(s=1)/P(s=2) is " + ", ".join(f"{r:.3f} at N = {n:,}" for n, r in rising.items()) + tail
+    )
