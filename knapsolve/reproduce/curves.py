@@ -40,7 +40,7 @@ class Curve:
     color: int | None = None
 
     def at(self, polls: int, near: float = 0.0) -> tuple[float, float]:
-        """Mean and standard error over runs at a number of polls, or averaged over a share `near` about it."""
+        """Mean and standard error over runs at a number of polls, or averaged over a share `near` of it."""
         distance = np.abs(self.history.polls - polls)
         return self._summary(distance <= max(distance.min(), near * polls))
 
@@ -110,7 +110,7 @@ class Ensemble:
         """Replications of a learner: in one environment, or in a list of them, one run each."""
         announce(label)
         environments = environment if isinstance(environment, Sequence) else None
-        options = {"scheduler": "random", "record_every": max(1, self.n_polls // self.n_records)}
+        options: dict[str, Any] = {"scheduler": "random", "record_every": max(1, self.n_polls // self.n_records)}
         if environments is None:
             history = simulate(learner, environment, self.n_polls, n_runs=self.n_runs, n_jobs=N_JOBS,
                                random_state=self.generator, **options)  # fmt: skip
@@ -140,7 +140,7 @@ class Ensemble:
         ]
 
     def estimators(self, setting: Setting) -> list[Curve]:
-        """The estimator with a growing phase: at each number of polls, one that has estimated from all of them.
+        """The estimator with a growing phase: at each number of polls, one that estimated from all of them.
 
         With the papers' naive estimate and with the censored maximum likelihood one; the latter also among
         pages, where gaps vary from poll to poll and the fastest pages can be told apart.

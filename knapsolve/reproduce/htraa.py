@@ -51,7 +51,7 @@ FIGURES = {
 }
 SCALE_SAYS = {
     11: "more materials significantly increase the convergence time of LAKG.",
-    12: "H-TRAA is far less affected: the initial learning phase is orders of magnitude faster than with LAKG.",
+    12: "H-TRAA is far less affected: initial learning is orders of magnitude faster than with LAKG.",
 }
 SCHEME_REFERENCE: dict[str, dict[int | str, str]] = {
     "reward-inaction": {10**6: ".955"},
@@ -122,8 +122,7 @@ def scheme_curve(ensemble: Ensemble, update: str) -> Curve:
 
 
 def lakg_scale(ensemble: Ensemble, n: int, color: int) -> list[Curve]:
-    """LAKG so fine that n smallest amounts are the same share of the capacity as with 500 pages and N = "
-    "1500."""
+    """LAKG so fine that n smallest amounts are the same share of the capacity as with 500 and N = 1500."""
     resolution = round(1500 * (n / 500) ** (1 / 1.3))
     learner = LAKG(resolution=resolution, n_materials=n)
     return [ensemble.curve(f"LAKG, n = {n:,}, N = {resolution:,}", learner, HARD.bernoulli(n), color=color)]

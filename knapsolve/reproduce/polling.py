@@ -35,8 +35,7 @@ HTRAA_REFERENCE: dict[tuple[Setting, int], dict[int | str, str]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """Runs of an ensemble and polls of a run; the same where the number of pages grows; phases of "
-    "estimators."""
+    """Runs of an ensemble and polls of a run; the same where pages grow in number; phases of estimators."""
 
     n_runs: int = 20
     n_polls: int = 10**6

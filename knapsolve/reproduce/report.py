@@ -47,8 +47,7 @@ class Figure:
         return self[label].between(*self.window)[0]
 
     def table(self) -> str:
-        """Heading, the paper's words, and a row per line of the picture: mean ± standard error "
-        "[reference]."""
+        """Heading, the paper's words, and a row per line of the picture: mean ± error [reference]."""
         last = max(int(curve.history.polls[-1]) for curve in self.curves)
         columns = [polls for polls in self.columns if polls <= last]
         heads = [f"{polls:,} polls" for polls in columns]

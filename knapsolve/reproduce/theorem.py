@@ -13,7 +13,7 @@ from knapsolve.reproduce.report import Claim, quoted, save
 UNCHANGED = (0.9, 0.1)
 OPTIMUM = np.log(UNCHANGED[0]) / np.log(UNCHANGED).sum()
 RESOLUTIONS = (10, 100, 300, 1000, 10_000)
-SAYS = "up to the optimal share the stationary probabilities increase geometrically, beyond it they fall likewise."
+SAYS = "up to the optimal share the probabilities increase geometrically, beyond it they fall likewise."
 REFERENCE = {
     "reward-inaction": {10: ".139497", 100: ".0365550", 1000: ".0337043"},
     "inaction-penalty": {10: ".0984541", 100: ".0384066", 1000: ".0432931"},
