@@ -182,19 +182,12 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     reward2 = check_vector("p2", p2(r) if callable(p2) else p2, size=resolution, low=0, high=1)
     up = reward1 * on_reward + (1 - reward2) * on_penalty
     down = reward2 * on_reward + (1 - reward1) * on_penalty
-    # States above one that is never left upwards, or below one never left downwards, are passed through once at most.
-    first = int(np.flatnonzero(np.append(True, down[1:] <= 0))[-1])
-    last = int(np.flatnonzero(np.append(up[:-1] <= 0, True))[0])
-    if first > last:
-        raise ValueError(
-            "p1 and p2 must let the chain move between all states: "
-            f"it stays within states 1 to {last + 1} or within {first + 1} to {resolution}"
-        )
-    q, r, up, down = (column[first : last + 1] for column in (q, r, up, down))
+    if (up[:-1] <= 0).any() or (down[1:] <= 0).any():
+        where = int(np.argmax((up[:-1] <= 0) | (down[1:] <= 0))) + 1
+        raise ValueError(f"p1 and p2 must let the chain move between all states: it cannot between {where} and {where + 1}")
     log_weight = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down[1:]))]) - np.log(q * r)
-    distribution = np.zeros(resolution)
-    distribution[first : last + 1] = np.exp(log_weight - log_weight.max())
-    return distribution / distribution.sum()
+    weight = np.exp(log_weight - log_weight.max())
+    return weight / weight.sum()
 
 
 def _shares(resolution: int, exponent: float) -> np.ndarray:
