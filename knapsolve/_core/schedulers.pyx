@@ -8,6 +8,7 @@ Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport intptr_t as intp_t
 
 from knapsolve._core.random_bits cimport bits_of
@@ -73,6 +74,7 @@ cdef class DeadlineOrder(Scheduler):
                     times[k] = deadline_queue_time(self.queue, i)
                     self.polled(learner, i)
             k = stop
+            PyErr_CheckSignals()
         return k
 
     def skip(self, Learner learner, Py_ssize_t n):
@@ -112,4 +114,5 @@ cdef class RandomOrder(Scheduler):
                         break
                     materials[k] = i
             k = stop
+            PyErr_CheckSignals()
         return k
