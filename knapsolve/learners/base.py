@@ -140,6 +140,9 @@ class PollLogLearner(BaseEstimator):
     def _core(self) -> Any:
         raise NotImplementedError
 
+    def _check_materials(self) -> None:
+        """Raise if the constructor parameters do not go with `materials_`."""
+
     def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
         """Learn from checked polls (n_polls,) of materials 0..n-1, in time order."""
         self._core().learn(codes, gaps, changed, self._generator)
@@ -151,9 +154,16 @@ class PollLogLearner(BaseEstimator):
         self._check_all_parameters()
         if self.n_materials is not None and self.n_materials != n:
             raise ValueError(f"n_materials must be None or {n}, as in the environment, got {self.n_materials}")
-        self.materials_ = np.arange(n)
-        self._generator = resolve_random_state(self.random_state)
-        self._start(n)
+        before = dict(vars(self))
+        try:
+            self.materials_ = np.arange(n)
+            self._generator = resolve_random_state(self.random_state)
+            self._start(n)
+            self._check_materials()
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def _check_all_parameters(self) -> None:
         check_capacity(self.capacity)
@@ -183,6 +193,7 @@ class PollLogLearner(BaseEstimator):
             self._resize(materials.size)
             self._learn_polls(codes, gaps, changed)
             self.materials_ = materials
+            self._check_materials()
         except BaseException:
             for key in [key for key in vars(self) if key.endswith("_") or key.startswith("_")]:
                 delattr(self, key)
@@ -236,7 +247,8 @@ def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
     total = math.fsum(amounts)
     if not total > 0:
         return np.full(amounts.size, capacity / amounts.size)
-    shares = amounts * (capacity / total)
+    scale = capacity / total
+    shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
     largest = int(np.argmax(shares))
     for _ in range(4):
         rest = capacity - math.fsum(shares)
