@@ -11,6 +11,7 @@ from knapsolve._core.automata import AutomataTree
 from knapsolve._validation import check_choice, check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner
 
+MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
 UPDATES = {  # updating scheme -> (moves on reward, moves on penalty)
     "reward-penalty": (True, True),
     "reward-inaction": (True, False),
@@ -103,13 +104,13 @@ class HTRAA(PollLogLearner):
         self._resolutions(_depth(self.n_materials or 2))
 
     def _resolutions(self, depth: int) -> np.ndarray:
-        """Resolution of each depth, (depth,) int32."""
+        """Resolution of each depth, int32: `depth` of them, or all that were given."""
         if np.ndim(self.resolution) == 0:
-            return np.full(depth, check_integer("resolution", self.resolution, low=2, high=2**31 - 2), dtype=np.int32)
-        given = [check_integer("resolution", value, low=2, high=2**31 - 2) for value in self.resolution]  # type: ignore[union-attr]
+            return np.full(depth, check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION), dtype=np.int32)
+        given = [check_integer("resolution", value, low=2, high=MAX_RESOLUTION) for value in self.resolution]  # type: ignore[union-attr]
         if len(given) < depth:
             raise ValueError(f"resolution must have an entry for each of {depth} depths, got {len(given)}: {self.resolution}")
-        return np.array(given[:depth], dtype=np.int32)
+        return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
 
     def _start(self, n: int) -> None:
         self._leaf_of = _balanced_leaves(n)
