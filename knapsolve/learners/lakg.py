@@ -62,7 +62,7 @@ class LAKG(PollLogLearner):
     >>> X = np.array([["news", 1.0], ["rules", 1.0], ["news", 1.0], ["rules", 1.0]], dtype=object)
     >>> learner = LAKG(resolution=10).fit(X, [1, 0, 1, 0])
     >>> learner.materials_.tolist(), learner.states_.tolist()
-    (['news', 'rules'], [10, 4])
+    (['news', 'rules'], [10, 3])
     >>> float(learner.allocate(20).sum())
     20.0
     """

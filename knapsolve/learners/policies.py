@@ -136,7 +136,7 @@ class ProportionalPolicy(_Policy):
     Examples
     --------
     >>> from knapsolve import ProportionalPolicy
-    >>> ProportionalPolicy(unchanged=[.4, .8]).fit([[0, 1], [1, 1]], [0, 1]).allocate().tolist()
+    >>> ProportionalPolicy(unchanged=[.25, .75]).fit([[0, 1], [1, 1]], [0, 1]).allocate().tolist()
     [0.75, 0.25]
     """
 
