@@ -160,7 +160,7 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     Raises
     ------
     ValueError, TypeError
-        If a parameter is out of range, or if the chain cannot leave some state on either side.
+        If a parameter is out of range, or if where the chain ends depends on where it starts.
 
     References
     ----------
@@ -183,12 +183,31 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     reward2 = check_vector("p2", p2(r) if callable(p2) else p2, size=resolution, low=0, high=1)
     up = reward1 * on_reward + (1 - reward2) * on_penalty
     down = reward2 * on_reward + (1 - reward1) * on_penalty
-    if (up[:-1] <= 0).any() or (down[1:] <= 0).any():
-        where = int(np.argmax((up[:-1] <= 0) | (down[1:] <= 0))) + 1
-        raise ValueError(f"p1 and p2 must let the chain move between all states: it cannot between {where} and {where + 1}")
-    log_weight = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down[1:]))]) - np.log(q * r)
-    weight = np.exp(log_weight - log_weight.max())
+    low, high = _recurrent_states(up[:-1] > 0, down[1:] > 0)
+    ratios = np.log(up[low:high]) - np.log(down[low + 1 : high + 1])
+    log_weight = np.concatenate([[0.0], np.cumsum(ratios)]) - np.log(q * r)[low : high + 1]
+    weight = np.zeros(resolution)
+    weight[low : high + 1] = np.exp(log_weight - log_weight.max())
     return weight / weight.sum()
+
+
+def _recurrent_states(rises: np.ndarray, falls: np.ndarray) -> tuple[int, int]:
+    """First and last state that a birth-death chain stays in; k and k + 1 are joined by rises[k] and falls[k].
+
+    Chances below 2**-53 vanish in `1 - p`, so states near a boundary may be left for good.
+    """
+    cuts = np.flatnonzero(~(rises & falls))
+    stays = [
+        (int(low), int(high))
+        for low, high in zip([0, *(cuts + 1)], [*cuts, rises.size])
+        if not (low > 0 and falls[low - 1]) and not (high < rises.size and rises[high])
+    ]
+    if len(stays) != 1:
+        raise ValueError(
+            f"p1 and p2 must let the chain move: it ends in one of {len(stays)} sets of states, "
+            f"the first is {stays[0][0] + 1} to {stays[0][1] + 1}"
+        )
+    return stays[0]
 
 
 def _shares(resolution: int, exponent: float) -> np.ndarray:
