@@ -148,7 +148,7 @@ def check_amounts(amounts: Any) -> np.ndarray:
     if not (vector > 0).any():
         raise ValueError(f"amounts must hold at least one positive number, got {vector.size} zeros")
     with np.errstate(over="ignore"):
-        check_real("the sum of amounts", vector.sum(), low=1e-300, high=1e300)
+        check_real("the sum of amounts", vector.sum(), low=1e-301, high=1e301)
     return vector
 
 
