@@ -52,7 +52,7 @@ class EDFScheduler:
         order.start(learner, resolve_random_state(random_state))
 
     def _views(self) -> tuple[DeadlineOrder, FixedAmounts]:
-        return DeadlineOrder(self._memory), FixedAmounts(self.amounts)
+        return DeadlineOrder(self.amounts.size, self._memory), FixedAmounts(self.amounts)
 
     def next(self, n: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """The next polls.
@@ -100,4 +100,4 @@ class EDFScheduler:
         material = check_integer("material", material, low=0, high=self.amounts.size - 1)
         self.amounts[material] = check_real("amount", amount, low=0)
         if amount > 0:
-            self._views()[0].insert(material, 1 / self.amounts[material])
+            self._views()[0].insert(material, 1 / float(amount))

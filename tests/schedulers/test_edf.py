@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from knapsolve import EDFScheduler
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
+from tests.twins import EDFTwin, FixedTwin
 
 AMOUNT = st.floats(1e-3, 10.0) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 AMOUNTS = st.lists(AMOUNT, min_size=1, max_size=30).filter(any)
@@ -29,6 +30,14 @@ def rational_order(amounts, seed, n_polls):
         yield i, deadline
 
 
+CALENDAR = 70_000  # materials (of amount 0, where need be) that make the scheduler use its calendar queue
+
+
+def padded(amounts, queue):
+    return [*amounts, *([0.0] * (CALENDAR - len(amounts) if queue == "calendar" else 0))]
+
+
+@pytest.mark.parametrize("queue", ["tournament", "calendar"])
 @pytest.mark.parametrize(
     "amounts",
     [
@@ -39,39 +48,47 @@ def rational_order(amounts, seed, n_polls):
     ],
     ids=["dyadic", "harmonic", "zeros", "pareto"],
 )
-def test_order_equals_exact_rational_arithmetic(amounts):
+def test_order_equals_exact_rational_arithmetic(amounts, queue):
     n_polls = 100_000 if len(amounts) < 100 else 30_000
+    amounts = padded(amounts, queue)
     materials, times = EDFScheduler(amounts, random_state=3).next(n_polls)
     expected = list(rational_order(amounts, 3, n_polls))
     assert materials.tolist() == [i for i, _ in expected]
     assert times == pytest.approx([float(t) for _, t in expected], rel=1e-12, abs=1e-12)
 
 
-class NoPhases:
-    """A generator whose random numbers are all zero: every deadline starts at time 0, so ties abound."""
-
-    @staticmethod
-    def order(amounts, n_polls):
-        amounts = np.array(amounts)
-        learner, order = FixedAmounts(amounts), DeadlineOrder(DeadlineOrder.allocate(amounts.size))
-        nothing = FixedAmounts(np.zeros(amounts.size))
-        order.start(nothing, np.random.default_rng(0))
-        for i in range(amounts.size):
-            order.insert(i, 0.0)
-        materials, times = np.empty(n_polls, dtype=np.intp), np.empty(n_polls)
-        assert order.serve(learner, materials, times) == n_polls
-        return materials, times
+def order_without_phases(amounts, n_polls):
+    """Every first deadline is at time 0, so that ties abound."""
+    amounts = np.array(amounts)
+    learner, order = FixedAmounts(amounts), DeadlineOrder(amounts.size, DeadlineOrder.allocate(amounts.size))
+    order.start(FixedAmounts(np.zeros(amounts.size)), np.random.default_rng(0))
+    for i in np.flatnonzero(amounts)[::-1]:
+        order.insert(i, 0.0)
+    materials, times = np.empty(n_polls, dtype=np.intp), np.empty(n_polls)
+    assert order.serve(learner, materials, times) == n_polls
+    return materials, times
 
 
+@pytest.mark.parametrize("queue", ["tournament", "calendar"])
 @pytest.mark.parametrize("amounts", [[1.0] * 5, [1.0, 0.5, 0.25, 1.0, 0.5], [1 / k for k in (3, 1, 2, 6, 4, 12, 1)]])
-def test_ties_go_to_the_lower_index(amounts):
-    materials, times = NoPhases.order(amounts, 100_000)
+def test_ties_go_to_the_lower_index(amounts, queue):
+    materials, times = order_without_phases(padded(amounts, queue), 100_000)
     heap = [(Fraction(0), i) for i in range(len(amounts))]
     heapq.heapify(heap)
     for i, time in zip(materials.tolist(), times.tolist()):
         deadline, expected = heap[0]
         assert (i, time) == (expected, float(deadline))
         heapq.heapreplace(heap, (deadline + Fraction(1 / amounts[i]), i))
+
+
+def test_a_full_calendar_equals_a_heap_of_integers():
+    amounts = np.random.default_rng(9).pareto(1.0, CALENDAR) + 1e-2
+    generator, n_polls, twin = np.random.default_rng(6), 300_000, FixedTwin(amounts)
+    heap = EDFTwin(twin, generator)
+    materials, _ = EDFScheduler(amounts, random_state=6).next(n_polls)
+    for k, i in enumerate(materials.tolist()):
+        assert heap.next(None) == i, k
+        heap.polled(i)
 
 
 @settings(deadline=None, max_examples=150)
