@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -249,12 +250,15 @@ def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
         return np.full(amounts.size, capacity / amounts.size)
     scale = capacity / total
     shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
-    largest = int(np.argmax(shares))
-    for _ in range(4):
-        rest = capacity - math.fsum(shares)
-        if rest == 0:
+    second, largest = np.argsort(shares)[-2:]
+    for _ in range(5):
+        if math.fsum(shares) == capacity:
             break
-        shares[largest] += rest
+        rest = math.fsum(chain([capacity], -shares))
+        if shares[largest] + rest != shares[largest]:
+            shares[largest] += rest
+        else:  # the sum lies halfway between two numbers, and the wrong one is even
+            shares[second] = np.nextafter(shares[second], math.copysign(math.inf, rest))
     return shares
 
 
