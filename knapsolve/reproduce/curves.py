@@ -42,7 +42,13 @@ class Curve:
     def at(self, polls: int, near: float = 0.0) -> tuple[float, float]:
         """Mean and standard error over runs at a number of polls, or averaged over a share `near` of it."""
         distance = np.abs(self.history.polls - polls)
+        if distance.min() > 0.1 * polls:
+            raise ValueError(f"polls must be near a record of {self.label}, got {polls}")
         return self._summary(distance <= max(distance.min(), near * polls))
+
+    def end(self) -> float:
+        """Mean over runs at the last record."""
+        return float(self._values()[:, -1].mean())
 
     def between(self, first: int, last: int) -> tuple[float, float]:
         """Mean and standard error over runs of the average over records in `first` to `last` polls."""
@@ -110,7 +116,10 @@ class Ensemble:
         """Replications of a learner: in one environment, or in a list of them, one run each."""
         announce(label)
         environments = environment if isinstance(environment, Sequence) else None
-        options: dict[str, Any] = {"scheduler": "random", "record_every": max(1, self.n_polls // self.n_records)}
+        options: dict[str, Any] = {
+            "scheduler": "random",
+            "record_every": max(1, self.n_polls // self.n_records),
+        }
         if environments is None:
             history = simulate(learner, environment, self.n_polls, n_runs=self.n_runs, n_jobs=N_JOBS,
                                random_state=self.generator, **options)  # fmt: skip

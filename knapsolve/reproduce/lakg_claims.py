@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from knapsolve.reproduce.polling import CONFIGURATIONS, lakg_label
 from knapsolve.reproduce.report import Claim, Figure
 
-LAST = 10**9  # any number of polls beyond the end means the end
 COARSE, _, FINE = (lakg_label(configuration) for configuration in CONFIGURATIONS)
 STATIC = (2, 3, 4)
 
@@ -18,7 +17,7 @@ def lakg_claims(figures: Mapping[int, Figure]) -> list[Claim]:
 
 
 def _against_estimators(figures: Mapping[int, Figure]) -> Iterator[Claim]:
-    ends = {number: figures[number].values(LAST) for number in STATIC}
+    ends = {number: figures[number].ends() for number in STATIC}
     start = {number: figures[number].values(10**4) for number in STATIC}
     yield Claim(
         "LAKG is superior to the estimator in every static environment.",
@@ -42,7 +41,7 @@ def _against_estimators(figures: Mapping[int, Figure]) -> Iterator[Claim]:
 
 
 def _accuracy(figures: Mapping[int, Figure]) -> Iterator[Claim]:
-    ends, levels = figures[4].values(LAST), figures[4].levels
+    ends, levels = figures[4].ends(), figures[4].levels
     coarse, fine = (figures[4][label].polls_to_reach(0.9) for label in (COARSE, FINE))
     yield Claim(
         "a larger resolution improves the accuracy at the cost of speed.",

@@ -41,6 +41,10 @@ class Figure:
         """Mean over runs of each line at a number of polls."""
         return {curve.label: curve.at(polls)[0] for curve in self.curves}
 
+    def ends(self) -> dict[str, float]:
+        """Mean over runs of each line at its end."""
+        return {curve.label: curve.end() for curve in self.curves}
+
     def average(self, label: str) -> float:
         """Mean over runs and over the window of a line."""
         assert self.window is not None

@@ -15,7 +15,7 @@ from knapsolve.simulation import History
 pytest.importorskip("matplotlib").use("agg")
 
 TINY = Sizes(
-    n_runs=2, n_polls=10_000, scale_runs=2, scale_polls=10_000, scale_pages=(64, 128), phase_digits=(1,)
+    n_runs=2, n_polls=100_000, scale_runs=2, scale_polls=10_000, scale_pages=(64, 128), phase_digits=(1,)
 )
 PAPERS = {
     "lakg": (lakg, [f"figure {k}" for k in range(2, 7)]),
@@ -141,6 +141,9 @@ def test_polls_to_reach_is_the_first_record_at_the_value():
     curve = lakg_curve(Ensemble(1, 10, np.random.default_rng(0)), HARD, CONFIGURATIONS[0])
     curve = type(curve)("steps", history)
     assert curve.polls_to_reach(0.6) == 20 and curve.polls_to_reach(0.85) == np.inf
+    with pytest.raises(ValueError, match="near a record"):
+        curve.at(25)
+    assert curve.end() == pytest.approx(0.8)
     assert curve.at(19) == pytest.approx((0.6, 0.1)) and curve.between(20, 30)[0] == pytest.approx(0.7)
 
 
