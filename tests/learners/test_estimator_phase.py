@@ -1,4 +1,4 @@
-"""The estimator's phase in the compiled loop: uniform until it ends, and what it logged is what was polled."""
+"""The estimator's phase in the compiled loop: uniform until it ends; what it logged is what was polled."""
 
 import numpy as np
 import pytest
