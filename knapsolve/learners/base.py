@@ -157,8 +157,8 @@ class PollLogLearner(BaseEstimator):
             raise ValueError(f"n_materials must be None or {n}, as in the environment, got {self.n_materials}")
         before = dict(vars(self))
         try:
+            self._forget()
             self.materials_ = np.arange(n)
-            self._generator = resolve_random_state(self.random_state)
             self._start(n)
             self._check_materials()
         except BaseException:
