@@ -2,8 +2,9 @@
 
     python benchmarks/scaling.py [--largest 1e7] [--polls 1e6] [--output output]
 
-Whole loop, one thread, from the uniform start, where every poll goes to another place in memory: the dear end.
-Timed between the loop's own reports of progress, so that setting up does not count; the least and the median over reports of about 65,000 polls. numpy's ``Generator.random(out=a)`` is timed in the same run, as a
+Whole loop, one thread, from the uniform start, where every poll goes to another place in memory: the dear
+end. Timed between the loop's own reports of progress, so that setting up does not count; the least and the
+median over reports of about 65,000 polls. numpy's ``Generator.random(out=a)`` is timed in the same run, as a
 measure of the machine.
 """
 
@@ -55,9 +56,8 @@ def poll_cost(learner: str, n: int, scheduler: str, n_polls: int) -> tuple[float
 def measure(sizes: list[int], n_polls: int) -> dict[tuple[str, str], list[float]]:
     """Least cost of each learner and scheduler at each size; prints as it goes."""
     costs: dict[tuple[str, str], list[float]] = {}
-    print(
-        f"{'learner':8} {'scheduler':10} {'materials':>12} {'least ns':>10} {'median ns':>10} {'ns / log2 n':>12}"
-    )
+    heads = ("least ns", "median ns", "ns / log2 n")
+    print(f"{'learner':8} {'scheduler':10} {'materials':>12}" + "".join(f"{head:>12}" for head in heads))
     for learner in LEARNERS:
         for scheduler in ("random", "edf"):
             for n in sizes:

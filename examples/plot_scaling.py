@@ -2,9 +2,9 @@
 Many pages: how learning and work grow with their number
 ========================================================
 
-Two different things may grow with the number of pages n: the polls that it takes to learn, and the work
-that a single poll costs. The work grows like log n, since a poll walks one tree. The polls depend on the
-learner.
+Two different things may grow with the number of pages n: the polls that it takes to learn, and the work that
+a single poll costs. The first depends on the learner and on the order of its leaves; the second on how many
+steps it takes to find the next page, which is about log n.
 """
 
 import itertools
@@ -48,8 +48,8 @@ left.set(xscale="log", title="polls to learn (one run each)")
 left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, fontsize=9)
 
 # %%
-# The work of a poll, timed between the loop's own reports of progress. The number of steps grows like log n; when
-# the materials outgrow the processor's caches, each step takes longer too.
+# The work of a poll, timed between the loop's own reports of progress. The number of steps grows like log n;
+# when the materials outgrow the processor's caches, each step takes longer too.
 
 
 def least_cost(learner, n, scheduler):

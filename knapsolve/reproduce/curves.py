@@ -92,7 +92,7 @@ class Setting:
             "proportional": ProportionalPolicy(unchanged=environment.unchanged, n_materials=n),
             "uniform": UniformPolicy(n_materials=n),
         }
-        return {name: simulate(policy, environment, 1).mean()[0] for name, policy in policies.items()}
+        return {name: float(simulate(policy, environment, 1).mean()[0]) for name, policy in policies.items()}
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ class Report:
         for title, wanted in (("Claims that held", True), ("Claims that did not hold", False)):
             lines = [title]
             for claim in claims:
-                if claim.holds is wanted:
+                if claim.holds == wanted:
                     lines += textwrap.wrap(f"- The paper: {claim.words}", TEXT_WIDTH, subsequent_indent="  ")
                     lines += textwrap.wrap(
                         f"Ours: {claim.ours}", TEXT_WIDTH, initial_indent="  ", subsequent_indent="  "

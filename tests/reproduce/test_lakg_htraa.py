@@ -38,6 +38,7 @@ def test_the_table_contains_every_figure_and_a_picture_of_each(tiny):
         picture = folder / f"{name}_{figure.replace(' ', '_')}.png"
         assert picture.read_bytes()[:4] == b"\x89PNG" and str(picture) in text
     assert "Claims that held" in text and "Claims that did not hold" in text
+    assert text.count("\n- The paper: ") == {"lakg": 7, "htraa": 12}[name]  # each claim once, held or not
     assert (folder / f"{name}.txt").read_text() == text + "\n"
 
 
@@ -172,7 +173,9 @@ def test_theorem_1_fails_in_its_step_and_holds_in_its_limit():
 
 def test_claims_are_sorted_by_what_the_numbers_say(tmp_path):
     with Report("paper", "heading", tmp_path) as report:
-        report.add_claims([Claim("up is up.", "it is.", True), Claim("down is up.", "it is not.", False)])
+        report.add_claims(
+            [Claim("up is up.", "it is.", np.bool_(True)), Claim("down is up.", "it is not.", False)]
+        )
     held, failed = report.text().split("Claims that did not hold")
     assert "up is up." in held and "down is up." not in held and "down is up." in failed
 
