@@ -1,0 +1,7 @@
+"""Recorded changes replayed to several policies at the same number of polls."""
+
+from knapsolve.replay.policies import POLICIES
+from knapsolve.replay.result import Estimate, PolicyReplay, ReplayResult
+from knapsolve.replay.runner import TraceReplay, replay
+
+__all__ = ["POLICIES", "Estimate", "PolicyReplay", "ReplayResult", "TraceReplay", "replay"]
