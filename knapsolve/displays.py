@@ -1,4 +1,4 @@
-"""Matplotlib displays, after scikit-learn's convention: made by a class method, drawn by `plot`, artists kept."""
+"""Matplotlib displays, after scikit-learn: made by a class method, drawn by `plot`, artists kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-SHARES = {"detected_share": "share of changes detected", "freshness": "freshness (share of time a copy is current)"}
+SHARES = {
+    "detected_share": "share of changes detected",
+    "freshness": "freshness (share of time a copy is current)",
+}
 COLOURS = {  # one colour a policy, whichever others are drawn (Okabe and Ito, safe for colour-blind readers)
     "uniform": "#7f7f7f",
     "proportional": "#56b4e9",
@@ -28,8 +31,8 @@ class ReplayDisplay:
     Parameters
     ----------
     table : list of dict
-        Rows as from `ReplayResult.table`: ``policy``, and ``detected_share`` and ``freshness`` each with ``_low`` and
-        ``_high``.
+        Rows as from `ReplayResult.table`: ``policy``, and ``detected_share`` and ``freshness``, each with
+        ``_low`` and ``_high``.
     item_polls : mapping of str to ndarray of shape (n_items,)
         Polls of each item, by policy.
     n_changes : ndarray of shape (n_items,)
@@ -61,7 +64,11 @@ class ReplayDisplay:
     """
 
     def __init__(
-        self, table: list[dict[str, Any]], item_polls: Mapping[str, np.ndarray], n_changes: np.ndarray, title: str = ""
+        self,
+        table: list[dict[str, Any]],
+        item_polls: Mapping[str, np.ndarray],
+        n_changes: np.ndarray,
+        title: str = "",
     ):
         self.table = table
         self.item_polls = item_polls
@@ -69,7 +76,9 @@ class ReplayDisplay:
         self.title = title
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Sequence[Any] | None = None, title: str | None = None) -> ReplayDisplay:
+    def from_result(
+        cls, result: Any, *, ax: Sequence[Any] | None = None, title: str | None = None
+    ) -> ReplayDisplay:
         """Make a display of a `ReplayResult` and draw it.
 
         Parameters
@@ -126,7 +135,9 @@ class ReplayDisplay:
 
             height = 2.2 + 0.38 * len(self.table)
             size = (14, max(4.2, height))
-            self.figure_, axes = plt.subplots(1, 3, figsize=size, layout="constrained", width_ratios=(1, 1, 1.15))
+            self.figure_, axes = plt.subplots(
+                1, 3, figsize=size, layout="constrained", width_ratios=(1, 1, 1.15)
+            )
             self.figure_.suptitle(self.title)
         else:
             axes = np.ravel(np.asarray(ax, dtype=object))
@@ -149,11 +160,27 @@ class ReplayDisplay:
             value = row[metric]
             reach = [[max(0.0, value - row[f"{metric}_low"])], [max(0.0, row[f"{metric}_high"] - value)]]
             self.intervals_[metric, row["policy"]] = ax.errorbar(
-                value, place, xerr=reach, color=self._colour(row["policy"]), marker=self._marker(row["policy"]),
-                markersize=7, capsize=3, elinewidth=1.6)  # fmt: skip
-            ax.annotate(_short(value), (value, place), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=8)
+                value,
+                place,
+                xerr=reach,
+                color=self._colour(row["policy"]),
+                marker=self._marker(row["policy"]),
+                markersize=7,
+                capsize=3,
+                elinewidth=1.6,
+            )
+            ax.annotate(
+                _short(value),
+                (value, place),
+                xytext=(0, 7),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
         if "uniform" in names:
-            ax.axvline(self.table[names.index("uniform")][metric], color=COLOURS["uniform"], lw=0.8, ls=":", zorder=0)
+            ax.axvline(
+                self.table[names.index("uniform")][metric], color=COLOURS["uniform"], lw=0.8, ls=":", zorder=0
+            )
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.7)
         ax.set_xlabel(SHARES[metric])
@@ -166,8 +193,15 @@ class ReplayDisplay:
         self.lines_ = {}
         for name, polls in self.item_polls.items():
             means = [float(np.mean(polls[group])) for group in groups]
-            (self.lines_[name],) = ax.plot(centres, means, color=self._colour(name), marker=self._marker(name),
-                                           markersize=5, lw=1.4, label=name)  # fmt: skip
+            (self.lines_[name],) = ax.plot(
+                centres,
+                means,
+                color=self._colour(name),
+                marker=self._marker(name),
+                markersize=5,
+                lw=1.4,
+                label=name,
+            )
         ax.set_xscale("symlog", linthresh=1)
         ax.set_yscale("symlog", linthresh=1)
         ax.set_xlim(left=min(-0.1, min(centres)))
@@ -190,7 +224,7 @@ class ReplayDisplay:
 
 
 def _groups(n_changes: np.ndarray) -> list[np.ndarray]:
-    """Indices of items, in at most MOST_GROUPS groups by number of changes: none, then powers of two (or of four, ...)."""
+    """Indices of items, in at most MOST_GROUPS groups: no change, then by powers of two (or of four, ...)."""
     if n_changes.max() == 0:
         return [np.arange(n_changes.size)]
     step = 1

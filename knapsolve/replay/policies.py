@@ -1,8 +1,8 @@
 """What a policy is called in a replay, how it is set up, and what it is told.
 
-Time is counted in polls (capacity 1), so that nothing depends on the clock's unit. The automata's settings were
-chosen on the Debian uploads of July 2019 to June 2021 alone (4, 20 and 100 polls a day); the bundled test stretch
-begins after that.
+Time is counted in polls (capacity 1), so that nothing depends on the clock's unit. The automata's settings
+were chosen on the Debian uploads of July 2019 to June 2021 alone (4, 20 and 100 polls a day); the bundled
+test stretch begins after that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 from knapsolve.learners import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
 
 LAKG_EXPONENT = 1.3
-LAKG_START_STATE = 8  # states below the uniform start: amounts can fall to 8**-1.3 = 1/15 of the uniform share
+LAKG_START_STATE = (
+    8  # states below the uniform start: amounts can fall to 8**-1.3 = 1/15 of the uniform share
+)
 HTRAA_ROOT_RESOLUTION = 200
 HTRAA_LEAST_RESOLUTION = 10
 MOST_PHASE_POLLS_PER_ITEM = 200  # the estimator keeps a log of its phase
@@ -75,13 +77,17 @@ def _proportional(setting: Setting) -> ProportionalPolicy:
 
 def _optimal(setting: Setting) -> OptimalPolicy:
     largest = max(float(setting.test_rates.max()), np.finfo(float).tiny)
-    return OptimalPolicy(unchanged=np.exp(-setting.test_rates / largest))  # only the rates' proportions matter
+    return OptimalPolicy(
+        unchanged=np.exp(-setting.test_rates / largest)
+    )  # only the rates' proportions matter
 
 
 def _estimator(estimate: str) -> Callable[[Setting], EstimatorPolicy]:
     def make(setting: Setting) -> EstimatorPolicy:
         phase = setting.n_training_polls or max(1, setting.n_polls // 5)
-        return EstimatorPolicy(phase=min(phase, MOST_PHASE_POLLS_PER_ITEM * setting.n_items), estimate=estimate)
+        return EstimatorPolicy(
+            phase=min(phase, MOST_PHASE_POLLS_PER_ITEM * setting.n_items), estimate=estimate
+        )
 
     return make
 
@@ -95,8 +101,8 @@ def _lakg(setting: Setting) -> LAKG:
 def _htraa(setting: Setting) -> HTRAA:
     """Finer toward the root, as the square root of the polls that pass a node.
 
-    Reward-inaction, because most polls of a real log find nothing: the schemes that move on a penalty then drift
-    to the ends of their range, where an item is hardly ever polled.
+    Reward-inaction, because most polls of a real log find nothing: the schemes that move on a penalty then
+    drift to the ends of their range, where an item is hardly ever polled.
     """
     depth = max(1, (setting.n_items - 1).bit_length())
     resolution = np.maximum(HTRAA_LEAST_RESOLUTION, HTRAA_ROOT_RESOLUTION * 2.0 ** (-np.arange(depth) / 2))

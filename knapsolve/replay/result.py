@@ -88,8 +88,8 @@ class ReplayResult:
         policy : str
             A key of `runs`.
         metric : {"polls", "detected", "detected_share", "freshness"}
-            Polls made; polls that found a change; their share of all recorded changes; mean over items of the share
-            of time that the item's copy was current.
+            Polls made; polls that found a change; their share of all recorded changes; mean over items of the
+            share of time that the item's copy was current.
 
         Returns
         -------
@@ -120,7 +120,8 @@ class ReplayResult:
         Returns
         -------
         estimate : Estimate
-            Value of `policy` less that of `other`, with its 95% interval: sharper than the two intervals apart.
+            Value of `policy` less that of `other`, with its 95% interval: sharper than the two
+            intervals apart.
 
         Raises
         ------
@@ -174,7 +175,9 @@ class ReplayResult:
         return ReplayDisplay.from_result(self, ax=ax)
 
     def __str__(self) -> str:
-        lines = [f"{'policy':16} {'polls':>22} {'changes detected':>22} {'detected share':>19} {'freshness':>19}"]
+        lines = [
+            f"{'policy':16} {'polls':>22} {'changes detected':>22} {'detected share':>19} {'freshness':>19}"
+        ]
         for name in self.runs:
             cells = [format_estimate(self.estimate(name, metric), metric) for metric in METRICS]
             lines.append(f"{name:16} {cells[0]:>22} {cells[1]:>22} {cells[2]:>19} {cells[3]:>19}")
@@ -182,7 +185,7 @@ class ReplayResult:
 
     @cached_property
     def _resamples(self) -> np.ndarray:
-        """How often each resample holds each block of items, (n_bootstrap + 1, n_blocks); row 0 is the sample itself."""
+        """How often each resample holds each block of items, (n_bootstrap + 1, n_blocks); row 0: once."""
         n_blocks = min(self.items.size, MOST_BLOCKS)
         generator = np.random.default_rng(self.seed)
         counts = np.ones((self.n_bootstrap + 1, n_blocks), dtype=np.float32)

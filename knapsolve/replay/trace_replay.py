@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from knapsolve._validation import check_capacity, check_choice, check_integer, check_real, resolve_random_state
+from knapsolve._validation import (
+    check_capacity,
+    check_choice,
+    check_integer,
+    check_real,
+    resolve_random_state,
+)
 from knapsolve.environments import TraceEnvironment
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
@@ -28,8 +34,9 @@ class TraceReplay:
     start, stop : float, optional
         The stretch of time to replay; from the first to the last change by default.
     split : float, optional
-        Learners are trained from `start` to `split`; results count from there on, while learners go on learning.
-        At the split, as at the start, all copies are current, for every policy. No training by default.
+        Learners are trained from `start` to `split`; results count from there on, while learners go on
+        learning. At the split, as at the start, all copies are current, for every policy. By default there is
+        no training.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     random_state : None, int, RandomState or Generator, default=None
@@ -47,11 +54,13 @@ class TraceReplay:
     Raises
     ------
     ValueError, TypeError
-        If a parameter is not as described, or a stretch has no time for a poll, or the test stretch no change.
+        If a parameter is not as described, or a stretch has no time for a poll, or the test
+        stretch no change.
 
     References
     ----------
-    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to continuous queries", WWW 2003.
+    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to
+    continuous queries", WWW 2003.
 
     Examples
     --------
@@ -79,24 +88,34 @@ class TraceReplay:
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
         self.split = None if split is None else check_real("split", split)
         if self.split is not None and not self.start < self.split < self.stop:
-            raise ValueError(f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {split:.15g}")
+            raise ValueError(
+                f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {split:.15g}"
+            )
         since = self.start if self.split is None else self.split
-        in_polls = TraceEnvironment(whole.items, (whole.times - since) * self.capacity, 0.0, self._length(since, self.stop))
+        length, training = (
+            self._length(since, self.stop),
+            self._length(self.start, since) if self.split is not None else 0.0,
+        )
+        in_polls = TraceEnvironment(whole.items, (whole.times - since) * self.capacity, 0.0, length)
         self._test, self._training = in_polls, None
-        self.n_polls, self.n_training_polls = _whole_polls(in_polls.stop), 0
+        self.n_polls, self.n_training_polls = _whole_polls(length), 0
         if self.split is not None:
-            self._training = in_polls.between(-self._length(self.start, since), 0.0)
+            self._training = in_polls.between(-training, 0.0)
             self.n_training_polls = _whole_polls(-self._training.start)
         self.n_changes = in_polls.n_changes
         if not self.n_changes.any():
-            raise ValueError(f"the log must hold changes after {since:.15g} and up to stop={self.stop:.15g}, got none")
+            raise ValueError(
+                f"the log must hold changes after {since:.15g} and up to stop={self.stop:.15g}, got none"
+            )
         self._entropy = int(resolve_random_state(random_state).integers(2**63))
 
     def _length(self, start: float, stop: float) -> float:
         """Length of a stretch, in polls."""
         length = (stop - start) * self.capacity
         if not 1 <= length * (1 + 1e-12) < 2**53:
-            raise ValueError(f"capacity must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {self.capacity:g}")
+            raise ValueError(
+                f"capacity must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {self.capacity:g}"
+            )
         return length
 
     @property
@@ -105,17 +124,24 @@ class TraceReplay:
         training = None
         if self._training is not None:
             training = (self._training.n_changes + 0.5) / -self._training.start
-        return Setting(self.items.size, self.n_training_polls, self.n_polls, training, self.n_changes / self._test.stop)
+        return Setting(
+            self.items.size, self.n_training_polls, self.n_polls, training, self.n_changes / self._test.stop
+        )
 
     def run(
-        self, policy: str | Any, *, name: str | None = None, progress: bool | Callable[[int, int], None] = False
+        self,
+        policy: str | Any,
+        *,
+        name: str | None = None,
+        progress: bool | Callable[[int, int], None] = False,
     ) -> PolicyReplay:
         """Replay to one policy.
 
         Parameters
         ----------
         policy : str or learner
-            A key of `POLICIES`, or a learner, a copy of which is trained at a capacity of 1 poll per unit of time.
+            A key of `POLICIES`, or a learner, a copy of which is trained at a capacity of 1 poll per
+            unit of time.
         name : str, optional
             What to call it.
         progress : bool or callable, default=False
@@ -138,14 +164,40 @@ class TraceReplay:
         learner = self.learner(policy)
         name = name or (policy if isinstance(policy, str) else type(policy).__name__)
         both = self.n_training_polls + self.n_polls
-        tell = (lambda offset: lambda done, total: progress(offset + done, both)) if callable(progress) else lambda _: progress
+        tell = (
+            (lambda offset: lambda done, total: progress(offset + done, both))
+            if callable(progress)
+            else lambda _: progress
+        )
         if self._training is not None:
-            simulate(learner, self._training, scheduler=self.scheduler, random_state=self._stream(0), progress=tell(0))
-        history = simulate(learner, self._test, scheduler=self.scheduler, random_state=self._stream(1),
-                           progress=tell(self.n_training_polls))  # fmt: skip
-        assert history.item_polls is not None and history.item_detections is not None and history.item_fresh is not None
-        return PolicyReplay(name, learner, history.item_polls[0], history.item_detections[0], history.item_fresh[0],
-                            history.polls, history.detections[0])  # fmt: skip
+            simulate(
+                learner,
+                self._training,
+                scheduler=self.scheduler,
+                random_state=self._stream(0),
+                progress=tell(0),
+            )
+        history = simulate(
+            learner,
+            self._test,
+            scheduler=self.scheduler,
+            random_state=self._stream(1),
+            progress=tell(self.n_training_polls),
+        )
+        assert (
+            history.item_polls is not None
+            and history.item_detections is not None
+            and history.item_fresh is not None
+        )
+        return PolicyReplay(
+            name,
+            learner,
+            history.item_polls[0],
+            history.item_detections[0],
+            history.item_fresh[0],
+            history.polls,
+            history.detections[0],
+        )
 
     def learner(self, policy: str | Any) -> Any:
         """The unfitted learner that stands for a policy, its unit of time being that of one poll.
@@ -166,10 +218,16 @@ class TraceReplay:
             If there is no such policy, or it needs a training stretch and there is none.
         """
         if not isinstance(policy, str):
-            return clone(policy).set_params(capacity=1.0) if isinstance(policy, BaseEstimator) else copy.deepcopy(policy)
+            return (
+                clone(policy).set_params(capacity=1.0)
+                if isinstance(policy, BaseEstimator)
+                else copy.deepcopy(policy)
+            )
         kind = POLICIES[check_choice("policy", policy, POLICIES)]
         if kind.needs_training and self.split is None:
-            raise ValueError(f"split must be given for policy {policy!r}: it is told what happened in a training stretch")
+            raise ValueError(
+                f"split must be given for policy {policy!r}: it is told what happened in a training stretch"
+            )
         return kind.make(self.setting)
 
     def compare(self, runs: Iterable[PolicyReplay], n_bootstrap: int = 2000) -> ReplayResult:
@@ -193,87 +251,20 @@ class TraceReplay:
             If `n_bootstrap` is not an integer of at least 100.
         """
         n_bootstrap = check_integer("n_bootstrap", n_bootstrap, low=100)
-        return ReplayResult(self.items, self.n_changes, self.start, self.split, self.stop, self.capacity,
-                            {run.name: run for run in runs}, n_bootstrap, self._entropy)  # fmt: skip
+        return ReplayResult(
+            self.items,
+            self.n_changes,
+            self.start,
+            self.split,
+            self.stop,
+            self.capacity,
+            {run.name: run for run in runs},
+            n_bootstrap,
+            self._entropy,
+        )
 
     def _stream(self, stage: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(stage,)))
-
-
-def replay(
-    log: Any,
-    capacity: float,
-    policies: Iterable[str] | Mapping[str, Any] | None = None,
-    *,
-    start: float | None = None,
-    stop: float | None = None,
-    split: float | None = None,
-    scheduler: str = "edf",
-    n_bootstrap: int = 2000,
-    random_state: Any = None,
-    progress: bool = False,
-) -> ReplayResult:
-    """Replay a change log to several policies at the same number of polls.
-
-    Parameters
-    ----------
-    log : (items, times) or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item.
-    capacity : float
-        Polls per unit of the log's time.
-    policies : iterable of str, or mapping of names to policies, optional
-        Keys of `POLICIES`, or learners by the names to give them; by default all that the replay has a use for.
-    start, stop, split : float, optional
-        See `TraceReplay`: train from `start` to `split`, count results from `split` to `stop`.
-    scheduler : {"edf", "random"}, default="edf"
-        How amounts become polls.
-    n_bootstrap : int, default=2000
-        Number of resamples of the items for the intervals.
-    random_state : None, int, RandomState or Generator, default=None
-        Source of all random numbers.
-    progress : bool, default=False
-        Show a progress bar for each policy (needs rich).
-
-    Returns
-    -------
-    result : ReplayResult
-        Polls, changes detected, detected share and freshness of each policy; print or plot it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a parameter is not as described, before any polling.
-
-    References
-    ----------
-    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to continuous queries", WWW 2003.
-
-    Examples
-    --------
-    >>> from knapsolve.datasets import load_debian_uploads
-    >>> from knapsolve.replay import replay
-    >>> result = replay(load_debian_uploads(), 20 / 86400, ["uniform", "optimal"],
-    ...                 start=1625097600., stop=1672531200., random_state=0)
-    >>> result.difference("optimal", "uniform", "detected_share").low > .1
-    True
-    """
-    replayer = TraceReplay(log, capacity, start=start, stop=stop, split=split, scheduler=scheduler, random_state=random_state)
-    check_integer("n_bootstrap", n_bootstrap, low=100)
-    if policies is None:
-        policies = default_policies(split is not None)
-    if isinstance(policies, str):
-        policies = [policies]
-    named = dict(policies) if isinstance(policies, Mapping) else {name: name for name in policies}
-    if not named:
-        raise ValueError("policies must name at least one policy, got none")
-    for policy in named.values():
-        replayer.learner(policy)
-    return replayer.compare((replayer.run(p, name=name, progress=progress) for name, p in named.items()), n_bootstrap)
-
-
-def default_policies(training: bool) -> list[str]:
-    """Names of all policies that mean something with or without a training stretch."""
-    return [name for name, kind in POLICIES.items() if training or not kind.needs_training]
 
 
 def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironment:
@@ -282,7 +273,9 @@ def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnviron
     try:
         items, times = log
     except (TypeError, ValueError) as error:
-        raise TypeError(f"log must be (items, times) or a TraceEnvironment, got {type(log).__name__}") from error
+        raise TypeError(
+            f"log must be (items, times) or a TraceEnvironment, got {type(log).__name__}"
+        ) from error
     return TraceEnvironment(items, times, start, stop)
 
 
