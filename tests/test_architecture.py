@@ -17,7 +17,7 @@ LEVELS = [{"_core"}, MIDDLE, {"learners"}, {"simulation"}, {"displays", "reprodu
 # Allowed inside one level: solver rooms that stand on one another
 WITHIN = {
     ("robots", "mdp"), ("rates", "nefk"), ("criteria", "nefk"), ("nefk", "criteria"),
-    ("reproduce", "displays"), ("reproduce", "replay"), ("replay", "displays"), ("environments", "datasets"),
+    ("reproduce", "displays"), ("__main__", "cli"), ("reproduce", "replay"), ("replay", "displays"), ("environments", "datasets"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,20 +157,16 @@ def _dates(name: str, texts: list[str]) -> np.ndarray:
         return np.fromiter(map(iso_seconds, texts), dtype=float, count=len(texts))
     except ValueError:
         pass
-    for row, text in enumerate(texts):
-        try:
-            iso_seconds(text)
-        except ValueError:
-            what = "neither a number nor an ISO date"
-            if _is_number(text):
-                what = "a number, but others are dates"
-            raise ValueError(f"{name}, row {row + 1}: the time {text!r} is {what}") from None
-    raise AssertionError("one of the dates was bad")
+    numbers = np.array([_is(float, text) for text in texts])
+    strange = ~numbers & ~np.array([_is(iso_seconds, text) for text in texts])
+    row = int(np.argmax(strange if strange.any() else numbers))
+    what = "neither a number nor an ISO date" if strange.any() else "a number, but others are dates"
+    raise ValueError(f"{name}, row {row + 1}: the time {texts[row]!r} is {what}")
 
 
-def _is_number(text: str) -> bool:
+def _is(kind: Callable[[str], float], text: str) -> bool:
     try:
-        float(text)
+        kind(text)
     except ValueError:
         return False
     return True

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-WIDTH_WHEN_PIPED = 120
+WIDTH_WHEN_PIPED = 160
 
 
 def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> None:

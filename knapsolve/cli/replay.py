@@ -54,6 +54,7 @@ def command(
     ] = None,
     scheduler: Annotated[str, typer.Option(help="edf (earliest deadline first) or random.")] = "edf",
     sort: Annotated[bool, typer.Option("--sort", help="Sort the log by time first.")] = False,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each policy, which are averaged.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Save a picture here (.png, .svg, .pdf).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -91,8 +92,14 @@ def command(
         random_state=seed,
     )
     names = _names(policy, replayer)
-    result, finished = _run(replayer, names)
-    facts = {"trace": trace, "capacity": f"{polls:g}/{per}", "seed": seed, "scheduler": scheduler}
+    result, finished = _run(replayer, names, runs)
+    facts = {
+        "trace": trace,
+        "capacity": f"{polls:g}/{per}",
+        "runs": runs,
+        "seed": seed,
+        "scheduler": scheduler,
+    }
     if as_json:
         print_json(facts | _window(result, replayer, log.unit) | {"policies": result.table()})
     elif result.runs:
@@ -115,15 +122,15 @@ def _names(asked: list[str] | None, replayer: TraceReplay) -> list[str]:
     return names
 
 
-def _run(replayer: TraceReplay, names: list[str]) -> tuple[ReplayResult, bool]:
+def _run(replayer: TraceReplay, names: list[str], n_runs: int) -> tuple[ReplayResult, bool]:
     """Replay to all policies; those finished and False if Ctrl-C came between."""
     runs: list[PolicyReplay] = []
-    each = replayer.n_training_polls + replayer.n_polls
+    each = n_runs * (replayer.n_training_polls + replayer.n_polls)
     finished = True
     with progress_bar(each * len(names)) as stage:
         try:
             for name in names:
-                runs.append(replayer.run(name, progress=stage(name, each * len(runs))))
+                runs.append(replayer.run(name, n_runs=n_runs, progress=stage(name, each * len(runs))))
             stage("replayed", each * len(names))(0, 0)
         except KeyboardInterrupt:
             finished = False
@@ -161,6 +168,7 @@ def _print(result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[s
         for name in result.runs
     ]
     print_table(HEADINGS, rows)
-    print("In brackets: 95% bootstrap interval over items.")
+    averaged = "" if facts["runs"] == 1 else f"Means of {facts['runs']} runs. "
+    print(f"{averaged}In brackets: 95% bootstrap interval over items.")
     for name in result.runs:
         print(f"  {name + ':':17}{POLICIES[name].note}")

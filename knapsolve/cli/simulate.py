@@ -9,20 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve import (
-    HTRAA,
-    LAKG,
-    EstimatorPolicy,
-    History,
-    OptimalPolicy,
-    ProportionalPolicy,
-    UniformPolicy,
-    simulate,
-)
 from knapsolve._validation import check_choice
 from knapsolve.cli.output import print_json, print_table, progress_bar
 from knapsolve.cli.units import check_plot_path
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+from knapsolve.learners import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.simulation import History, simulate
 
 LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "optimal")
 ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
@@ -96,11 +88,10 @@ def command(
         facts |= {"runs": runs, "seed": seed, "optimal_value": best}
         print_json(facts | {"learners": {name: _document(each) for name, each in histories.items()}})
     else:
-        print(
-            f"\n{n:,} pages, update probability {alpha:g} / k^{beta:g}; {environment}, {scheduler}; {runs} runs"
-        )
+        law = f"{n:,} pages, update probability {alpha:g} / k^{beta:g}"
+        print(f"\n{law}; {environment}, {scheduler}; {runs} runs")
         when = " before ranks switch" if switch_every else ""
-        print(f"value = expected changes found per poll at the amounts held; best possible: {best:.4f}{when}")
+        print(f"value = expected changes found per poll at the amounts held; the best is {best:.4f}{when}")
         _print(histories)
     if plot is not None and histories:
         _draw(histories, best, switch_every is None, plot)

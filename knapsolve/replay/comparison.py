@@ -20,6 +20,7 @@ def replay(
     stop: float | None = None,
     split: float | None = None,
     scheduler: str = "edf",
+    n_runs: int = 1,
     n_bootstrap: int = 2000,
     random_state: Any = None,
     progress: bool = False,
@@ -39,6 +40,8 @@ def replay(
         See `TraceReplay`: train from `start` to `split`, count results from `split` to `stop`.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
+    n_runs : int, default=1
+        Runs of each policy with other random numbers, over which all counts are averaged.
     n_bootstrap : int, default=2000
         Number of resamples of the items for the intervals.
     random_state : None, int, RandomState or Generator, default=None
@@ -74,6 +77,7 @@ def replay(
         log, capacity, start=start, stop=stop, split=split, scheduler=scheduler, random_state=random_state
     )
     check_integer("n_bootstrap", n_bootstrap, low=100)
+    check_integer("n_runs", n_runs, low=1)
     if policies is None:
         policies = default_policies(split is not None)
     if isinstance(policies, str):
@@ -83,9 +87,8 @@ def replay(
         raise ValueError("policies must name at least one policy, got none")
     for policy in named.values():
         replayer.learner(policy)
-    return replayer.compare(
-        (replayer.run(p, name=name, progress=progress) for name, p in named.items()), n_bootstrap
-    )
+    runs = [replayer.run(p, name=name, n_runs=n_runs, progress=progress) for name, p in named.items()]
+    return replayer.compare(runs, n_bootstrap)
 
 
 def default_policies(training: bool) -> list[str]:

@@ -31,10 +31,8 @@ class PolicyReplay:
     ----------
     name : str
         What the policy is called.
-    learner : object
-        The learner, as the replay left it; its unit of time is the time of one poll.
-    item_polls, item_detections : ndarray of shape (n_items,), int64
-        Polls of each item, and those that found a change.
+    item_polls, item_detections : ndarray of shape (n_items,)
+        Polls of each item, and those that found a change; means where there were several runs.
     item_fresh : ndarray of shape (n_items,)
         Share of the stretch during which the item's copy was current.
     polls, detections : ndarray of shape (n_records,)
@@ -42,7 +40,6 @@ class PolicyReplay:
     """
 
     name: str
-    learner: Any
     item_polls: np.ndarray
     item_detections: np.ndarray
     item_fresh: np.ndarray
@@ -147,8 +144,7 @@ class ReplayResult:
             row: dict[str, Any] = {"policy": name}
             for metric in METRICS:
                 value, low, high = self.estimate(name, metric)
-                whole = metric in ("polls", "detected")
-                row |= {metric: int(value) if whole else value, f"{metric}_low": low, f"{metric}_high": high}
+                row |= {metric: value, f"{metric}_low": low, f"{metric}_high": high}
             rows.append(row)
         return rows
 
@@ -205,16 +201,16 @@ class ReplayResult:
         """A metric's value over all items, then over each resample, (n_bootstrap + 1,)."""
         run = self.runs[check_choice("policy", policy, self.runs)]
         check_choice("metric", metric, METRICS)
-        if metric == "polls":
-            return self._sums(run.item_polls)
-        if metric == "freshness":
-            return self._sums(run.item_fresh) / self._sums(np.ones(self.items.size))
-        detected = self._sums(run.item_detections)
-        if metric == "detected":
-            return detected
-        changes = self._sums(self.n_changes)
-        with np.errstate(invalid="ignore"):
-            return detected / changes  # nan for a resample without any change: left out of the interval
+        if metric == "detected_share":
+            with np.errstate(
+                invalid="ignore"
+            ):  # nan for a resample without any change: left out of the interval
+                return self._sums(run.item_detections) / self._sums(self.n_changes)
+        column = {"polls": run.item_polls, "detected": run.item_detections, "freshness": run.item_fresh}[
+            metric
+        ]
+        n_resampled = self._sums(np.ones(self.items.size))  # not quite n_items where blocks differ in size
+        return self._sums(column) * ((1 if metric == "freshness" else self.items.size) / n_resampled)
 
 
 def format_estimate(estimate: Estimate, metric: str) -> str:

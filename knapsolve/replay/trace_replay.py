@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from knapsolve._progress import report_progress
 from knapsolve._validation import (
     check_capacity,
     check_choice,
@@ -19,7 +20,7 @@ from knapsolve._validation import (
 from knapsolve.environments import TraceEnvironment
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
-from knapsolve.simulation import simulate
+from knapsolve.simulation import History, simulate
 
 
 class TraceReplay:
@@ -68,7 +69,7 @@ class TraceReplay:
     >>> log = (["a", "b", "a", "a"], [1., 2., 3., 9.])
     >>> run = TraceReplay(log, capacity=2, start=0, random_state=0).run("uniform")
     >>> run.item_polls.tolist(), run.item_detections.tolist()
-    ([9, 9], [3, 1])
+    ([9.0, 9.0], [3.0, 1.0])
     """
 
     def __init__(
@@ -92,16 +93,12 @@ class TraceReplay:
                 f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {split:.15g}"
             )
         since = self.start if self.split is None else self.split
-        length, training = (
-            self._length(since, self.stop),
-            self._length(self.start, since) if self.split is not None else 0.0,
-        )
+        length = self._length(since, self.stop)
+        training = 0.0 if self.split is None else self._length(self.start, since)
         in_polls = TraceEnvironment(whole.items, (whole.times - since) * self.capacity, 0.0, length)
-        self._test, self._training = in_polls, None
-        self.n_polls, self.n_training_polls = _whole_polls(length), 0
-        if self.split is not None:
-            self._training = in_polls.between(-training, 0.0)
-            self.n_training_polls = _whole_polls(-self._training.start)
+        self._test = in_polls
+        self._training = None if self.split is None else in_polls.between(-training, 0.0)
+        self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
         self.n_changes = in_polls.n_changes
         if not self.n_changes.any():
             raise ValueError(
@@ -133,6 +130,7 @@ class TraceReplay:
         policy: str | Any,
         *,
         name: str | None = None,
+        n_runs: int = 1,
         progress: bool | Callable[[int, int], None] = False,
     ) -> PolicyReplay:
         """Replay to one policy.
@@ -144,6 +142,8 @@ class TraceReplay:
             unit of time.
         name : str, optional
             What to call it.
+        n_runs : int, default=1
+            Runs with other random numbers, over which all counts are averaged.
         progress : bool or callable, default=False
             Show a progress bar (needs rich), or call ``progress(polls_done, polls_in_all)`` now and then.
 
@@ -161,43 +161,43 @@ class TraceReplay:
         ----------
         Pandey, Ramamritham and Chakrabarti (WWW 2003).
         """
-        learner = self.learner(policy)
+        n_runs = check_integer("n_runs", n_runs, low=1)
+        self.learner(policy)
         name = name or (policy if isinstance(policy, str) else type(policy).__name__)
-        both = self.n_training_polls + self.n_polls
-        tell = (
-            (lambda offset: lambda done, total: progress(offset + done, both))
-            if callable(progress)
-            else lambda _: progress
-        )
-        if self._training is not None:
-            simulate(
-                learner,
-                self._training,
-                scheduler=self.scheduler,
-                random_state=self._stream(0),
-                progress=tell(0),
-            )
-        history = simulate(
-            learner,
-            self._test,
-            scheduler=self.scheduler,
-            random_state=self._stream(1),
-            progress=tell(self.n_training_polls),
-        )
-        assert (
-            history.item_polls is not None
-            and history.item_detections is not None
-            and history.item_fresh is not None
-        )
+        each = self.n_training_polls + self.n_polls
+        with report_progress(progress, n_runs * each) as advance:
+            histories = [self._run_once(self.learner(policy), run, advance) for run in range(n_runs)]
+
+        def mean(column: str) -> np.ndarray:
+            return np.mean([getattr(history, column) for history in histories], axis=(0, 1))
+
+        polls, detections = mean("item_polls"), mean("item_detections")
         return PolicyReplay(
-            name,
-            learner,
-            history.item_polls[0],
-            history.item_detections[0],
-            history.item_fresh[0],
-            history.polls,
-            history.detections[0],
+            name, polls, detections, mean("item_fresh"), histories[0].polls, mean("detections")
         )
+
+    def _run_once(self, learner: Any, run: int, advance: Callable[[int], None]) -> History:
+        """Train, then test, in place; the history of the test."""
+        last = 0
+
+        def tell(done: int, _: int) -> None:
+            nonlocal last
+            advance(done - last)
+            last = done
+
+        history = None
+        for stage, stretch in enumerate((self._training, self._test)):
+            if stretch is not None:
+                last, stream = 0, np.random.SeedSequence(self._entropy, spawn_key=(run, stage))
+                history = simulate(
+                    learner,
+                    stretch,
+                    scheduler=self.scheduler,
+                    random_state=np.random.default_rng(stream),
+                    progress=tell,
+                )
+        assert history is not None
+        return history
 
     def learner(self, policy: str | Any) -> Any:
         """The unfitted learner that stands for a policy, its unit of time being that of one poll.
@@ -262,9 +262,6 @@ class TraceReplay:
             n_bootstrap,
             self._entropy,
         )
-
-    def _stream(self, stage: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(stage,)))
 
 
 def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironment:
