@@ -2,8 +2,8 @@
 Which Debian package was uploaded? Policies compared on real histories
 ======================================================================
 
-377 source packages, 2,416 uploads in the eighteen months to 2023, and 20 looks a day. Who finds most of the uploads,
-and whose copies are current for most of the time? Learners have the two years before to learn in.
+377 source packages, 2,416 uploads in the eighteen months to 2023, and 20 looks a day. Who finds most of the
+uploads, and whose copies are current for most of the time? Learners have the two years before to learn in.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ def seconds(date):
 
 
 # %%
-# The changelogs are complete from July 2019 (Debian 10) to the end of 2022. All 377 packages are kept, also those
-# first uploaded after that: nobody knows in advance which they are.
+# The changelogs are complete from July 2019 (Debian 10) to the end of 2022. All 377 packages are kept, also
+# those first uploaded after that: nobody knows in advance which they are.
 log = load_debian_uploads(stop=None)
 window = {"start": seconds("2019-07-06"), "split": seconds("2021-07-01"), "stop": seconds("2023-01-01")}
 result = replay(log, 20 / 86400, n_runs=10, random_state=0, **window)
@@ -34,8 +34,8 @@ for learner in ("lakg", "htraa"):
             print(f"{learner:6} less {rival:14} {metric:15} {value:+.4f} [{low:+.4f}, {high:+.4f}]")
 
 # %%
-# The learners find two thirds of what can be gained over uniform polling, most of it from the packages that are
-# uploaded often; they pay with staler copies of the quiet ones.
+# Of what the oracle gains over uniform polling in uploads found, LAKG gets three quarters and H-TRAA a little
+# less. Neither makes copies more current than uniform polling does: quiet packages wait longer.
 result.plot()
 
 # %%
