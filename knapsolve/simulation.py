@@ -15,7 +15,14 @@ from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve._interrupt import Cancellation
 from knapsolve._progress import report_progress
-from knapsolve._validation import check_choice, check_integer, resolve_random_state
+from knapsolve._validation import (
+    check_capacity,
+    check_choice,
+    check_integer,
+    check_jobs,
+    resolve_random_state,
+    resolve_seed_sequence,
+)
 from knapsolve.environments.rates import expected_detections
 
 CHUNK = 65536  # polls between two looks at pending signals
@@ -180,9 +187,13 @@ def simulate(
     capacity = _capacity_of(learner)
     n_polls = _check_polls(environment, n_polls, capacity)
     records = _record_points(n_polls, record_every, getattr(environment, "switch_every", None))
-    _prepare(learner, environment)
-    seeds = resolve_random_state(random_state).bit_generator.seed_seq.spawn(n_runs)
-    runs = [(learner if n_runs == 1 else copy.deepcopy(learner), seed) for seed in seeds]
+    check_jobs(n_jobs)
+    resolve_random_state(random_state)
+    _check_learner(learner, environment)
+    learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
+    for each in learners:
+        _begin(each, environment)
+    runs = list(zip(learners, resolve_seed_sequence(random_state).spawn(n_runs)))
     with Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
         if n_runs == 1:
             results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
@@ -211,7 +222,7 @@ def _run(
     learning = _compiled_learner(learner, environment.n_materials)
     world = environment._core() if hasattr(environment, "_core") else PythonEnvironment(environment, environment.n_materials)
     n = learning.n_materials
-    order = DeadlineOrder(DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
+    order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])
     start = getattr(environment, "start", 0.0)
     done, detections = 0, 0
@@ -228,10 +239,10 @@ def _run(
             advance(made)
         counts.append(detections)
         if hasattr(world, "rates"):
-            values.append(expected_detections(learning.amounts(), world.rates()))
+            values.append(expected_detections(_amounts(learning), world.rates()))
         elif hasattr(environment, "value"):
-            values.append(float(environment.value(learning.amounts())))
-    result = {"value": values or None, "detections": counts, "amounts": learning.amounts()}
+            values.append(float(environment.value(_amounts(learning))))
+    result = {"value": values or None, "detections": counts, "amounts": _amounts(learning)}
     if hasattr(world, "close"):
         polls, detected, fresh = world.close(environment.stop)
         span = environment.stop - environment.start
@@ -252,8 +263,6 @@ def _capacity_of(learner: Any) -> float:
     capacity = getattr(learner, "capacity", None)
     if capacity is None or isinstance(learner, type):
         raise TypeError(f"learner must be a knapsolve learner or have capacity, amount and observe, got {learner!r}")
-    from knapsolve._validation import check_capacity
-
     return check_capacity(capacity)
 
 
@@ -285,21 +294,30 @@ def _record_points(n_polls: int, record_every: int | None, switch_every: int | N
     return np.unique(np.append(points, n_polls)).astype(np.intp)
 
 
-def _prepare(learner: Any, environment: Any) -> None:
-    """Start an unfitted learner on the environment's materials; refuse one that knows others."""
-    n = environment.n_materials
+def _check_learner(learner: Any, environment: Any) -> None:
+    """Refuse what cannot learn, or what knows other materials."""
+    n = check_integer("environment.n_materials", environment.n_materials, low=1)
     if not hasattr(learner, "_begin"):
         missing = [name for name in ("amount", "observe") if not callable(getattr(learner, name, None))]
         if missing:
             raise TypeError(f"learner must have methods amount and observe, {type(learner).__name__} lacks {missing}")
-        return
-    if not hasattr(learner, "materials_"):
-        learner._begin(n)
-    elif learner.materials_.size != n:
+    elif hasattr(learner, "materials_") and learner.materials_.size != n:
         raise ValueError(f"learner must know {n} materials, as the environment has, got {learner.materials_.size}")
+
+
+def _begin(learner: Any, environment: Any) -> None:
+    """Start a learner that has not seen anything yet on the environment's materials."""
+    if hasattr(learner, "_begin") and not hasattr(learner, "materials_"):
+        learner._begin(environment.n_materials)
+
+
+def _amounts(learning: Any) -> np.ndarray:
+    """Amounts held now; an exception of a learner written in Python is raised here."""
+    amounts = learning.amounts()
+    if learning.error is not None:
+        raise learning.error
+    return amounts
 
 
 def _compiled_learner(learner: Any, n: int) -> Any:
     return learner._core() if hasattr(learner, "_core") else PythonLearner(learner, n)
-
-

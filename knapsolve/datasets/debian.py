@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from knapsolve._validation import check_real
+
 
 class ChangeLog(NamedTuple):
     """Changes of many items: row k says that ``items[k]`` changed at ``times[k]``."""
@@ -34,6 +36,11 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
     times : ndarray of shape (n_uploads,)
         Seconds since 1970 (UTC), ascending within each package.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If `stop` is neither None nor a number.
+
     References
     ----------
     The dated entries of the packages' changelogs, which Debian installs with them.
@@ -45,6 +52,8 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
     >>> len(set(items.tolist())), items.size
     (374, 10591)
     """
+    if stop is not None:
+        stop = check_real("stop", stop, finite=False)
     with files("knapsolve.datasets").joinpath("debian_uploads.npz").open("rb") as stream, np.load(stream) as table:
         names, items, times = table["names"], table["items"], table["times"].astype(np.float64)
     keep = slice(None) if stop is None else times <= stop

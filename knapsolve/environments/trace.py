@@ -54,6 +54,8 @@ class TraceEnvironment:
     def __init__(self, items: Any, times: Any, start: float | None = None, stop: float | None = None):
         times = np.asarray(times)
         if times.dtype.kind == "M":
+            if np.isnat(times).any():
+                raise ValueError(f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(times)))}")
             times = times.astype("datetime64[ns]").astype(np.int64) / 1e9
         self.times = check_vector("times", times)
         codes, self.materials = factorize(items)
@@ -70,7 +72,7 @@ class TraceEnvironment:
             where = int(np.argmax(backwards)) + 1
             raise ValueError(
                 f"times must ascend within each item, got {self.times[where]:.15g} after {self.times[where - 1]:.15g} "
-                f"for {self.materials[self.items[where]].item()!r}"
+                f"for {self.materials.tolist()[self.items[where]]!r}"
             )
         self.start = check_real("start", self.times.min() if start is None else start)
         self.stop = check_real("stop", self.times.max() if stop is None else stop)
