@@ -57,6 +57,7 @@ directives = {
     "initializedcheck": DEBUG,
     "cdivision": not DEBUG,
     "freethreading_compatible": False,
+    "show_performance_hints": not DEBUG,
 }
 
 if __name__ == "__main__":
