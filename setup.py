@@ -25,6 +25,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.policies": [],
     "_core.schedulers": ["deadline_queue.c"],
     "_core.environments": [],
+    "_core.python_roles": [],
     "_core.loop": [],
 }
 

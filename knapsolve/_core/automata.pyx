@@ -217,6 +217,7 @@ cdef class AutomataTree(Learner):
         self.cached = self.gated = -1
         if m == 0:
             self.leaf_of[0] = 1
+            self.material_at[1] = 0
             self.n_materials = 1
             return
         while m > 1:

@@ -7,6 +7,11 @@ Reference: the classical policies of Granmo et al. (2007), section III.C.
 
 import numpy as np
 
+from libc.math cimport llrint
+from libc.stdint cimport uint64_t
+
+from knapsolve._core.weight_tree cimport sum_tree_add, sum_tree_total
+
 
 cdef class FixedAmounts(Learner):
     def __init__(self, double[::1] amounts):
@@ -25,6 +30,31 @@ cdef class FixedAmounts(Learner):
 
     cpdef amounts(self):
         return np.array(self.x)
+
+    def set_amount(self, Py_ssize_t i, double amount):
+        """Change one amount and its weight in the draws; O(log n), or O(n) where the unit no longer fits."""
+        cdef uint64_t change = <uint64_t>llrint(amount / self.tree.unit) - <uint64_t>llrint(self.x[i] / self.tree.unit)
+        cdef double others = (<double>sum_tree_total(&self.tree.tree)) * self.tree.unit - self.x[i]
+        self.x[i] = amount
+        if 2.0 ** 50 < (others + amount) / self.tree.unit < 2.0 ** 62:
+            sum_tree_add(&self.tree.tree, i, change)
+        else:
+            self.tree.build(self.x)
+
+    def prepare_draws_in(self, double unit):
+        """As prepare_draws, with weights in multiples of `unit`, so that a restored scheduler draws the same."""
+        self.tree = WeightTree(self.n_materials)
+        self.tree.build(self.x, unit)
+
+    @property
+    def unit(self):
+        """What one unit of weight stands for."""
+        return self.tree.unit
+
+    @property
+    def total_amount(self):
+        """Sum of the amounts that draws go by."""
+        return self.tree.total * self.tree.unit
 
 
 cdef class EstimateThenFix(FixedAmounts):
@@ -52,8 +82,8 @@ cdef class EstimateThenFix(FixedAmounts):
     cdef int end_phase(self) noexcept nogil:
         with gil:
             try:
-                self.x[:] = self.finish(np.asarray(self.log_material), np.asarray(self.log_elapsed),
-                                        np.asarray(self.log_changed))
+                np.asarray(self.x)[:] = self.finish(np.asarray(self.log_material), np.asarray(self.log_elapsed),
+                                                    np.asarray(self.log_changed))
                 if self.tree is not None:
                     self.tree.build(self.x)
             except BaseException as error:

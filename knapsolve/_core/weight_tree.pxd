@@ -23,4 +23,4 @@ cdef class WeightTree:
     cdef uint64_t[::1] nodes
     cdef Py_ssize_t draw(self, bitgen_t *bits) noexcept nogil
     cpdef build_units(self, const uint64_t[::1] units)
-    cpdef build(self, const double[::1] amounts)
+    cpdef build(self, const double[::1] amounts, double unit=*)

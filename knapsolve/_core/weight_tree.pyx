@@ -39,11 +39,13 @@ cdef class WeightTree:
     cpdef build_units(self, const uint64_t[::1] units):
         sum_tree_build(&self.tree, &units[0], self.size)
 
-    cpdef build(self, const double[::1] amounts):
+    cpdef build(self, const double[::1] amounts, double unit=0.0):
         vector = np.asarray(amounts)
-        total = float(vector.sum())
-        self.unit = math.ldexp(1.0, math.frexp(total)[1] - 61) if total > 0 else 1.0
-        self.build_units(np.rint(vector / self.unit).astype(np.uint64))
+        if unit == 0.0:
+            total = float(vector.sum())
+            unit = math.ldexp(1.0, math.frexp(total)[1] - 61) if total > 0 else 1.0
+        self.unit = unit
+        self.build_units(np.rint(vector / unit).astype(np.uint64))
 
     @property
     def total(self):
