@@ -23,7 +23,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
     "_core.automata": [],
     "_core.policies": [],
-    "_core.schedulers": ["deadline_queue.c"],
+    "_core.schedulers": ["deadline_queue.c", "deadline_tree.c"],
     "_core.environments": [],
     "_core.python_roles": [],
     "_core.loop": [],

@@ -1,11 +1,5 @@
 #include "deadline_queue.h"
 
-#include <math.h>
-
-/* Ticks in a bucket at the start: what a bucket may narrow to, should the pops come faster. */
-#define FIRST_SHIFT 20
-/* The longest delay: 2^62 ticks, or 2^42 mean gaps. Anything later waits as long as that. */
-#define LONGEST ((uint64_t)1 << 62)
 /* How far ahead of the calendar's hand entries are fetched into cache. */
 #define AHEAD 6
 
@@ -23,10 +17,8 @@ static void clear(deadline_queue *q)
 
 void deadline_queue_init(deadline_queue *q, deadline_entry *entry, int32_t *bucket, int64_t n, double rate)
 {
-    int rate_exponent;
-    frexp(rate, &rate_exponent); /* 2^(rate_exponent - 1) <= rate < 2^rate_exponent */
     *q = (deadline_queue){.entry = entry, .bucket = bucket, .n_items = n, .n_buckets = deadline_queue_buckets(n),
-                          .shift = FIRST_SHIFT, .ticks_per_unit = ldexp(1.0, FIRST_SHIFT + rate_exponent)};
+                          .shift = DEADLINE_GAP_BITS, .ticks_per_unit = deadline_scale(rate)};
     clear(q);
     for (int64_t i = 0; i < n; i++) entry[i] = (deadline_entry){.next = DEADLINE_ABSENT};
 }
@@ -43,25 +35,11 @@ static inline void link_entry(deadline_queue *q, int64_t item)
     *head = (int32_t)item;
 }
 
-/* Advance an entry by `delay` units: the whole ticks, and 32 bits of the rest with their carry. */
-static inline void advance(const deadline_queue *q, deadline_entry *e, double delay)
-{
-    double ticks = delay * q->ticks_per_unit;
-    if (!(ticks < (double)LONGEST)) {
-        e->tick += LONGEST;
-        return;
-    }
-    uint64_t whole = (uint64_t)ticks;
-    uint64_t rest = (uint64_t)e->fraction + (uint64_t)((ticks - (double)whole) * 4294967296.0);
-    e->tick += whole + (rest >> 32);
-    e->fraction = (uint32_t)rest;
-}
-
 void deadline_queue_insert(deadline_queue *q, int64_t item, double delay)
 {
     q->entry[item].tick = q->now;
     q->entry[item].fraction = 0;
-    advance(q, &q->entry[item], delay);
+    deadline_advance(&q->entry[item], delay * q->ticks_per_unit);
     link_entry(q, item);
     q->n_queued++;
 }
@@ -69,7 +47,7 @@ void deadline_queue_insert(deadline_queue *q, int64_t item, double delay)
 void deadline_queue_push(deadline_queue *q, int64_t item, double period)
 {
     deadline_entry *e = q->entry + item;
-    advance(q, e, period);
+    deadline_advance(e, period * q->ticks_per_unit);
     if ((int64_t)(e->tick - q->now) < 0) e->tick = q->now; /* only past 2^63 ticks of waiting */
     link_entry(q, item);
     q->n_queued++;
@@ -120,12 +98,9 @@ int64_t deadline_queue_pop(deadline_queue *q)
         int64_t b = bucket_of(q, q->now);
         int32_t best = DEADLINE_END, before_best = DEADLINE_END, before = DEADLINE_END;
         for (int32_t i = q->bucket[b]; i >= 0; before = i, i = q->entry[i].next) {
-            const deadline_entry *e = q->entry + i, *least = q->entry + best;
             q->steps++;
-            if ((e->tick - q->now) >> q->shift) continue; /* of another year */
-            if (best < 0 || e->tick < least->tick ||
-                (e->tick == least->tick &&
-                 (e->fraction < least->fraction || (e->fraction == least->fraction && i < best)))) {
+            if ((q->entry[i].tick - q->now) >> q->shift) continue; /* of another year */
+            if (best < 0 || deadline_before(q->entry, i, best)) {
                 best = i;
                 before_best = before;
             }

@@ -1,7 +1,5 @@
-/* Deadline queue: always the smallest deadline next, in constant time (a calendar queue).
+/* Deadline queue: the smallest deadline of any number of items, in constant time (a calendar queue).
  *
- * Time is counted in ticks, a 64-bit integer with 32 more fractional bits, modulo 2^64:
- * a deadline advanced k times by the same period is exact, so nothing drifts.
  * A bucket is 2^shift ticks wide; bucket b of the calendar holds every entry whose
  * (tick >> shift) is b modulo the number of buckets, as a singly linked list.
  *
@@ -15,15 +13,7 @@
 #ifndef KNAPSOLVE_DEADLINE_QUEUE_H
 #define KNAPSOLVE_DEADLINE_QUEUE_H
 
-#include <stdint.h>
-
-typedef struct {
-    uint64_t tick;
-    uint32_t fraction;
-    int32_t next; /* next entry of the same bucket, END, or ABSENT */
-} deadline_entry;
-
-enum { DEADLINE_END = -1, DEADLINE_ABSENT = -2 };
+#include "deadline.h"
 
 typedef struct {
     deadline_entry *entry; /* (n_items,) */
@@ -54,6 +44,12 @@ int64_t deadline_queue_pop(deadline_queue *q);
 
 /* Queue a popped item again, `period` units after its last deadline. */
 void deadline_queue_push(deadline_queue *q, int64_t item, double period);
+
+/* Whether an item is queued. */
+static inline int deadline_queue_holds(const deadline_queue *q, int64_t item)
+{
+    return q->entry[item].next != DEADLINE_ABSENT;
+}
 
 /* The deadline of the item popped last, in units of time since the start. */
 double deadline_queue_time(const deadline_queue *q, int64_t item);

@@ -211,7 +211,7 @@ def _run(
     learning = _compiled_learner(learner, environment.n_materials)
     world = environment._core() if hasattr(environment, "_core") else PythonEnvironment(environment, environment.n_materials)
     n = learning.n_materials
-    order = DeadlineOrder(DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
+    order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])
     start = getattr(environment, "start", 0.0)
     done, detections = 0, 0

@@ -8,54 +8,91 @@ Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport intptr_t as intp_t
 
 from knapsolve._core.random_bits cimport bits_of
 
-cdef Py_ssize_t CHUNK = 65536
+cdef Py_ssize_t CHUNK = 65536     # polls between two looks at pending signals
+cdef Py_ssize_t SMALL = 65536     # up to here the tournament is faster than the calendar
 
 
 cdef class DeadlineOrder(Scheduler):
-    """View over `memory` = (queue struct as bytes, entries as bytes, bucket heads)."""
+    """View over `memory` = (queue struct, entries, bucket heads or winners), all but the last as bytes.
 
-    def __init__(self, memory):
+    Up to SMALL materials in a tournament, more in a calendar; both serve in the same order.
+    """
+
+    def __init__(self, Py_ssize_t n, memory):
         cdef unsigned char[::1] queue = memory[0]
         cdef unsigned char[::1] entry = memory[1]
-        cdef int32_t[::1] bucket = memory[2]
+        cdef int32_t[::1] links = memory[2]
+        self.small = n <= SMALL
         self.memory = memory
-        self.queue = <deadline_queue *>&queue[0]
-        self.queue.entry = <deadline_entry *>&entry[0]    # a copied or unpickled queue has moved
-        self.queue.bucket = &bucket[0]
+        if self.small:
+            self.tree = <deadline_tree *>&queue[0]
+            self.tree.entry = <deadline_entry *>&entry[0]    # a copied or unpickled queue has moved
+            self.tree.winner = &links[0]
+        else:
+            self.queue = <deadline_queue *>&queue[0]
+            self.queue.entry = <deadline_entry *>&entry[0]
+            self.queue.bucket = &links[0]
 
     @staticmethod
     def allocate(Py_ssize_t n):
-        """Memory for n materials: 16 to 24 bytes each."""
-        return (np.zeros(sizeof(deadline_queue), dtype=np.uint8), np.zeros(n * sizeof(deadline_entry), dtype=np.uint8),
-                np.zeros(deadline_queue_buckets(n), dtype=np.int32))
+        """Memory for n materials: 20 to 32 bytes each."""
+        entries, links = n, deadline_queue_buckets(n)
+        if n <= SMALL:
+            entries, links = deadline_tree_leaves(n) + 1, 2 * deadline_tree_leaves(n)
+        return (np.zeros(max(sizeof(deadline_queue), sizeof(deadline_tree)), dtype=np.uint8),
+                np.zeros(entries * sizeof(deadline_entry), dtype=np.uint8), np.zeros(links, dtype=np.int32))
 
     def start(self, Learner learner, generator):
-        """Queue every material of positive amount at a random phase of its period."""
+        """Enter every material of positive amount at a random phase of its period."""
         cdef Py_ssize_t i, n = learner.n_materials
         cdef double x, total = 0.0
         cdef bitgen_t *bits = bits_of(generator)
         with generator.bit_generator.lock, nogil:
             for i in range(n):
                 total += learner.amount(i)
-            deadline_queue_init(self.queue, self.queue.entry, self.queue.bucket, n, total if total > 0.0 else 1.0)
+            if not 0.0 < total < INFINITY:
+                total = 1.0
+            if self.small:
+                deadline_tree_init(self.tree, self.tree.entry, self.tree.winner, n, total)
+            else:
+                deadline_queue_init(self.queue, self.queue.entry, self.queue.bucket, n, total)
             for i in range(n):
                 x = learner.amount(i)
                 if x > 0.0:
-                    deadline_queue_insert(self.queue, i, bits.next_double(bits.state) / x)
+                    self.enter(i, bits.next_double(bits.state) / x)
+
+    cdef inline Py_ssize_t pop(self) noexcept nogil:
+        return deadline_tree_pop(self.tree) if self.small else deadline_queue_pop(self.queue)
+
+    cdef inline void drop(self, Py_ssize_t i) noexcept nogil:
+        if self.small:
+            deadline_tree_drop(self.tree, i)
+
+    cdef inline void enter(self, Py_ssize_t i, double delay) noexcept nogil:
+        if self.small:
+            deadline_tree_insert(self.tree, i, delay)
+        else:
+            deadline_queue_insert(self.queue, i, delay)
 
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
-        cdef Py_ssize_t i = deadline_queue_pop(self.queue)
+        cdef Py_ssize_t i = self.pop()
         while i >= 0 and not learner.amount(i) > 0.0:      # set to zero while its deadline was pending
-            i = deadline_queue_pop(self.queue)
+            self.drop(i)
+            i = self.pop()
         return i
 
     cdef void polled(self, Learner learner, Py_ssize_t i) noexcept nogil:
         cdef double x = learner.amount(i)
-        if x > 0.0:
+        if not x > 0.0:
+            self.drop(i)
+        elif self.small:
+            deadline_tree_push(self.tree, i, 1.0 / x)
+        else:
             deadline_queue_push(self.queue, i, 1.0 / x)
 
     def serve(self, Learner learner, intp_t[::1] materials, double[::1] times):
@@ -70,7 +107,7 @@ cdef class DeadlineOrder(Scheduler):
                         stop = k
                         break
                     materials[k] = i
-                    times[k] = deadline_queue_time(self.queue, i)
+                    times[k] = deadline_tree_time(self.tree, i) if self.small else deadline_queue_time(self.queue, i)
                     self.polled(learner, i)
             k = stop
         return k
@@ -86,9 +123,9 @@ cdef class DeadlineOrder(Scheduler):
                 self.polled(learner, i)
 
     def insert(self, Py_ssize_t i, double delay):
-        """Queue a material unless it is queued already; its next deadline comes `delay` from now."""
-        if self.queue.entry[i].next == -2:     # ABSENT
-            deadline_queue_insert(self.queue, i, delay)
+        """Enter a material unless it is waiting already; its next deadline comes `delay` from now."""
+        if not (deadline_tree_holds(self.tree, i) if self.small else deadline_queue_holds(self.queue, i)):
+            self.enter(i, delay)
 
 
 cdef class RandomOrder(Scheduler):

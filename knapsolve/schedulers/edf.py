@@ -54,7 +54,7 @@ class EDFScheduler:
         order.start(learner, resolve_random_state(random_state))
 
     def _views(self) -> tuple[DeadlineOrder, FixedAmounts]:
-        return DeadlineOrder(self._memory), FixedAmounts(self.amounts)
+        return DeadlineOrder(self.amounts.size, self._memory), FixedAmounts(self.amounts)
 
     def next(self, n: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """The next polls.
