@@ -3,7 +3,7 @@
     python benchmarks/callgrind.py          count and compare
     python benchmarks/callgrind.py --save   count, compare, and keep the counts in callgrind.json
 
-valgrind counts what a kernel executes: no noise, the same number at every run with the same compiler and numpy
+valgrind counts what a kernel executes: no noise, the same number at every run with one compiler and one numpy
 (but for the Python call around a loop, a few dozen in millions). Counts are a poll (loops) or a call
 (primitives), of AVX2 (level 1: no valgrind knows AVX-512) or portable code (level 0). They say nothing of
 caches: the timings do.
