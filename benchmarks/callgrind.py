@@ -28,6 +28,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 SAVED = HERE / "callgrind.json"
 LOOP = "__pyx_pw_9knapsolve_5_core_4loop_1run"  # knapsolve._core.loop.run, as Cython names it
+PRIMITIVES = {"sum_tree", "deadline_queue", "deadline_tree", "cpu_level"}  # what kernels.c calls
 FLAGS = ["-O3", "-DNDEBUG", "-fno-math-errno", "-ffp-contract=off"]  # setup.py's
 
 
@@ -62,11 +63,11 @@ def cases(driver: Path) -> Iterator[Case]:
             yield Case(
                 f"sum_tree {kernel} {code} n={n}", command, f"kernel_{kernel}", "measure", calls, level
             )
-        for kernel in ("pop", "push"):
-            command = [str(driver), kernel, str(n), str(calls), "1"]
-            yield Case(
-                f"deadline_queue {kernel} n={n}", command, f"deadline_queue_{kernel}", "measure", calls, 1
-            )
+        for structure in ("queue", "tree"):
+            command = [str(driver), structure, str(n), str(calls), "1"]
+            for move in ("pop", "push"):
+                name, function = f"deadline_{structure} {move} n={n}", f"deadline_{structure}_{move}"
+                yield Case(name, command, function, "measure", calls, 1)
 
 
 def compiler() -> list[str]:
@@ -77,7 +78,7 @@ def build_driver(folder: Path) -> Path:
     """Compile the C primitives' driver, as setup.py would."""
     driver = folder / "kernels"
     sources = [HERE / "_core" / "kernels.c"]
-    sources += [ROOT / "csrc" / name for name in ("sum_tree.c", "deadline_queue.c", "cpu_level.c")]
+    sources += sorted(path for path in (ROOT / "csrc").glob("*.c") if path.stem in PRIMITIVES)
     command = [*compiler(), *FLAGS, "-g", f"-I{ROOT / 'csrc'}", *map(str, sources), "-o", str(driver), "-lm"]
     subprocess.run(command, check=True)
     return driver

@@ -1,4 +1,4 @@
-/* Driver for benchmarks/callgrind.py: kernels draw|add|pop|push N COUNT LEVEL.
+/* Driver for benchmarks/callgrind.py: kernels draw|add|queue|tree N COUNT LEVEL.
  *
  * warm_up() brings caches' content and the calendar's width to where they stay; measure() does COUNT calls.
  * Everything is seeded: two runs execute the same instructions.
@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "deadline_queue.h"
+#include "deadline_tree.h"
 #include "sum_tree.h"
 
 static int64_t n, count;
 static uint64_t *bits;   /* (count,) random */
 static sum_tree tree;
 static deadline_queue queue;
+static deadline_tree contest;
 static double *period;   /* (n,) */
 static int64_t seen;     /* keeps results alive */
 
@@ -37,11 +39,20 @@ __attribute__((noinline)) void kernel_add(void)
     for (int64_t k = 0; k < count; k++) sum_tree_add(&tree, (int64_t)scale_bits(bits[k], (uint64_t)n), k & 1 ? -1 : 1);
 }
 
-__attribute__((noinline)) void kernel_turn(void)
+__attribute__((noinline)) void kernel_queue(void)
 {
     for (int64_t k = 0; k < count; k++) {
         int64_t item = deadline_queue_pop(&queue);
         deadline_queue_push(&queue, item, period[item]);
+        seen += item;
+    }
+}
+
+__attribute__((noinline)) void kernel_tree(void)
+{
+    for (int64_t k = 0; k < count; k++) {
+        int64_t item = deadline_tree_pop(&contest);
+        deadline_tree_push(&contest, item, period[item]);
         seen += item;
     }
 }
@@ -67,10 +78,21 @@ int main(int argc, char **argv)
     }
     sum_tree_init(&tree, aligned_alloc(64, (sum_tree_size(n) * 8 + 63) / 64 * 64), n, atoi(argv[4]));
     sum_tree_build(&tree, weight, n);
+    int64_t leaves = deadline_tree_leaves(n);
     deadline_queue_init(&queue, malloc(n * sizeof(deadline_entry)), malloc(4 * deadline_queue_buckets(n)), n, rate);
-    for (int64_t i = 0; i < n; i++) deadline_queue_insert(&queue, i, period[i] * 0x1p-64 * (double)splitmix(&state));
-    void (*kernel)(void) = !strcmp(argv[1], "draw") ? kernel_draw : !strcmp(argv[1], "add") ? kernel_add : kernel_turn;
-    warm_up(kernel);
+    deadline_tree_init(&contest, malloc((leaves + 1) * sizeof(deadline_entry)), malloc(8 * leaves), n, rate);
+    for (int64_t i = 0; i < n; i++) {
+        double phase = period[i] * 0x1p-64 * (double)splitmix(&state);
+        deadline_queue_insert(&queue, i, phase);
+        deadline_tree_insert(&contest, i, phase);
+    }
+    void (*kernel)(void) = NULL;
+    if (!strcmp(argv[1], "draw")) kernel = kernel_draw;
+    if (!strcmp(argv[1], "add")) kernel = kernel_add;
+    if (!strcmp(argv[1], "queue")) kernel = kernel_queue;
+    if (!strcmp(argv[1], "tree")) kernel = kernel_tree;
+    if (!kernel) return 2;
+    warm_up(kernel); /* whatever callgrind counts up to here is forgotten */
     measure(kernel);
     printf("%lld\n", (long long)seen);
     return 0;

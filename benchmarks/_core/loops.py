@@ -61,7 +61,7 @@ class Loop:
         changed = 0.9 / np.arange(1, n + 1) ** 1.5
         order = np.arange(n, dtype=np.int32)
         self.environment = Bernoulli(-np.log1p(-changed), 0, np.cumsum(changed), order)
-        self.scheduler = DeadlineOrder(DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
+        self.scheduler = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
         self.scheduler.start(self.learner, self.streams[0])
         self.done = 0
 
