@@ -127,11 +127,12 @@ class HTRAA(PollLogLearner):
 
     def _core(self) -> AutomataTree:
         resolutions = self._resolutions(max(1, _depth(self._leaf_of.size)))
-        share = np.zeros((resolutions.size, int(resolutions.max()) + 2))
+        share = np.zeros((resolutions.size, 2, int(resolutions.max()) + 2))
         for depth, resolution in enumerate(resolutions):
-            share[depth, : resolution + 2] = _shares(int(resolution), self.exponent)
+            left = _shares(int(resolution), self.exponent)
+            share[depth, :, : resolution + 2] = left, left[::-1]
         known = self.materials_.size
-        core = AutomataTree(self.states_, self._leaf_of, known, resolutions, share, self.capacity,
+        core = AutomataTree(self.states_, self._leaf_of, known, resolutions + 1, share, self.capacity,
                             self.exponent == 1, *UPDATES[self.update])  # fmt: skip
         if known < self._leaf_of.size:
             core.prepare_draws()  # admission looks up whose leaf it splits
