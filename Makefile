@@ -35,7 +35,7 @@ test-all: $(READY)  ## both in one run
 
 lint: $(READY)  ## ruff, cython-lint, mypy
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint knapsolve
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint knapsolve
 	$(RUN) mypy
 
 # One thread; rounds, clock and warm-up pinned, so that two runs measure the same thing.

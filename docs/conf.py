@@ -1,4 +1,4 @@
-"""Sphinx configuration: `make docs` builds the pages, the API from docstrings and the gallery from examples/."""
+"""Sphinx configuration: pages, the API from docstrings, a gallery from examples/."""
 
 from importlib.metadata import version as installed_version
 from pathlib import Path

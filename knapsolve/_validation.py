@@ -47,7 +47,13 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
         raise TypeError(f"{name} must be an integer, got {value!r}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        allowed = f"at least {low}" if high is None else f"in [{low}, {high}]" if low is not None else f"at most {high}"
+        allowed = (
+            f"at least {low}"
+            if high is None
+            else f"in [{low}, {high}]"
+            if low is not None
+            else f"at most {high}"
+        )
         raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
     return number
 
@@ -127,7 +133,9 @@ def check_capacity(capacity: Any) -> float:
     return check_real("capacity", capacity, low=0, low_open=True)
 
 
-def check_poll_log(X: Any, y: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray, np.ndarray]:
+def check_poll_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the material column, elapsed (n_polls,) float64 and changed (n_polls,) int8 of a poll log."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y must say 0 or 1 for each poll")
@@ -153,7 +161,8 @@ def _check_elapsed(values: np.ndarray) -> np.ndarray:
     if (gaps < 0).any():
         where = int(np.argmax(gaps < 0))
         raise ValueError(
-            f"Negative values in data: elapsed must be finite and non-negative, got {gaps[where]!r} at position {where}"
+            "Negative values in data: elapsed must be finite and non-negative, "
+            f"got {gaps[where]!r} at position {where}"
         )
     return gaps
 
@@ -172,7 +181,9 @@ def _check_log_array(X: Any) -> np.ndarray:
 def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5)
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5
+        )
         values = values.ravel()
     if values.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
@@ -185,5 +196,7 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     if not np.all(good):
         where = int(np.argmin(good))
         note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""
-        raise ValueError(f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}")
+        raise ValueError(
+            f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}"
+        )
     return np.ascontiguousarray(values, dtype=np.int8)

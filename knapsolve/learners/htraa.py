@@ -46,7 +46,8 @@ class HTRAA(PollLogLearner):
     Attributes
     ----------
     states_ : ndarray of shape (n_nodes,), int32
-        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and 2k + 1.
+        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and
+        2k + 1.
     amounts_ : ndarray of shape (n_materials,)
         Amounts held now, in polls per unit of time; they sum to `capacity`.
     materials_ : ndarray of shape (n_materials,)
@@ -105,10 +106,15 @@ class HTRAA(PollLogLearner):
     def _resolutions(self, depth: int) -> np.ndarray:
         """Resolution of each depth, (depth,) int32."""
         if np.ndim(self.resolution) == 0:
-            return np.full(depth, check_integer("resolution", self.resolution, low=2, high=2**31 - 2), dtype=np.int32)
+            return np.full(
+                depth, check_integer("resolution", self.resolution, low=2, high=2**31 - 2), dtype=np.int32
+            )
         given = [check_integer("resolution", value, low=2, high=2**31 - 2) for value in self.resolution]  # type: ignore[union-attr]
         if len(given) < depth:
-            raise ValueError(f"resolution must have an entry for each of {depth} depths, got {len(given)}: {self.resolution}")
+            raise ValueError(
+                f"resolution must have an entry for each of {depth} depths, "
+                f"got {len(given)}: {self.resolution}"
+            )
         return np.array(given[:depth], dtype=np.int32)
 
     def _start(self, n: int) -> None:
@@ -139,14 +145,17 @@ class HTRAA(PollLogLearner):
         return core
 
 
-def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str = "reward-penalty") -> np.ndarray:
+def traa_stationary_distribution(
+    p1: Any, p2: Any, resolution: int, update: str = "reward-penalty"
+) -> np.ndarray:
     """Stationary distribution of a TRAA under random access, exactly.
 
     Parameters
     ----------
     p1, p2 : callable or array-like of shape (resolution,)
         Probability that a poll of material 1 (2) is rewarded, as a function of its share of the capacity,
-        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s = 1..resolution.
+        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s =
+        1..resolution.
     resolution : int
         Number of states.
     update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
@@ -171,7 +180,8 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     Examples
     --------
     >>> from knapsolve import traa_stationary_distribution
-    >>> pi = traa_stationary_distribution(lambda x: 1 - .9 ** (1 / x), lambda x: 1 - .1 ** (1 / x), 10, "reward-inaction")
+    >>> p1, p2 = lambda x: 1 - 0.9 ** (1 / x), lambda x: 1 - 0.1 ** (1 / x)
+    >>> pi = traa_stationary_distribution(p1, p2, 10, "reward-inaction")
     >>> round(float(pi @ range(1, 11)) / 11, 6)
     0.139497
     """
@@ -185,7 +195,9 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     down = reward2 * on_reward + (1 - reward1) * on_penalty
     if (up[:-1] <= 0).any() or (down[1:] <= 0).any():
         where = int(np.argmax((up[:-1] <= 0) | (down[1:] <= 0))) + 1
-        raise ValueError(f"p1 and p2 must let the chain move between all states: it cannot between {where} and {where + 1}")
+        raise ValueError(
+            f"p1 and p2 must let the chain move between all states: it cannot between {where} and {where + 1}"
+        )
     log_weight = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down[1:]))]) - np.log(q * r)
     weight = np.exp(log_weight - log_weight.max())
     return weight / weight.sum()

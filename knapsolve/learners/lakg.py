@@ -29,8 +29,8 @@ class LAKG(PollLogLearner):
     exponent : float, default=1.3
         How much finer small amounts are resolved than large ones (the papers' lambda or gamma).
     n_materials : int, optional
-        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the
-        start. By default materials are admitted as they appear in the log.
+        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from
+        the start. By default materials are admitted as they appear in the log.
     capacity : float, default=1.0
         Polls per unit of time; one material gets at most 1 (choose the unit of time accordingly).
     random_state : None, int, RandomState or Generator, default=None
@@ -99,7 +99,8 @@ class LAKG(PollLogLearner):
             needed = int(np.ceil((n / self.capacity) ** (1 / self.exponent)))
             raise ValueError(
                 f"resolution must be at least {needed} for {n} materials at capacity={self.capacity:g} and "
-                f"exponent={self.exponent:g}, got {self.resolution}: even their smallest amounts overfill the knapsack"
+                f"exponent={self.exponent:g}, got {self.resolution}: "
+                "even their smallest amounts overfill the knapsack"
             )
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:

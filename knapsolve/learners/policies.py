@@ -110,7 +110,8 @@ class ProportionalPolicy(_Policy):
     ----------
     unchanged : array-like of shape (n_materials,) or mapping, optional
         Probability that a material stays unchanged for one unit of time, in the order of `materials_` or by
-        identifier. By default the shares of changed polls in the log stand in, with half a poll of each kind added.
+        identifier. By default the shares of changed polls in the log stand in, with half a poll of each kind
+        added.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``.
     capacity : float, default=1.0
@@ -165,7 +166,9 @@ class ProportionalPolicy(_Policy):
             return check_vector("unchanged", self.unchanged, low=0, high=1, size=self.materials_.size)
         missing = [m for m in self.materials_.tolist() if m not in self.unchanged]
         if missing:
-            raise ValueError(f"unchanged must say a probability for every material, got none for {missing[0]!r}")
+            raise ValueError(
+                f"unchanged must say a probability for every material, got none for {missing[0]!r}"
+            )
         return check_vector("unchanged", [self.unchanged[m] for m in self.materials_.tolist()], low=0, high=1)
 
     def _weights(self) -> np.ndarray:
@@ -230,8 +233,8 @@ class EstimatorPolicy(_Policy):
     phase : int, default=10000
         Number of polls to estimate from.
     estimate : {"mle", "detection-rate"}, default="mle"
-        Censored maximum likelihood estimate of the change rate, or the papers' naive one: the share of polls that
-        found a change.
+        Censored maximum likelihood estimate of the change rate, or the papers' naive one: the share of polls
+        that found a change.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``.
     capacity : float, default=1.0
