@@ -47,6 +47,8 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
         chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native)
+        if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
+            chunked = chunked.cast(chunked.type.value_type)
         encoded = chunked.dictionary_encode()
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, TypeError):
         return _factorize_by_sorting(np.asarray(values))

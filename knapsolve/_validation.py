@@ -32,7 +32,10 @@ def check_real(
     """Return `value` as a float within the interval, or raise naming `name`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     inside = (number > low or (not low_open and number == low)) and (
         number < high or (not high_open and number == high)
     )
@@ -81,9 +84,12 @@ def check_vector(
 ) -> np.ndarray:
     """Return `values` as a C-contiguous vector (size,) within the interval, or raise naming `name`."""
     try:
-        vector = np.ascontiguousarray(values, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of real numbers, got {type(values).__name__}") from error
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufOUS":
+            raise TypeError(f"its type is {given.dtype}")
+        vector = given.astype(dtype, order="C", copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"{name} must be an array of real numbers, got {type(values).__name__}: {error}") from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -114,6 +120,14 @@ def resolve_random_state(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
+def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the root from which streams are spawned; a Generator or RandomState gives 128 bits for it and goes on."""
+    generator = resolve_random_state(random_state)
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        return np.random.SeedSequence(generator.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
+    return generator.bit_generator.seed_seq
+
+
 def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: bool) -> str:
     """Say in words which interval is allowed."""
     prefix = "finite and " if finite else ""
@@ -130,7 +144,24 @@ def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: 
 
 def check_capacity(capacity: Any) -> float:
     """Return the capacity (polls per unit of time) as a positive float."""
-    return check_real("capacity", capacity, low=0, low_open=True)
+    check_real("capacity", capacity, low=0, low_open=True)
+    return check_real("capacity", capacity, low=1e-300, high=1e300)
+
+
+def check_amounts(amounts: Any) -> np.ndarray:
+    """Return a copy of the amounts (n_materials,), non-negative and not all zero."""
+    vector = check_vector("amounts", amounts, low=0).copy()
+    if not (vector > 0).any():
+        raise ValueError(f"amounts must hold at least one positive number, got {vector.size} zeros")
+    with np.errstate(over="ignore"):
+        check_real("the sum of amounts", vector.sum(), low=1e-301, high=1e301)
+    return vector
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise unless `n_jobs` is None or an integer other than 0."""
+    if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:
+        raise ValueError("n_jobs must be None, positive, or negative (that many less than the processors), got 0")
 
 
 def check_poll_log(

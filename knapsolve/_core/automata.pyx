@@ -37,7 +37,7 @@ cdef class KnapsackGame(Learner):
         """Full is a matter of amounts, not of their rounding: allow half a unit a material, twice over."""
         cdef double units_per_amount = <double>self.units[self.resolution]   # table[N] is 1
         cdef double threshold = self.capacity * units_per_amount - <double>self.n_materials
-        self.full_at = <uint64_t>threshold if threshold > 1.0 else 1
+        self.full_at = <uint64_t>min(threshold, 2.0 ** 63) if threshold > 1.0 else 1
 
     cdef double amount(self, Py_ssize_t i) noexcept nogil:
         return self.table[self.states[i]]

@@ -84,8 +84,9 @@ cdef class Pages(RateEnvironment):
             self.pending = np.zeros(self.n_materials)
 
     cdef void settle(self, Py_ssize_t i, double time) noexcept nogil:
-        self.pending[i] += self.rate[i] * (time - self.since[i])
-        self.since[i] = time
+        if time > self.since[i]:       # an infinite rate times no time is nothing
+            self.pending[i] += self.rate[i] * (time - self.since[i])
+            self.since[i] = time
 
     cdef int poll(
         self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits

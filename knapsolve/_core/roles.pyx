@@ -7,6 +7,7 @@ for one call and never pickled; their methods are noexcept and nogil.
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int8_t, intptr_t as intp_t
 
 from knapsolve._core.random_bits cimport bits_of
@@ -44,6 +45,7 @@ cdef class Learner:
                         self.admit()
                     self.observe(materials[row], elapsed[row], changed[row], bits)
             row = stop
+            PyErr_CheckSignals()
 
     cpdef amounts(self):
         cdef Py_ssize_t i

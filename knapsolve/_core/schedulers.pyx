@@ -9,6 +9,7 @@ Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport intptr_t as intp_t
 
@@ -114,6 +115,7 @@ cdef class DeadlineOrder(Scheduler):
                         times[k] = deadline_queue_time(self.queue, i)
                     self.polled(learner, i)
             k = stop
+            PyErr_CheckSignals()
         return k
 
     def skip(self, Learner learner, Py_ssize_t n):
@@ -153,4 +155,5 @@ cdef class RandomOrder(Scheduler):
                         break
                     materials[k] = i
             k = stop
+            PyErr_CheckSignals()
         return k

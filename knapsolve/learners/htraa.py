@@ -11,6 +11,7 @@ from knapsolve._core.automata import AutomataTree
 from knapsolve._validation import check_choice, check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner
 
+MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
 UPDATES = {  # updating scheme -> (moves on reward, moves on penalty)
     "reward-penalty": (True, True),
     "reward-inaction": (True, False),
@@ -46,8 +47,7 @@ class HTRAA(PollLogLearner):
     Attributes
     ----------
     states_ : ndarray of shape (n_nodes,), int32
-        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and
-        2k + 1.
+        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and 2k + 1.
     amounts_ : ndarray of shape (n_materials,)
         Amounts held now, in polls per unit of time; they sum to `capacity`.
     materials_ : ndarray of shape (n_materials,)
@@ -72,7 +72,7 @@ class HTRAA(PollLogLearner):
     >>> X = np.array([[0, 1.0], [1, 1.0], [0, 1.0], [1, 1.0]])
     >>> learner = HTRAA(resolution=9, n_materials=2, random_state=0).fit(X, [1, 0, 1, 0])
     >>> learner.amounts_.round(3).tolist()
-    [0.7, 0.3]
+    [0.8, 0.2]
     """
 
     _state_names = ("states_", "_leaf_of")
@@ -104,18 +104,13 @@ class HTRAA(PollLogLearner):
         self._resolutions(_depth(self.n_materials or 2))
 
     def _resolutions(self, depth: int) -> np.ndarray:
-        """Resolution of each depth, (depth,) int32."""
+        """Resolution of each depth, int32: `depth` of them, or all that were given."""
         if np.ndim(self.resolution) == 0:
-            return np.full(
-                depth, check_integer("resolution", self.resolution, low=2, high=2**31 - 2), dtype=np.int32
-            )
-        given = [check_integer("resolution", value, low=2, high=2**31 - 2) for value in self.resolution]  # type: ignore[union-attr]
+            return np.full(depth, check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION), dtype=np.int32)
+        given = [check_integer("resolution", value, low=2, high=MAX_RESOLUTION) for value in self.resolution]  # type: ignore[union-attr]
         if len(given) < depth:
-            raise ValueError(
-                f"resolution must have an entry for each of {depth} depths, "
-                f"got {len(given)}: {self.resolution}"
-            )
-        return np.array(given[:depth], dtype=np.int32)
+            raise ValueError(f"resolution must have an entry for each of {depth} depths, got {len(given)}: {self.resolution}")
+        return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
 
     def _start(self, n: int) -> None:
         self._leaf_of = _balanced_leaves(n)
@@ -145,17 +140,14 @@ class HTRAA(PollLogLearner):
         return core
 
 
-def traa_stationary_distribution(
-    p1: Any, p2: Any, resolution: int, update: str = "reward-penalty"
-) -> np.ndarray:
+def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str = "reward-penalty") -> np.ndarray:
     """Stationary distribution of a TRAA under random access, exactly.
 
     Parameters
     ----------
     p1, p2 : callable or array-like of shape (resolution,)
         Probability that a poll of material 1 (2) is rewarded, as a function of its share of the capacity,
-        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s =
-        1..resolution.
+        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s = 1..resolution.
     resolution : int
         Number of states.
     update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
@@ -169,7 +161,7 @@ def traa_stationary_distribution(
     Raises
     ------
     ValueError, TypeError
-        If a parameter is out of range, or if the chain cannot leave some state on either side.
+        If a parameter is out of range, or if where the chain ends depends on where it starts.
 
     References
     ----------
@@ -180,8 +172,7 @@ def traa_stationary_distribution(
     Examples
     --------
     >>> from knapsolve import traa_stationary_distribution
-    >>> p1, p2 = lambda x: 1 - 0.9 ** (1 / x), lambda x: 1 - 0.1 ** (1 / x)
-    >>> pi = traa_stationary_distribution(p1, p2, 10, "reward-inaction")
+    >>> pi = traa_stationary_distribution(lambda x: 1 - .9 ** (1 / x), lambda x: 1 - .1 ** (1 / x), 10, "reward-inaction")
     >>> round(float(pi @ range(1, 11)) / 11, 6)
     0.139497
     """
@@ -193,14 +184,31 @@ def traa_stationary_distribution(
     reward2 = check_vector("p2", p2(r) if callable(p2) else p2, size=resolution, low=0, high=1)
     up = reward1 * on_reward + (1 - reward2) * on_penalty
     down = reward2 * on_reward + (1 - reward1) * on_penalty
-    if (up[:-1] <= 0).any() or (down[1:] <= 0).any():
-        where = int(np.argmax((up[:-1] <= 0) | (down[1:] <= 0))) + 1
-        raise ValueError(
-            f"p1 and p2 must let the chain move between all states: it cannot between {where} and {where + 1}"
-        )
-    log_weight = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down[1:]))]) - np.log(q * r)
-    weight = np.exp(log_weight - log_weight.max())
+    low, high = _recurrent_states(up[:-1] > 0, down[1:] > 0)
+    ratios = np.log(up[low:high]) - np.log(down[low + 1 : high + 1])
+    log_weight = np.concatenate([[0.0], np.cumsum(ratios)]) - np.log(q * r)[low : high + 1]
+    weight = np.zeros(resolution)
+    weight[low : high + 1] = np.exp(log_weight - log_weight.max())
     return weight / weight.sum()
+
+
+def _recurrent_states(rises: np.ndarray, falls: np.ndarray) -> tuple[int, int]:
+    """First and last state that a birth-death chain stays in; k and k + 1 are joined by rises[k] and falls[k].
+
+    Chances below 2**-53 vanish in `1 - p`, so states near a boundary may be left for good.
+    """
+    cuts = np.flatnonzero(~(rises & falls))
+    stays = [
+        (int(low), int(high))
+        for low, high in zip([0, *(cuts + 1)], [*cuts, rises.size])
+        if not (low > 0 and falls[low - 1]) and not (high < rises.size and rises[high])
+    ]
+    if len(stays) != 1:
+        raise ValueError(
+            f"p1 and p2 must let the chain move: it ends in one of {len(stays)} sets of states, "
+            f"the first is {stays[0][0] + 1} to {stays[0][1] + 1}"
+        )
+    return stays[0]
 
 
 def _shares(resolution: int, exponent: float) -> np.ndarray:

@@ -48,7 +48,9 @@ class _Policy(PollLogLearner):
     def _logged(self, limit: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The first `limit` polls learnt from, in one piece."""
         parts = self._log or ((np.empty(0, np.int32), np.empty(0), np.empty(0, np.int8)),)
-        material, gaps, changed = (np.concatenate(column)[:limit] for column in zip(*parts))
+        columns = [np.concatenate(column) for column in zip(*parts)]
+        filled = columns[0] >= 0
+        material, gaps, changed = (column[filled][:limit] for column in columns)
         return material, gaps, changed
 
     def _weights(self) -> np.ndarray:
@@ -135,7 +137,7 @@ class ProportionalPolicy(_Policy):
     Examples
     --------
     >>> from knapsolve import ProportionalPolicy
-    >>> ProportionalPolicy(unchanged=[.4, .8]).fit([[0, 1], [1, 1]], [0, 1]).allocate().tolist()
+    >>> ProportionalPolicy(unchanged=[.25, .75]).fit([[0, 1], [1, 1]], [0, 1]).allocate().tolist()
     [0.75, 0.25]
     """
 
@@ -157,9 +159,9 @@ class ProportionalPolicy(_Policy):
         if self.unchanged is not None and not isinstance(self.unchanged, Mapping):
             check_vector("unchanged", self.unchanged, low=0, high=1, size=self.n_materials)
 
-    def _resize(self, n: int) -> None:
-        if self.unchanged is not None and not isinstance(self.unchanged, Mapping):
-            check_vector("unchanged", self.unchanged, low=0, high=1, size=n)
+    def _check_materials(self) -> None:
+        if self.unchanged is not None:
+            self._known()
 
     def _known(self) -> np.ndarray:
         if not isinstance(self.unchanged, Mapping):
@@ -298,6 +300,7 @@ class EstimatorPolicy(_Policy):
     def _core(self) -> EstimateThenFix:
         log = tuple(np.zeros(self.phase, dtype=kind) for kind in (np.int32, np.float64, np.int8))
         done = self._logged(self.phase)
+        log[0][:] = -1  # rows not filled yet
         for column, values in zip(log, done):
             column[: values.size] = values
         self._log = (log,)  # the compiled policy goes on writing here

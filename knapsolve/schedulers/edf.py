@@ -8,7 +8,7 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
-from knapsolve._validation import check_integer, check_real, check_vector, resolve_random_state
+from knapsolve._validation import check_amounts, check_integer, check_real, resolve_random_state
 
 
 class EDFScheduler:
@@ -45,9 +45,7 @@ class EDFScheduler:
     """
 
     def __init__(self, amounts: Any, random_state: Any = None):
-        self.amounts = check_vector("amounts", amounts, low=0).copy()
-        if not (self.amounts > 0).any():
-            raise ValueError(f"amounts must hold at least one positive number, got {self.amounts.size} zeros")
+        self.amounts = check_amounts(amounts)
         self.random_state = random_state
         self._memory = DeadlineOrder.allocate(self.amounts.size)
         order, learner = self._views()
@@ -102,4 +100,4 @@ class EDFScheduler:
         material = check_integer("material", material, low=0, high=self.amounts.size - 1)
         self.amounts[material] = check_real("amount", amount, low=0)
         if amount > 0:
-            self._views()[0].insert(material, 1 / self.amounts[material])
+            self._views()[0].insert(material, 1 / float(amount))
