@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 import warnings
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -35,7 +36,7 @@ def check_real(
     try:
         number = float(value)
     except OverflowError:
-        number = math.inf if value > 0 else -math.inf
+        number = math.inf if operator.gt(value, 0) else -math.inf
     inside = (number > low or (not low_open and number == low)) and (
         number < high or (not high_open and number == high)
     )
@@ -89,7 +90,9 @@ def check_vector(
             raise TypeError(f"its type is {given.dtype}")
         vector = given.astype(dtype, order="C", copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"{name} must be an array of real numbers, got {type(values).__name__}: {error}") from error
+        raise TypeError(
+            f"{name} must be an array of real numbers, got {type(values).__name__}: {error}"
+        ) from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -121,11 +124,11 @@ def resolve_random_state(random_state: Any) -> np.random.Generator:
 
 
 def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the root from which streams are spawned; a Generator or RandomState gives 128 bits for it and goes on."""
+    """Return the root that streams are spawned from; a Generator or RandomState spends 128 bits on it."""
     generator = resolve_random_state(random_state)
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return np.random.SeedSequence(generator.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
-    return generator.bit_generator.seed_seq
+    return cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
 
 
 def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: bool) -> str:
@@ -161,7 +164,9 @@ def check_amounts(amounts: Any) -> np.ndarray:
 def check_jobs(n_jobs: Any) -> None:
     """Raise unless `n_jobs` is None or an integer other than 0."""
     if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:
-        raise ValueError("n_jobs must be None, positive, or negative (that many less than the processors), got 0")
+        raise ValueError(
+            "n_jobs must be None, positive, or negative (that many less than the processors), got 0"
+        )
 
 
 def check_poll_log(

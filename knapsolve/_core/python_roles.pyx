@@ -92,7 +92,8 @@ cdef class PythonEnvironment(Environment):
                     raise ValueError(f"poll() of {kind} must return 0 or 1 first, got {changed!r}")
                 elapsed[0] = gap
                 if not 0.0 <= elapsed[0] < float("inf"):
-                    raise ValueError(f"poll() of {type(self.target).__name__} must return a finite, non-negative "
+                    kind = type(self.target).__name__
+                    raise ValueError(f"poll() of {kind} must return a finite, non-negative "
                                      f"elapsed time second, got {gap!r}")
                 return bool(changed)
             except BaseException as error:

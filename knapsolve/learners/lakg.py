@@ -107,7 +107,9 @@ class LAKG(PollLogLearner):
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Amount of each state, as a float and in units."""
         table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
-        bits = FRACTION_BITS - min(24, max(0, int(np.frexp(self.capacity)[1])))  # 2^31 amounts of 1 fit in any case
+        bits = FRACTION_BITS - min(
+            24, max(0, int(np.frexp(self.capacity)[1]))
+        )  # 2^31 amounts of 1 fit in any case
         return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
 
     def _start(self, n: int) -> None:

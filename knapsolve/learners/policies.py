@@ -298,9 +298,10 @@ class EstimatorPolicy(_Policy):
         return self._estimates(materials, gaps, changed)
 
     def _core(self) -> EstimateThenFix:
-        log = tuple(np.zeros(self.phase, dtype=kind) for kind in (np.int32, np.float64, np.int8))
-        done = self._logged(self.phase)
-        log[0][:] = -1  # rows not filled yet
+        materials: np.ndarray = np.full(self.phase, -1, dtype=np.int32)  # -1: rows not filled yet
+        gaps: np.ndarray = np.zeros(self.phase)
+        changed: np.ndarray = np.zeros(self.phase, dtype=np.int8)
+        log, done = (materials, gaps, changed), self._logged(self.phase)
         for column, values in zip(log, done):
             column[: values.size] = values
         self._log = (log,)  # the compiled policy goes on writing here
