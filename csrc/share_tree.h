@@ -28,8 +28,7 @@ typedef struct {
     const int32_t *base;        /* (depth,) N_d + 1 */
     const double *share;        /* (depth, 2, width) share of the left and of the right child in each state */
     int64_t width;
-    int32_t n_inner; /* a power of two */
-    int32_t depth;   /* of the deepest leaf */
+    int depth; /* of the deepest leaf: there is room for 2^depth inner nodes */
     int linear, paired;
     double capacity;
 } share_tree;

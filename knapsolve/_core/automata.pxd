@@ -12,7 +12,6 @@ cdef extern from "share_tree.h":
         const int32_t *base
         const double *share
         int64_t width
-        int32_t n_inner
         int32_t depth
         bint linear, paired
         double capacity
