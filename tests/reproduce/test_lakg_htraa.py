@@ -7,7 +7,7 @@ import pytest
 
 from knapsolve import HTRAA, LAKG
 from knapsolve.reproduce import htraa, lakg, theorem
-from knapsolve.reproduce.curves import Ensemble, Setting
+from knapsolve.reproduce.curves import Curve, Ensemble, Setting
 from knapsolve.reproduce.polling import CONFIGURATIONS, HARD, QUICK, SKEWED, Sizes, lakg_curve
 from knapsolve.reproduce.report import Claim, Figure, Report
 from knapsolve.simulation import History
@@ -139,13 +139,21 @@ def test_the_learner_of_an_ensemble_is_left_as_it_was():
 
 def test_polls_to_reach_is_the_first_record_at_the_value():
     history = History(np.array([10, 20, 30]), np.array([[0.1, 0.5, 0.9], [0.1, 0.7, 0.7]]), None, None)
-    curve = lakg_curve(Ensemble(1, 10, np.random.default_rng(0)), HARD, CONFIGURATIONS[0])
-    curve = type(curve)("steps", history)
+    curve = Curve("steps", history)
     assert curve.polls_to_reach(0.6) == 20 and curve.polls_to_reach(0.85) == np.inf
     with pytest.raises(ValueError, match="near a record"):
         curve.at(25)
     assert curve.end() == pytest.approx(0.8)
     assert curve.at(19) == pytest.approx((0.6, 0.1)) and curve.between(20, 30)[0] == pytest.approx(0.7)
+
+
+def test_smoothing_averages_whole_blocks_and_leaves_short_curves():
+    polls, value = np.arange(1, 85) * 10, np.arange(168.0).reshape(2, 84)
+    curve = Curve("line", History(polls, value, np.tile(polls, (2, 1)), np.zeros((2, 3))))
+    smooth = curve.smoothed(4)
+    assert smooth.polls.tolist() == [polls[k : k + 4].mean() for k in range(0, 84, 4)]
+    assert smooth.value[1].tolist() == [value[1, k : k + 4].mean() for k in range(0, 84, 4)]
+    assert curve.smoothed(5) is curve.history
 
 
 @pytest.mark.parametrize("update", ["reward-inaction", "inaction-penalty", "reward-penalty"])
