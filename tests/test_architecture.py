@@ -41,7 +41,7 @@ LEVELS = [
 # Allowed inside one level: solver rooms that stand on one another
 WITHIN = {
     ("robots", "mdp"), ("rates", "nefk"), ("criteria", "nefk"), ("nefk", "criteria"),
-    ("reproduce", "displays"), ("reproduce", "replay"), ("replay", "displays"), ("environments", "datasets"),
+    ("reproduce", "displays"), ("__main__", "cli"), ("reproduce", "replay"), ("replay", "displays"), ("environments", "datasets"),
 }
 
 
