@@ -13,10 +13,10 @@ import sys
 import time
 
 import numpy as np
-from knapsolve._core.loop import run
-from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 
 from knapsolve import HTRAA, LAKG, EDFScheduler
+from knapsolve._core.loop import run
+from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 
 REFERENCE = 1.6  # ns a random number on the machine that targets are for
