@@ -44,11 +44,11 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         return _factorize_by_sorting(np.asarray(values))
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
-        chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native)
+        chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
         if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
             chunked = chunked.cast(chunked.type.value_type)
         encoded = chunked.dictionary_encode()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, TypeError):
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):  # nothing that Arrow has a type for
         return _factorize_by_sorting(np.asarray(values))
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pyarrow.array([]).dictionary_encode()
@@ -62,7 +62,9 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == object:
         order: dict[Any, int] = {}
         try:
-            codes = np.fromiter((order.setdefault(v, len(order)) for v in values), dtype=np.intp, count=values.size)
+            missing = (v is None or v != v for v in values)
+            codes = np.fromiter((-1 if gone else order.setdefault(v, len(order)) for v, gone in zip(values, missing)),
+                                dtype=np.intp, count=values.size)  # fmt: skip
         except TypeError as error:
             raise TypeError("material identifiers must be hashable") from error
         uniques = np.empty(len(order), dtype=object)
@@ -72,7 +74,10 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty(uniques.size, dtype=np.intp)
     order_of_first = np.argsort(first, kind="stable")
     rank[order_of_first] = np.arange(uniques.size)
-    return rank[inverse.ravel()], uniques[order_of_first]
+    codes = rank[inverse.ravel()]
+    if values.dtype.kind == "f":
+        codes[np.isnan(values).ravel()] = -1
+    return codes, uniques[order_of_first]
 
 
 def _natural(values: np.ndarray) -> np.ndarray:
