@@ -27,7 +27,9 @@ def take_column(X: Any, key: int | str, role: str) -> Any:
             return X[names[key]]
         raise ValueError(f"{role} must name or number a column of X, got {key!r}; X has {names}")
     if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
-        raise ValueError(f"{role}={key!r} names a column, but X is an array: give a column number or a data frame")
+        raise ValueError(
+            f"{role}={key!r} names a column, but X is an array: give a column number or a data frame"
+        )
     if not -X.shape[1] <= key < X.shape[1]:
         raise ValueError(f"{role} must number a column of X, got {key!r}; X has {X.shape[1]} columns")
     return X[:, key]
@@ -44,11 +46,18 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         return _factorize_by_sorting(np.asarray(values))
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
-        chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
+        chunked = (
+            native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
+        )
         if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
             chunked = chunked.cast(chunked.type.value_type)
         encoded = chunked.dictionary_encode()
-    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):  # nothing that Arrow has a type for
+    except (
+        pyarrow.ArrowException,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # nothing that Arrow has a type for
         return _factorize_by_sorting(np.asarray(values))
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pyarrow.array([]).dictionary_encode()
@@ -62,9 +71,12 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == object:
         order: dict[Any, int] = {}
         try:
-            missing = (v is None or v != v for v in values)
-            codes = np.fromiter((-1 if gone else order.setdefault(v, len(order)) for v, gone in zip(values, missing)),
-                                dtype=np.intp, count=values.size)  # fmt: skip
+            gone = (v is None or v != v for v in values)
+            codes = np.fromiter(
+                (-1 if missing else order.setdefault(v, len(order)) for v, missing in zip(values, gone)),
+                dtype=np.intp,
+                count=values.size,
+            )
         except TypeError as error:
             raise TypeError("material identifiers must be hashable") from error
         uniques = np.empty(len(order), dtype=object)

@@ -1,4 +1,4 @@
-"""Seeded results that must not change by accident. Run `python -m tests.regenerate_golden` to write them anew.
+"""Seeded results that must not change by accident. Run `python -m tests.regenerate_golden` to renew them.
 
 Each entry is a digest of one short run: detections and final amounts, bit for bit.
 """
@@ -19,7 +19,9 @@ DAY = 86_400.0
 
 def digest(*arrays):
     """Bytes of the arrays as float64, hashed; all of them are results of +, -, * and / alone."""
-    return hashlib.sha256(b"".join(np.ascontiguousarray(a, dtype=np.float64).tobytes() for a in arrays)).hexdigest()[:24]
+    return hashlib.sha256(
+        b"".join(np.ascontiguousarray(a, dtype=np.float64).tobytes() for a in arrays)
+    ).hexdigest()[:24]
 
 
 def learners():
@@ -44,7 +46,9 @@ def compute():
     for name in learners():
         for world, environment in environments.items():
             for scheduler in ("edf", "random"):
-                history = simulate(learners()[name], environment, 5_000, scheduler=scheduler, n_runs=3, random_state=12)
+                history = simulate(
+                    learners()[name], environment, 5_000, scheduler=scheduler, n_runs=3, random_state=12
+                )
                 results[f"{name} {world} {scheduler}"] = digest(history.detections, history.amounts)
     items, times = load_debian_uploads()
     trace = TraceEnvironment(items, times / DAY, start=15_000.0, stop=15_400.0)
@@ -52,7 +56,9 @@ def compute():
     for name, learner in {"lakg": LAKG(resolution=900, exponent=1.0), "htraa": HTRAA(resolution=300)}.items():
         history = simulate(learner.set_params(capacity=20.0), trace, random_state=4)
         results[f"debian {name}"] = digest(history.detections, history.item_polls, history.item_detections)
-    history = simulate(EstimatorPolicy(phase=1_000, estimate="detection-rate"), environments["pages"], 3_000, random_state=1)
+    history = simulate(
+        EstimatorPolicy(phase=1_000, estimate="detection-rate"), environments["pages"], 3_000, random_state=1
+    )
     results["estimator"] = digest(history.detections)
     amounts = np.random.default_rng(0).integers(1, 1000, 700) / 64
     results["edf"] = digest(*EDFScheduler(amounts, random_state=1).next(20_000))

@@ -1,4 +1,4 @@
-"""The ensembles of the papers' problem: values at 1e4 to 1e6 polls, against independently computed references.
+"""The ensembles of the papers' problem: values at 1e4 to 1e6 polls, against independent references.
 
 The references are means of about 20 runs printed to 3 or 4 digits; ours must lie within 3 combined standard
 errors of them (their runs taken to scatter like ours), plus half a unit of their last digit.
@@ -19,7 +19,9 @@ def agrees(series, reference, digits=3):
     series = np.asarray(series)
     error = series.std(ddof=1) * np.sqrt(1 / series.size + 1 / 20)
     allowed = 3 * error + 0.5 * 10.0**-digits
-    assert abs(series.mean() - reference) < allowed, f"{series.mean():.5f} is not {reference} +- {allowed:.5f}"
+    assert abs(series.mean() - reference) < allowed, (
+        f"{series.mean():.5f} is not {reference} +- {allowed:.5f}"
+    )
 
 
 def digits_of(number):
@@ -109,7 +111,8 @@ def test_updating_schemes_have_the_reference_values(update, low, high):
 
 
 DYNAMIC = [  # learner, perturbations, polls between switches, mean value over polls 5e5..1e6
-    ("lakg", 0, 80_000, 0.9645), ("htraa", 1_000, 80_000, 0.9583), ("lakg", 0, 1_000, 0.859), ("htraa", 1_000, 1_000, 0.881),
+    ("lakg", 0, 80_000, 0.9645), ("htraa", 1_000, 80_000, 0.9583),
+    ("lakg", 0, 1_000, 0.859), ("htraa", 1_000, 1_000, 0.881),
 ]  # fmt: skip
 
 
@@ -121,7 +124,9 @@ def test_switching_ranks_give_the_reference_values(kind, n_perturbations, switch
         unchanged = zipf_unchanged(N, 0.9, 1.5, n_perturbations, random_state=run)
         learner = LAKG(resolution=1500, exponent=1.3) if kind == "lakg" else HTRAA(resolution=500)
         environment = BernoulliEnvironment(unchanged, switch_every=switch_every)
-        history = simulate(learner, environment, 1_000_000, scheduler="random", record_every=2_000, random_state=run)
+        history = simulate(
+            learner, environment, 1_000_000, scheduler="random", record_every=2_000, random_state=run
+        )
         means.append(history.value[0, history.polls >= 500_000].mean())
     agrees(means, value, digits_of(value))
 
@@ -129,16 +134,20 @@ def test_switching_ranks_give_the_reference_values(kind, n_perturbations, switch
 @pytest.mark.parametrize(("scheduler", "expected"), [("edf", 0.9710), ("random", 0.9613)])
 def test_lazy_deadlines_serve_htraa_better_than_random_access(scheduler, expected):
     environment = BernoulliEnvironment(zipf_unchanged(N, 0.9, 1.5, 1_000, random_state=0))
-    history = simulate(HTRAA(resolution=500), environment, 1_000_000, scheduler=scheduler, n_runs=N_RUNS, random_state=3)
+    history = simulate(
+        HTRAA(resolution=500), environment, 1_000_000, scheduler=scheduler, n_runs=N_RUNS, random_state=3
+    )
     agrees(history.value[:, history.polls >= 500_000].mean(axis=1), expected, 4)
 
 
 @pytest.mark.parametrize("learner", [LAKG(resolution=1500), HTRAA(resolution=500)])
 def test_deadlines_beat_random_access_on_pages(learner):
-    """What a crawler meets: evenly spaced polls find more changes per poll than random ones, for both learners."""
+    """What a crawler meets: evenly spaced polls find more changes than random ones, for both learners."""
     environment = PollingEnvironment(zipf_unchanged(N, 0.9, 1.5))
     found = {
-        scheduler: simulate(learner, environment, 300_000, scheduler=scheduler, n_runs=6, random_state=2).detections[:, -1]
+        scheduler: simulate(
+            learner, environment, 300_000, scheduler=scheduler, n_runs=6, random_state=2
+        ).detections[:, -1]
         for scheduler in ("edf", "random")
     }
     gain = found["edf"].mean() - found["random"].mean()

@@ -23,7 +23,9 @@ COLUMNS = {
     "categories": pd.Series(["b", "a", "b"], dtype=pd.CategoricalDtype(["a", "unseen", "b"])),
     "polars": pl.Series(["b", "a", "b"]),
     "chunks": pa.chunked_array([["b", "a"], ["c", "b"]]),
-    "category chunks": pa.chunked_array([pa.array(["b", "a"]).dictionary_encode(), pa.array(["a", "d"]).dictionary_encode()]),
+    "category chunks": pa.chunked_array(
+        [pa.array(["b", "a"]).dictionary_encode(), pa.array(["a", "d"]).dictionary_encode()]
+    ),
     "no chunks": pa.chunked_array([], type=pa.string()),
 }
 
@@ -56,7 +58,9 @@ def test_any_list_is_encoded_as_by_hand(values):
 
 
 @pytest.mark.parametrize("arrow", [True, False])
-@pytest.mark.parametrize("values", [[1.0, np.nan, 2.0], np.array(["a", None, "b"], dtype=object), pd.Series(["a", pd.NA, "b"])])
+@pytest.mark.parametrize(
+    "values", [[1.0, np.nan, 2.0], np.array(["a", None, "b"], dtype=object), pd.Series(["a", pd.NA, "b"])]
+)
 def test_missing_identifiers_have_the_code_minus_one(values, arrow, monkeypatch):
     if not arrow:
         monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -50,20 +50,16 @@ class LAKGTwin:
 
 
 class Digits:
-    """Digits of random words: side and gate of a level, two levels a word when `paired`."""
+    """Side and gate of each level: two digits of a word of 64 random bits, or of 32 when `paired`."""
 
-    def __init__(self, generator, paired):
-        self.generator, self.paired, self.levels = generator, paired, 0
+    def __init__(self, generator, paired, depth):
+        self.bits = 32 if paired else 64
+        words = [raw(generator) for _ in range((depth + 1) // 2 if paired else depth)]
+        self.words = [half for word in words for half in (word % 2**32, word >> 32)] if paired else words
 
-    def next_level(self):
-        if not self.paired or self.levels % 2 == 0:
-            self.word = raw(self.generator)
-        self.levels += 1
-
-    def digit(self, base):
-        product = self.word * base
-        self.word = product % 2**64
-        return product >> 64
+    def next_level(self, base):
+        product = self.words.pop(0) * base
+        return product >> self.bits, product % 2**self.bits * base >> self.bits
 
 
 class HTRAATwin:
@@ -76,7 +72,8 @@ class HTRAATwin:
         self.leaf_of, self.states = [], {}
         self.plant(1, 0, n)
         self.material_at = {leaf: i for i, leaf in enumerate(self.leaf_of)}
-        self.paired = exponent == 1 and (max(resolutions) + 1) ** 4 <= 2**36
+        self.depth = (n - 1).bit_length()
+        self.paired = max(resolutions) + 1 <= 512
         self.gates = None
 
     def plant(self, node, depth, n):
@@ -106,32 +103,34 @@ class HTRAATwin:
             x *= 1 - self.left_share(node) if right else self.left_share(node)
         return x
 
-    def gate_opens(self, node, right, digits, generator):
-        """The automaton moves with the probability of the other side's share."""
-        if self.exponent != 1:
-            return generator.random() < (self.left_share(node) if right else 1 - self.left_share(node))
-        base = self.resolutions[node.bit_length() - 1] + 1
-        return digits.digit(base) < (self.states[node] if right else base - self.states[node])
+    def base(self, node):
+        return self.resolutions[node.bit_length() - 1] + 1
+
+    def opens(self, node, right, gate):
+        """With the other side's share: on the left s <= gate (a digit, or a number in [0, 1)), else s > gate."""
+        beyond = (self.states[node] if self.exponent == 1 else self.left_share(node)) > gate
+        return beyond == right
 
     def draw(self, generator):
-        digits, node, self.gates = Digits(generator, self.paired), 1, []
+        digits = Digits(generator, self.paired, self.depth) if self.exponent == 1 else None
+        node, self.gates = 1, []
         while node in self.states:
-            if self.exponent == 1:
-                digits.next_level()
-                right = digits.digit(self.resolutions[node.bit_length() - 1] + 1) >= self.states[node]
+            if digits:
+                side, gate = digits.next_level(self.base(node))
+                right = side >= self.states[node]
             else:
-                right = generator.random() >= self.left_share(node)
-            self.gates.append(self.gate_opens(node, right, digits, generator))
+                right, gate = generator.random() >= self.left_share(node), generator.random()
+            self.gates.append(self.opens(node, right, gate))
             node = 2 * node + right
         return self.material_at[node]
 
     def observe(self, i, v, generator):
         if self.gates is None:  # not drawn by the walk: gates are drawn now
-            digits, self.gates = Digits(generator, self.paired), []
-            for node, right in self.path(i):
-                if self.exponent == 1:
-                    digits.next_level()
-                self.gates.append(self.gate_opens(node, right, digits, generator))
+            path, self.gates = self.path(i), []
+            digits = Digits(generator, self.paired, len(path)) if self.exponent == 1 else None
+            for node, right in path:
+                gate = digits.next_level(self.base(node))[1] if digits else generator.random()
+                self.gates.append(self.opens(node, right, gate))
         towards = self.reward if v else -self.penalty
         for (node, right), opens in zip(self.path(i), self.gates):
             if opens:
@@ -163,7 +162,7 @@ class FixedTwin:
 
 
 class EDFTwin:
-    """A heap of (deadline, item); deadlines in integer multiples of 2**-52 of a power of two near the mean gap."""
+    """A heap of (deadline, item); deadlines are multiples of 2**-52 of a power of two near the mean gap."""
 
     def __init__(self, learner, generator):
         total = 0.0
