@@ -40,8 +40,8 @@ for each, result in results.items():
 # %%
 # LAKG must be able to go down from where it starts: at start state 1 it is uniform polling for ever. Larger
 # ones learn more slowly but are fresher. H-TRAA's reward-penalty and inaction-penalty schemes move on every
-# poll that finds nothing, which is most of them, and end far below uniform polling unless they are too fine to
-# move.
+# poll that finds nothing, which is most of them, and end far below uniform polling unless they are too fine
+# to move.
 figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
 for row, metric in zip(axes, ("detected_share", "freshness")):
     for each, colour in zip(budgets, ("tab:blue", "tab:orange", "tab:green")):
@@ -61,6 +61,6 @@ axes[1, 0].set_xlabel("start state: resolution = start state * n^(1/1.3)")
 axes[1, 1].set_xlabel("resolution")
 axes[0, 0].set_xticks(start_states, start_states)
 axes[1, 0].set_xticks(start_states, start_states)
-axes[0, 0].legend(frameon=False)
+axes[1, 0].legend(frameon=False, loc="lower right")
 axes[0, 1].legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()
