@@ -46,11 +46,18 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         return _factorize_by_sorting(np.asarray(values))
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
-        chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native)
+        chunked = (
+            native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
+        )
         if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
             chunked = chunked.cast(chunked.type.value_type)
         encoded = chunked.dictionary_encode()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, TypeError):
+    except (
+        pyarrow.ArrowException,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # nothing that Arrow has a type for
         return _factorize_by_sorting(np.asarray(values))
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pyarrow.array([]).dictionary_encode()
@@ -64,8 +71,11 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == object:
         order: dict[Any, int] = {}
         try:
+            gone = (v is None or v != v for v in values)
             codes = np.fromiter(
-                (order.setdefault(v, len(order)) for v in values), dtype=np.intp, count=values.size
+                (-1 if missing else order.setdefault(v, len(order)) for v, missing in zip(values, gone)),
+                dtype=np.intp,
+                count=values.size,
             )
         except TypeError as error:
             raise TypeError("material identifiers must be hashable") from error
@@ -76,7 +86,10 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty(uniques.size, dtype=np.intp)
     order_of_first = np.argsort(first, kind="stable")
     rank[order_of_first] = np.arange(uniques.size)
-    return rank[inverse.ravel()], uniques[order_of_first]
+    codes = rank[inverse.ravel()]
+    if values.dtype.kind == "f":
+        codes[np.isnan(values).ravel()] = -1
+    return codes, uniques[order_of_first]
 
 
 def _natural(values: np.ndarray) -> np.ndarray:

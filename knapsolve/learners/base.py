@@ -216,6 +216,8 @@ class PollLogLearner(BaseEstimator):
         """Codes of the identifiers, and all materials known with them, in order of first appearance."""
         known = self.materials_
         if self.n_materials is not None:
+            if known.size != self.n_materials:
+                raise ValueError(f"n_materials must stay at {known.size} until fit, got {self.n_materials}")
             return _check_indices(np.asarray(values), self.n_materials), known
         codes, uniques = factorize(values)
         if (codes < 0).any():
