@@ -50,7 +50,12 @@ class Sizes:
         )
 
     def scale_ensemble(self, seed: int) -> Ensemble:
-        return Ensemble(self.scale_runs, self.scale_polls, np.random.default_rng([seed, 1]))
+        return Ensemble(
+            self.scale_runs,
+            self.scale_polls,
+            np.random.default_rng([seed, 1]),
+            n_records=self.scale_polls // 5000,
+        )
 
 
 QUICK = Sizes(n_runs=4, scale_runs=2, scale_polls=10**6, phase_digits=(1,))
