@@ -4,8 +4,8 @@
 
 Whole loop, one thread, from the uniform start, where every poll goes to another place in memory: the dear
 end. Processor time between the loop's own reports of progress, so that neither setting up nor other programs
-count; the least and the median over reports of about 65,000 polls. numpy's ``Generator.random(out=a)`` is timed in the same run, as a
-measure of the machine.
+count; the least and the median over reports of about 65,000 polls. numpy's ``Generator.random(out=a)`` is
+timed in the same run, as a measure of the machine.
 """
 
 import argparse
