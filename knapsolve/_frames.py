@@ -77,8 +77,8 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 dtype=np.intp,
                 count=values.size,
             )
-        except TypeError as error:
-            raise TypeError("material identifiers must be hashable") from error
+        except (TypeError, ArithmeticError) as error:  # a signalling NaN is neither
+            raise TypeError("material identifiers must be hashable and comparable") from error
         uniques = np.empty(len(order), dtype=object)
         uniques[:] = list(order)
         return codes, _natural(uniques)
