@@ -171,12 +171,12 @@ class ReplayResult:
         return ReplayDisplay.from_result(self, ax=ax)
 
     def __str__(self) -> str:
-        lines = [
-            f"{'policy':16} {'polls':>22} {'changes detected':>22} {'detected share':>19} {'freshness':>19}"
-        ]
+        width = max([6, *map(len, self.runs)])
+        heads = ("policy".ljust(width), "polls", "changes detected", "detected share", "freshness")
+        lines = ["{} {:>24} {:>24} {:>20} {:>23}".format(*heads)]
         for name in self.runs:
-            cells = [format_estimate(self.estimate(name, metric), metric) for metric in METRICS]
-            lines.append(f"{name:16} {cells[0]:>22} {cells[1]:>22} {cells[2]:>19} {cells[3]:>19}")
+            cells = (format_estimate(self.estimate(name, metric), metric) for metric in METRICS)
+            lines.append("{} {:>24} {:>24} {:>20} {:>23}".format(name.ljust(width), *cells))
         return "\n".join(lines)
 
     @cached_property

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from knapsolve._core.policies import FixedAmounts
-from knapsolve._core.schedulers import DeadlineOrder
 
 from knapsolve import EDFScheduler
+from knapsolve._core.policies import FixedAmounts
+from knapsolve._core.schedulers import DeadlineOrder
 from tests.twins import EDFTwin, FixedTwin
 
 AMOUNT = st.floats(1e-3, 10.0) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
