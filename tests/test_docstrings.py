@@ -15,7 +15,13 @@ OBJECTS = [
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]
-RESULTS = (knapsolve.History, knapsolve.InfeasibleError, replay.Estimate, replay.PolicyReplay, replay.ReplayResult)  # made by the package, not by the user
+RESULTS = (  # made by the package, not by the user
+    knapsolve.History,
+    knapsolve.InfeasibleError,
+    replay.Estimate,
+    replay.PolicyReplay,
+    replay.ReplayResult,
+)
 
 
 def takes_arguments(obj):
