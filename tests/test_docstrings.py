@@ -15,13 +15,8 @@ OBJECTS = [
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]
-RESULTS = (  # made by the package, not by the user
-    knapsolve.History,
-    knapsolve.InfeasibleError,
-    replay.Estimate,
-    replay.PolicyReplay,
-    replay.ReplayResult,
-)
+# Made by the package, not by the user
+RESULTS = (knapsolve.History, knapsolve.InfeasibleError, replay.Estimate, replay.PolicyReplay, replay.ReplayResult)
 
 
 def takes_arguments(obj):
