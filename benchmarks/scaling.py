@@ -3,8 +3,8 @@
     python benchmarks/scaling.py [--largest 1e7] [--polls 1e6] [--output output]
 
 Whole loop, one thread, from the uniform start, where every poll goes to another place in memory: the dear
-end. Timed between the loop's own reports of progress, so that setting up does not count; the least and the
-median over reports of about 65,000 polls. numpy's ``Generator.random(out=a)`` is timed in the same run, as a
+end. Processor time between the loop's own reports of progress, so that neither setting up nor other programs
+count; the least and the median over reports of about 65,000 polls. numpy's ``Generator.random(out=a)`` is timed in the same run, as a
 measure of the machine.
 """
 
@@ -44,7 +44,7 @@ def poll_cost(learner: str, n: int, scheduler: str, n_polls: int) -> tuple[float
     reports: list[tuple[float, int]] = []
     simulate(
         LEARNERS[learner](n), environment, n_polls, scheduler=scheduler, record_every=n_polls, random_state=0,
-        progress=lambda done, total: reports.append((time.perf_counter(), done)),
+        progress=lambda done, total: reports.append((time.thread_time(), done)),
     )  # fmt: skip
     laps = [
         (later[0] - earlier[0]) / (later[1] - earlier[1]) * 1e9

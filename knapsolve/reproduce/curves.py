@@ -54,6 +54,15 @@ class Curve:
         """Mean and standard error over runs of the average over records in `first` to `last` polls."""
         return self._summary((self.history.polls >= first) & (self.history.polls <= last))
 
+    def smoothed(self, block: int) -> History:
+        """The history with every `block` records averaged into one; as it is if it is short."""
+        n_blocks = self.history.polls.size // block
+        if n_blocks < 20:
+            return self.history
+        polls = self.history.polls[: n_blocks * block].reshape(n_blocks, block).mean(axis=1)
+        value = self._values()[:, : n_blocks * block].reshape(-1, n_blocks, block).mean(axis=2)
+        return History(polls, value, self.history.detections[:, block - 1 :: block], self.history.amounts)
+
     def _summary(self, chosen: np.ndarray) -> tuple[float, float]:
         values = self._values()[:, chosen].mean(axis=1)
         error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.inf

@@ -50,7 +50,12 @@ class Sizes:
         )
 
     def scale_ensemble(self, seed: int) -> Ensemble:
-        return Ensemble(self.scale_runs, self.scale_polls, np.random.default_rng([seed, 1]))
+        return Ensemble(
+            self.scale_runs,
+            self.scale_polls,
+            np.random.default_rng([seed, 1]),
+            n_records=self.scale_polls // 5000,
+        )
 
 
 QUICK = Sizes(n_runs=4, scale_runs=2, scale_polls=10**6, phase_digits=(1,))
@@ -99,4 +104,7 @@ def polling_figure(number: int, setting: Setting, says: str, curves: list[Curve]
         title += f", ranks switch every {setting.switch_every:,} polls"
     last = max(int(curve.history.polls[-1]) for curve in curves)
     window = None if setting.switch_every is None else (min(WINDOW[0], last // 2), last)
-    return Figure(f"figure {number}", title, says, curves, setting.levels(), window=window)
+    fast = setting.switch_every is not None and setting.switch_every < 10_000  # than records can follow
+    return Figure(
+        f"figure {number}", title, says, curves, setting.levels(), window=window, block=8 if fast else 1
+    )

@@ -23,7 +23,8 @@ class Figure:
     """One figure of a paper.
 
     `levels` are horizontal lines by name, `columns` the numbers of polls that the table shows, `window` the
-    polls (first, last) over which it also averages; `says` is what the paper says about the figure.
+    polls (first, last) over which it also averages, `block` the records averaged into a point of the picture;
+    `says` is what the paper says about the figure.
     """
 
     number: str
@@ -33,6 +34,7 @@ class Figure:
     levels: dict[str, float]
     columns: Sequence[int] = (10**4, 10**5, 10**6)
     window: tuple[int, int] | None = None
+    block: int = 1
 
     def __getitem__(self, label: str) -> Curve:
         return next(curve for curve in self.curves if curve.label == label)
@@ -84,7 +86,7 @@ class Figure:
                 ax.axhline(level, color=color, ls=style, lw=1, label=name)
             for k, curve in enumerate(self.curves):
                 color = f"C{k if curve.color is None else curve.color}"
-                curve.history.plot(ax, label=curve.label, ls=curve.style, color=color, lw=1.4)
+                curve.smoothed(self.block).plot(ax, label=curve.label, ls=curve.style, color=color, lw=1.4)
             ax.set(xscale=scale, ylim=(0, 1.06 * max(self.levels.values())))
             ax.grid(alpha=0.25)
         for ax in axes[0][1:]:
