@@ -44,6 +44,8 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         import pyarrow
     except ImportError:
         return _factorize_by_sorting(np.asarray(values))
+    if _holds_inner_nul(values):
+        return _factorize_by_sorting(values)
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
         chunked = (
@@ -67,6 +69,15 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes, _natural(encoded.dictionary.to_numpy(zero_copy_only=False))
 
 
+def _holds_inner_nul(values: Any) -> bool:
+    """Whether a numpy array of text holds a NUL before a text's end: Arrow would cut the text there."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "US" or values.size == 0:
+        return False
+    unit = np.uint32 if values.dtype.kind == "U" else np.uint8
+    letters = np.ascontiguousarray(values).view(unit).reshape(values.size, -1)
+    return bool(((letters[:, :-1] == 0) & (letters[:, 1:] != 0)).any())
+
+
 def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == object:
         order: dict[Any, int] = {}
@@ -77,8 +88,8 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 dtype=np.intp,
                 count=values.size,
             )
-        except TypeError as error:
-            raise TypeError("material identifiers must be hashable") from error
+        except (TypeError, ArithmeticError) as error:  # a signalling NaN is neither
+            raise TypeError("material identifiers must be hashable and comparable") from error
         uniques = np.empty(len(order), dtype=object)
         uniques[:] = list(order)
         return codes, _natural(uniques)

@@ -169,7 +169,7 @@ def check_amount(amount: Any) -> float:
 def check_states(states: np.ndarray, resolution: int) -> None:
     """Raise if automata stand in states that they no longer have."""
     if states.size and states.max() > resolution:
-        raise ValueError(f"resolution must be at least {states.max()}, the highest state held, got {resolution}")
+        raise ValueError(f"resolution must be at least {states.max()}, a state held, got {resolution}")
 
 
 def check_jobs(n_jobs: Any) -> None:

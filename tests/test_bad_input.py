@@ -106,6 +106,7 @@ COMMON = [
     ("n_materials", 2.0),
     ("n_materials", "2"),
     ("n_materials", 3),
+    ("n_materials", 2**40),
     ("random_state", -1),
     ("random_state", "seed"),
     ("random_state", 1.5),
@@ -139,7 +140,7 @@ BAD_PARAMETERS += [
         (OptimalPolicy, "unchanged", value)
         for value in ([0.5], [-0.5] * 4, {0: 0.5}, {0: 2, 1: 0, 2: 0, 3: 0}, [[0.5] * 4])
     ),
-    *((EstimatorPolicy, "phase", value) for value in (0, -1, 2.5, nan, "x", None)),
+    *((EstimatorPolicy, "phase", value) for value in (0, -1, 2.5, nan, "x", None, 10**12)),
     *((EstimatorPolicy, "estimate", value) for value in ("naive", None, 1)),
 ]
 

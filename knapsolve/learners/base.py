@@ -171,7 +171,7 @@ class PollLogLearner(BaseEstimator):
     def _check_all_parameters(self) -> None:
         check_capacity(self.capacity)
         if self.n_materials is not None:
-            check_integer("n_materials", self.n_materials, low=2)
+            check_integer("n_materials", self.n_materials, low=2, high=2**30)
         for role in ("material", "elapsed"):
             if not isinstance(getattr(self, role), (int, np.integer, str)):
                 raise TypeError(f"{role} must be a column's number or name, got {getattr(self, role)!r}")

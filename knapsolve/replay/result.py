@@ -11,7 +11,7 @@ import numpy as np
 from knapsolve._validation import check_choice
 
 METRICS = ("polls", "detected", "detected_share", "freshness")
-MOST_BLOCKS = 10_000  # more items than that are resampled in random groups
+MOST_BLOCKS = 5_000  # more items than that are resampled in random groups
 LEVEL = 95  # per cent
 
 
@@ -195,7 +195,7 @@ class ReplayResult:
         if per_item.size > n_blocks:
             block = np.random.default_rng(self.seed).permutation(per_item.size) % n_blocks
             per_item = np.bincount(block, weights=per_item, minlength=n_blocks)
-        return np.array([row @ per_item for row in self._resamples.astype(float)])
+        return np.array([row @ per_item for row in self._resamples])
 
     def _resampled(self, policy: str, metric: str) -> np.ndarray:
         """A metric's value over all items, then over each resample, (n_bootstrap + 1,)."""
