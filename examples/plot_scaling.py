@@ -75,6 +75,6 @@ for scheduler, style in (("random", "o-"), ("edf", "s--")):
     right.loglog(sizes, htraa, style, color="C4", label=f"H-TRAA, {scheduler}")
 reference = 20 * np.log2(sizes) / np.log2(100)
 right.loglog(sizes, reference, color="black", lw=1, label="proportional to log n")
-right.set(xlabel="pages", ylabel="ns a poll", title="work of a poll")
+right.set(xlabel="pages", ylabel="ns a poll (processor time)", title="work of a poll", ylim=(10, 2000))
 right.legend(fontsize=9)
 plt.show()
