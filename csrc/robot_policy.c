@@ -1,0 +1,415 @@
+#include "robot_policy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu_level.h"
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+/* ---- the plan ------------------------------------------------------------------------------------------ */
+
+enum { WANTED = 1 };
+
+/* Mark the down states that up states enter, and the up states that down states enter. */
+static void mark_line(const RobotModel *model, const uint8_t *action, int32_t *slot, ptrdiff_t b)
+{
+    ptrdiff_t K = model->buffer, W = K + 1, x;
+    const uint8_t *here = action + b * W, *above = here + W;
+    int32_t *mark = slot + b * W;
+    for (x = 0; x <= K; x++) {
+        if (here[x]) {
+            if (x < K && !here[x + 1]) mark[x + 1] = WANTED;
+            if (x > 0 && !above[x - 1] && !here[x - 1]) mark[W + x - 1] = WANTED;
+        } else {
+            ptrdiff_t right = x < K ? x + 1 : K;
+            if (x > 0 && here[x - 1]) mark[x - 1] = WANTED;
+            if (b > 0 && here[right - W]) mark[right - W] = WANTED;
+        }
+    }
+}
+
+/* Number the marks of a line: down states among the unknowns, up states among the stored. */
+static void number_line(PolicyPlan *plan, ptrdiff_t b, ptrdiff_t K)
+{
+    const uint8_t *here = plan->action + b * (K + 1);
+    int32_t *slot = plan->slot + b * (K + 1);
+    PolicyLine *line = plan->lines + b;
+    line->up_plain = (int32_t)(K - 1);
+    line->down_plain = 1;
+    for (ptrdiff_t x = 0; x <= K; x++) {
+        if (slot[x] != WANTED) slot[x] = -1;
+        else if (here[x]) slot[x] = (int32_t)plan->stores++;
+        else slot[x] = (int32_t)plan->unknowns++;
+        if (!here[x] && slot[x] >= 0 && b > plan->high) plan->high = b;
+        if (x > 0 && x - 1 < line->up_plain && !(here[x] && slot[x] < 0)) line->up_plain = (int32_t)(x - 1);
+        if (x < K && !(!here[x] && slot[x] < 0)) line->down_plain = (int32_t)(x + 1);
+    }
+    line->unknowns = (int32_t)plan->unknowns;
+}
+
+/* Does the departure from the up state (x, b) lead where its left neighbour is? */
+static int in_shared_run(const PolicyPlan *plan, ptrdiff_t x, ptrdiff_t b, ptrdiff_t W)
+{
+    ptrdiff_t target = (b + 1) * W + x - 1;
+    return plan->action[b * W + x] && !plan->action[target] && plan->slot[target] < 0;
+}
+
+/* Eliminate the shared runs of a line from left to right: stay = 1 - climb is carried, never subtracted. */
+static int factor_line(const RobotModel *model, PolicyPlan *plan, ptrdiff_t b)
+{
+    ptrdiff_t K = model->buffer, W = K + 1, x = 1;
+    const uint8_t *here = plan->action + b * W;
+    double *climb = plan->climb + b * W, *inverse = plan->inverse + b * W;
+    double a = model->arrive * (double)(b + 1), d = model->depart, stay = 0.0;
+    PolicyLine *line = plan->lines + b;
+    while (x <= K && !in_shared_run(plan, x, b, W)) x++;
+    line->shared_from = (int32_t)(x > K ? x : x - 1);
+    if (x > K) return POLICY_OK;
+    if (line->up_plain > x - 2) line->up_plain = (int32_t)(x - 2);
+    for (x = x - 1; x <= K; x++) {
+        double last = x < K ? a : 0.0;
+        inverse[x] = 0.0;
+        if (!here[x]) continue;
+        if (x == 0) {
+            stay = b == plan->top ? 1.0 : 0.0;
+            climb[x] = 1.0;
+        } else if (in_shared_run(plan, x, b, W)) {
+            double pivot = d * stay + last;
+            if (!(pivot > 0.0)) return POLICY_SINGULAR;
+            inverse[x] = 1.0 / pivot;
+            stay = d * stay * inverse[x];
+            climb[x] = last * inverse[x];
+        } else {
+            stay = d / (d + last);
+            climb[x] = last / (d + last);
+        }
+    }
+    return POLICY_OK;
+}
+
+int policy_plan(const RobotModel *model, PolicyPlan *plan, ptrdiff_t limit)
+{
+    ptrdiff_t N = model->robots, K = model->buffer, W = K + 1, b;
+    memset(plan->slot, 0, sizeof(int32_t) * (size_t)((N + 1) * W));
+    for (b = 0; b < N; b++)
+        if (plan->action[b * W]) plan->top = b;
+    for (b = 0; b <= N; b++) mark_line(model, plan->action, plan->slot, b);
+    plan->unknowns = 1;
+    plan->stores = 0;
+    plan->high = plan->top;
+    plan->low = -1;
+    for (b = 0; b <= N; b++) {
+        if (plan->low < 0 && memchr(plan->action + b * W, 0, (size_t)W)) plan->low = b > 0 ? b - 1 : 0;
+        number_line(plan, b, K);
+        if (plan->unknowns > limit) return POLICY_TOO_LARGE;
+    }
+    for (b = N - 1; b >= 0; b--)
+        if (factor_line(model, plan, b)) return POLICY_SINGULAR;
+    plan->lines[N].shared_from = (int32_t)W;
+    return POLICY_OK;
+}
+
+/* ---- the passes ---------------------------------------------------------------------------------------- */
+
+enum { UNITS, SOURCES, VALUES };
+
+/* What a pass carries: L lanes for each state of a line, and where the rows at the unknowns go. */
+typedef struct {
+    int kind, lanes;
+    ptrdiff_t first;       /* UNITS: the unknown of lane 0 */
+    ptrdiff_t width;       /* UNITS: columns of `rows` */
+    double *store, *rows;
+    const double *unknown; /* VALUES: (M) */
+    double gain;
+} Pass;
+
+/* Lanes of an unknown where it is met: a unit vector, nothing, or its value. */
+INLINE void meet(const Pass *pass, double *v, ptrdiff_t i)
+{
+    for (int l = 0; l < pass->lanes; l++) v[l] = 0.0;
+    if (pass->kind == VALUES) v[0] = pass->unknown[i];
+    if (pass->kind == UNITS && i >= pass->first && i < pass->first + pass->lanes) v[i - pass->first] = 1.0;
+}
+
+/* Add what one step costs, times `steps`: lanes cost and time, or the cost less the gain. */
+INLINE void add_source(const RobotModel *model, const Pass *pass, double *v, ptrdiff_t q, ptrdiff_t r, double steps)
+{
+    if (pass->kind == UNITS) return;
+    double cost = model->active_cost * (double)r;
+    if (q == 0) cost += model->empty_cost;
+    if (q == model->buffer) cost += model->full_cost * (double)r;
+    if (pass->kind == SOURCES) {
+        v[0] += cost * steps;
+        v[1] += steps;
+    } else {
+        v[0] += (cost - pass->gain) * steps;
+    }
+}
+
+/* Keep the row of unknown i: the lanes that are columns of it. */
+INLINE void keep_row(const Pass *pass, const double *v, ptrdiff_t i)
+{
+    if (pass->kind == SOURCES) {
+        pass->rows[2 * i] = v[0];
+        pass->rows[2 * i + 1] = v[1];
+    } else if (pass->kind == UNITS) {
+        ptrdiff_t left = pass->width - pass->first;
+        memcpy(pass->rows + i * pass->width + pass->first, v, sizeof(double) * (size_t)(left < pass->lanes ? left : pass->lanes));
+    }
+}
+
+INLINE void copy_lanes(const Pass *pass, double *to, const double *from)
+{
+    for (int l = 0; l < pass->lanes; l++) to[l] = from[l];
+}
+
+INLINE void mix(const Pass *pass, double *v, double p, const double *a, double s, const double *c)
+{
+    for (int l = 0; l < pass->lanes; l++) v[l] = p * a[l] + s * c[l];
+}
+
+typedef double Lane8 __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* n states of a plain run: v <- p v + s source + constant, kept in each cell. `jump` is +1 or -1 states.
+ * Unit lanes take two states at a time by p^2, which halves the chain of dependent operations. */
+INLINE void run(const Pass *pass, ptrdiff_t n, ptrdiff_t jump, double p, double s, double constant, const double *source, double *cell, double *v)
+{
+    if (pass->kind != UNITS) {
+        double value = v[0];
+        for (; n > 0; n--, source += jump, cell += jump) *cell = value = p * value + (s * *source + constant);
+        v[0] = value;
+        return;
+    }
+    double twice = p * p;
+    Lane8 v0 = *(Lane8 *)v, v1 = *(Lane8 *)(v + 8);
+    for (jump *= POLICY_LANES; n > 1; n -= 2) {
+        Lane8 a0 = s * *(const Lane8 *)source, a1 = s * *(const Lane8 *)(source + 8);
+        Lane8 b0 = s * *(const Lane8 *)(source + jump), b1 = s * *(const Lane8 *)(source + jump + 8);
+        *(Lane8 *)cell = p * v0 + a0;
+        *(Lane8 *)(cell + 8) = p * v1 + a1;
+        v0 = twice * v0 + (p * a0 + b0);
+        v1 = twice * v1 + (p * a1 + b1);
+        *(Lane8 *)(cell + jump) = v0;
+        *(Lane8 *)(cell + jump + 8) = v1;
+        source += 2 * jump;
+        cell += 2 * jump;
+    }
+    if (n > 0) {
+        *(Lane8 *)cell = v0 = p * v0 + s * *(const Lane8 *)source;
+        *(Lane8 *)(cell + 8) = v1 = p * v1 + s * *(const Lane8 *)(source + 8);
+    }
+    *(Lane8 *)v = v0;
+    *(Lane8 *)(v + 8) = v1;
+}
+
+/* What a step costs in (q, r), 0 < q < K, in the VALUES pass. */
+INLINE double middle_cost(const RobotModel *model, const Pass *pass, ptrdiff_t r)
+{
+    return pass->kind == VALUES ? model->active_cost * (double)r - pass->gain : 0.0;
+}
+
+/* Shared runs of a line: line[x] becomes the part of state x that its right neighbour does not give.
+ * `above` may be `line` itself, so the lanes above are kept one state longer. */
+INLINE void sweep_right(const RobotModel *model, const PolicyPlan *plan, const Pass *pass, ptrdiff_t b, const double *above, double *line)
+{
+    ptrdiff_t K = model->buffer, W = K + 1, L = pass->lanes, x = plan->lines[b].shared_from;
+    const uint8_t *here = plan->action + b * W;
+    const double *inverse = plan->inverse + b * W;
+    double a = model->arrive * (double)(b + 1), d = model->depart, share = 1.0 / (d + a);
+    double before[POLICY_LANES] = {0}, next[POLICY_LANES] = {0}, part[POLICY_LANES] = {0};
+    if (x > 0) copy_lanes(pass, before, above + (x - 1) * L);
+    for (; x <= K; x++) {
+        copy_lanes(pass, next, above + x * L);
+        if (here[x]) {
+            if (x == 0) {
+                if (b == plan->top) meet(pass, part, 0);
+                else add_source(model, pass, part, 0, b + 1, 1.0 / a);
+            } else {
+                double weight = inverse[x] > 0.0 ? inverse[x] : x < K ? share : 1.0 / d;
+                mix(pass, part, 0.0, part, d * weight, inverse[x] > 0.0 ? part : before);
+                add_source(model, pass, part, x, b + 1, weight);
+            }
+            copy_lanes(pass, line + x * L, part);
+        }
+        copy_lanes(pass, before, next);
+    }
+}
+
+/* The up states of level b, right to left. `above` (level b + 1) may be `line` itself. */
+INLINE void up_line(const RobotModel *model, const PolicyPlan *plan, const Pass *pass, ptrdiff_t b, const double *above, double *line)
+{
+    ptrdiff_t K = model->buffer, W = K + 1, L = pass->lanes;
+    const uint8_t *here = plan->action + b * W;
+    const int32_t *slot = plan->slot + b * W;
+    const double *climb = plan->climb + b * W;
+    ptrdiff_t shared = plan->lines[b].shared_from, plain = plan->lines[b].up_plain;
+    double a = model->arrive * (double)(b + 1), d = model->depart, share = 1.0 / (d + a);
+    double up = a * share, down = d * share;
+    double v[POLICY_LANES] = {0};
+    if (shared <= K) sweep_right(model, plan, pass, b, above, line);
+    for (ptrdiff_t x = K; x >= 0; x--) {
+        double *cell = line + x * L;
+        if (x == plain && pass->kind != SOURCES && x > 0) {
+            run(pass, x, -1, up, down, middle_cost(model, pass, b + 1) * share, above + (x - 1) * L, cell, v);
+            x = 0;
+            cell = line;
+        }
+        if (!here[x]) {
+            if (slot[x] < 0) continue;
+            meet(pass, v, slot[x]);
+        } else if (x == 0) {
+            add_source(model, pass, v, 0, b + 1, 1.0 / a); /* its value is its right neighbour's and this */
+            if (b == plan->top) {
+                keep_row(pass, v, 0);
+                meet(pass, v, 0);
+            }
+        } else if (x >= shared) {
+            mix(pass, v, climb[x], v, 1.0, cell);
+        } else if (x == K) {
+            copy_lanes(pass, v, above + (x - 1) * L);
+            add_source(model, pass, v, K, b + 1, 1.0 / d);
+        } else {
+            mix(pass, v, up, v, down, above + (x - 1) * L);
+            add_source(model, pass, v, x, b + 1, share);
+        }
+        copy_lanes(pass, cell, v);
+        if (pass->kind != VALUES && here[x] && slot[x] >= 0) copy_lanes(pass, pass->store + slot[x] * L, v);
+    }
+}
+
+/* The down states of level b, left to right. `below` (level b - 1) may be `line` itself. */
+INLINE void down_line(const RobotModel *model, const PolicyPlan *plan, const Pass *pass, ptrdiff_t b, const double *below, double *line)
+{
+    ptrdiff_t K = model->buffer, W = K + 1, L = pass->lanes;
+    const uint8_t *here = plan->action + b * W;
+    const int32_t *slot = plan->slot + b * W;
+    ptrdiff_t plain = plan->lines[b].down_plain;
+    double l = model->arrive * (double)b, d = model->depart, share = 1.0 / (d + l);
+    double left = d * share, right = l * share;
+    double v[POLICY_LANES] = {0};
+    for (ptrdiff_t x = 0; x <= K; x++) {
+        double *cell = line + x * L;
+        if (x == plain && pass->kind != SOURCES && x < K) {
+            run(pass, K - x, 1, left, right, middle_cost(model, pass, b) * share, below + (x + 1) * L, cell, v);
+            x = K;
+            cell = line + K * L;
+        }
+        if (here[x]) {
+            if (pass->kind == VALUES) {
+                copy_lanes(pass, v, cell);
+            } else if (slot[x] >= 0) {
+                copy_lanes(pass, v, pass->store + slot[x] * L);
+                copy_lanes(pass, cell, v);
+            }
+            continue;
+        }
+        if (x == 0) {
+            copy_lanes(pass, v, below + L);
+            add_source(model, pass, v, 0, b, 1.0 / l);
+        } else {
+            mix(pass, v, left, v, right, below + (x < K ? x + 1 : K) * L);
+            add_source(model, pass, v, x, b, share);
+        }
+        if (slot[x] >= 0) {
+            keep_row(pass, v, slot[x]);
+            meet(pass, v, slot[x]);
+        }
+        copy_lanes(pass, cell, v);
+    }
+}
+
+/* Both passes over levels [low, high]; `stride` is 0 where one line serves all levels. */
+INLINE void both_passes(const RobotModel *model, const PolicyPlan *plan, const Pass *pass, ptrdiff_t low, ptrdiff_t start, ptrdiff_t high, ptrdiff_t stride, double *lines)
+{
+    ptrdiff_t b, size = (model->buffer + 1) * pass->lanes;
+    memset(lines, 0, sizeof(double) * (size_t)size); /* level 0 reads the line below it times zero */
+    for (b = start; b >= low; b--) up_line(model, plan, pass, b, lines + (b < model->robots ? b + 1 : b) * stride, lines + b * stride);
+    if (stride == 0) memset(lines, 0, sizeof(double) * (size_t)size);
+    for (b = low; b <= high; b++) down_line(model, plan, pass, b, lines + (b > 0 ? b - 1 : 0) * stride, lines + b * stride);
+}
+
+INLINE void hits_body(const RobotModel *model, const PolicyPlan *plan, ptrdiff_t first, double *line, double *store, double *hits)
+{
+    Pass pass = {UNITS, POLICY_LANES, first, plan->unknowns, store, hits, NULL, 0.0};
+    ptrdiff_t start = plan->high;
+    if (first > 0) /* above the level of the last lane there is nothing to carry; lane 0 of all belongs to Z */
+        while (start > plan->low && plan->lines[start - 1].unknowns >= first + POLICY_LANES) start--;
+    memset(store, 0, sizeof(double) * (size_t)(plan->stores * POLICY_LANES));
+    both_passes(model, plan, &pass, plan->low, start, plan->high, 0, line);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
+static void hits_avx512(const RobotModel *model, const PolicyPlan *plan, ptrdiff_t first, double *line, double *store, double *hits)
+{
+    hits_body(model, plan, first, line, store, hits);
+}
+
+__attribute__((target("avx2")))
+static void hits_avx2(const RobotModel *model, const PolicyPlan *plan, ptrdiff_t first, double *line, double *store, double *hits)
+{
+    hits_body(model, plan, first, line, store, hits);
+}
+#endif
+
+void policy_hits(const RobotModel *model, const PolicyPlan *plan, ptrdiff_t first, double *line, double *store, double *hits)
+{
+#if defined(__x86_64__)
+    int level = model->cpu;
+    if (level == CPU_AVX512) { hits_avx512(model, plan, first, line, store, hits); return; }
+    if (level == CPU_AVX2) { hits_avx2(model, plan, first, line, store, hits); return; }
+#endif
+    hits_body(model, plan, first, line, store, hits);
+}
+
+void policy_sources(const RobotModel *model, const PolicyPlan *plan, double *line, double *store, double *sources)
+{
+    Pass pass = {SOURCES, 2, 0, 0, store, sources, NULL, 0.0};
+    both_passes(model, plan, &pass, plan->low, plan->high, plan->high, 0, line);
+}
+
+void policy_values(const RobotModel *model, const PolicyPlan *plan, const double *unknown, double gain, double *values)
+{
+    Pass pass = {VALUES, 1, 0, 0, NULL, NULL, unknown, gain};
+    both_passes(model, plan, &pass, 0, model->robots, model->robots, model->buffer + 1, values);
+}
+
+/* ---- improvement --------------------------------------------------------------------------------------- */
+
+double policy_bias(const RobotModel *model, const double *values, double gain, double *bias)
+{
+    ptrdiff_t N = model->robots, K = model->buffer, W = K + 1, r, q;
+    double d = model->depart, largest = 0.0;
+    for (r = 0; r <= N; r++) {
+        const double *here = values + r * W, *below = r > 0 ? here - W : here;
+        double *out = bias + r * W;
+        double l = model->arrive * (double)r, share = 1.0 / (d + l), source = (model->active_cost * (double)r - gain) * share;
+        double left = d * share, right = l * share;
+        out[0] = r > 0 ? below[1] + (model->active_cost * (double)r + model->empty_cost - gain) / l : INFINITY;
+        for (q = 1; q < K; q++) out[q] = (left * here[q - 1] + right * below[q + 1]) + source;
+        out[K] = (left * here[K - 1] + right * below[K]) + (source + model->full_cost * (double)r * share);
+        for (q = r > 0 ? 0 : 1; q <= K; q++) largest = fabs(out[q]) > largest ? fabs(out[q]) : largest;
+    }
+    return largest;
+}
+
+ptrdiff_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action)
+{
+    ptrdiff_t N = model->robots, W = model->buffer + 1, b, x, changed = 0;
+    for (b = 0; b < N; b++) {
+        const double *stay = bias + b * W, *more = stay + W;
+        uint8_t *a = action + b * W;
+        for (x = 0; x < W; x++) {
+            double preference = more[x] - stay[x];
+            uint8_t better = (uint8_t)((preference < -noise) | (a[x] & (preference <= noise)));
+            changed += better != a[x];
+            a[x] = better;
+        }
+    }
+    return changed;
+}
