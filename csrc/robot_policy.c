@@ -13,42 +13,50 @@
 
 /* ---- the plan ------------------------------------------------------------------------------------------ */
 
-enum { WANTED = 1 };
+enum { WANTED = 1, NO_CURVE = -1 };
 
-/* Mark the down states that up states enter, and the up states that down states enter. */
-static void mark_line(const RobotModel *model, const uint8_t *action, int32_t *slot, ptrdiff_t b)
+/* How many states of a line are up, if they are the leftmost ones; else NO_CURVE. */
+static ptrdiff_t curve_height(const uint8_t *action, ptrdiff_t W)
 {
-    ptrdiff_t K = model->buffer, W = K + 1, x;
-    const uint8_t *here = action + b * W, *above = here + W;
-    int32_t *mark = slot + b * W;
-    for (x = 0; x <= K; x++) {
+    const uint8_t *end = memchr(action, 0, (size_t)W);
+    if (!end) return W;
+    return memchr(end, 1, (size_t)(W - (end - action))) ? NO_CURVE : end - action;
+}
+
+/* Mark the down states that up states enter, and the up states that down states enter, from states [x, stop). */
+static void mark_states(ptrdiff_t K, const uint8_t *here, int32_t *mark, ptrdiff_t b, ptrdiff_t x, ptrdiff_t stop)
+{
+    ptrdiff_t W = K + 1;
+    const uint8_t *above = here + W, *below = b > 0 ? here - W : here;
+    for (; x < stop; x++) {
         if (here[x]) {
             if (x < K && !here[x + 1]) mark[x + 1] = WANTED;
             if (x > 0 && !above[x - 1] && !here[x - 1]) mark[W + x - 1] = WANTED;
         } else {
             ptrdiff_t right = x < K ? x + 1 : K;
             if (x > 0 && here[x - 1]) mark[x - 1] = WANTED;
-            if (b > 0 && here[right - W]) mark[right - W] = WANTED;
+            if (b > 0 && below[right]) mark[right - W] = WANTED;
         }
     }
 }
 
-/* Number the marks of a line: down states among the unknowns, up states among the stored. */
-static void number_line(PolicyPlan *plan, ptrdiff_t b, ptrdiff_t K)
+/* Number the marks of a line, all in [first, stop): down states among the unknowns, up states among the stored. */
+static void number_line(PolicyPlan *plan, ptrdiff_t b, ptrdiff_t K, ptrdiff_t first, ptrdiff_t stop)
 {
     const uint8_t *here = plan->action + b * (K + 1);
     int32_t *slot = plan->slot + b * (K + 1);
     PolicyLine *line = plan->lines + b;
-    line->up_plain = (int32_t)(K - 1);
-    line->down_plain = 1;
-    for (ptrdiff_t x = 0; x <= K; x++) {
+    ptrdiff_t up = 0, down = K;
+    for (ptrdiff_t x = first; x < stop; x++) {
         if (slot[x] != WANTED) slot[x] = -1;
         else if (here[x]) slot[x] = (int32_t)plan->stores++;
         else slot[x] = (int32_t)plan->unknowns++;
         if (!here[x] && slot[x] >= 0 && b > plan->high) plan->high = b;
-        if (x > 0 && x - 1 < line->up_plain && !(here[x] && slot[x] < 0)) line->up_plain = (int32_t)(x - 1);
-        if (x < K && !(!here[x] && slot[x] < 0)) line->down_plain = (int32_t)(x + 1);
     }
+    while (up + 1 < K && here[up + 1] && slot[up + 1] < 0) up++;
+    while (down > 1 && !here[down - 1] && slot[down - 1] < 0) down--;
+    line->up_plain = (int32_t)up;
+    line->down_plain = (int32_t)down;
     line->unknowns = (int32_t)plan->unknowns;
 }
 
@@ -67,6 +75,8 @@ static int factor_line(const RobotModel *model, PolicyPlan *plan, ptrdiff_t b)
     double *climb = plan->climb + b * W, *inverse = plan->inverse + b * W;
     double a = model->arrive * (double)(b + 1), d = model->depart, stay = 0.0;
     PolicyLine *line = plan->lines + b;
+    if (line[1].height != NO_CURVE) x = line[1].height + 1; /* above[x - 1] is up before that */
+    if (line->height != NO_CURVE && x >= line->height) x = W;
     while (x <= K && !in_shared_run(plan, x, b, W)) x++;
     line->shared_from = (int32_t)(x > K ? x : x - 1);
     if (x > K) return POLICY_OK;
@@ -92,22 +102,41 @@ static int factor_line(const RobotModel *model, PolicyPlan *plan, ptrdiff_t b)
     return POLICY_OK;
 }
 
-int policy_plan(const RobotModel *model, PolicyPlan *plan, ptrdiff_t limit)
+/* Mark and number all lines. Where neighbouring lines are curves, only the states about the curve matter. */
+static int number_states(const RobotModel *model, PolicyPlan *plan, ptrdiff_t limit)
 {
     ptrdiff_t N = model->robots, K = model->buffer, W = K + 1, b;
-    memset(plan->slot, 0, sizeof(int32_t) * (size_t)((N + 1) * W));
+    PolicyLine *lines = plan->lines;
+    for (b = 0; b <= N; b++) {
+        const uint8_t *here = plan->action + b * W;
+        ptrdiff_t height = lines[b].height = (int32_t)curve_height(here, W);
+        ptrdiff_t below = b > 0 ? lines[b - 1].height : 0;
+        int whole = height == NO_CURVE || below == NO_CURVE;
+        ptrdiff_t stop = below + 1 > height + 1 ? below + 1 : height + 1;
+        mark_states(K, here, plan->slot + b * W, b, whole || height == 0 ? 0 : height - 1, whole || stop > W ? W : stop);
+    }
+    for (b = 0; b <= N; b++) {
+        ptrdiff_t height = lines[b].height, above = b < N ? lines[b + 1].height : W;
+        int whole = height == NO_CURVE || above == NO_CURVE || (b > 0 && lines[b - 1].height == NO_CURVE);
+        ptrdiff_t first = above + 1 < height - 1 ? above + 1 : height - 1;
+        if (plan->low < 0 && height != W) plan->low = b > 0 ? b - 1 : 0;
+        number_line(plan, b, K, whole || first < 0 ? 0 : first, whole || height > K ? W : height + 1);
+        if (plan->unknowns > limit) return POLICY_TOO_LARGE;
+    }
+    return POLICY_OK;
+}
+
+int policy_plan(const RobotModel *model, PolicyPlan *plan, ptrdiff_t limit)
+{
+    ptrdiff_t N = model->robots, W = model->buffer + 1, b;
+    memset(plan->slot, 0xff, sizeof(int32_t) * (size_t)((N + 1) * W)); /* -1 everywhere */
     for (b = 0; b < N; b++)
         if (plan->action[b * W]) plan->top = b;
-    for (b = 0; b <= N; b++) mark_line(model, plan->action, plan->slot, b);
     plan->unknowns = 1;
     plan->stores = 0;
     plan->high = plan->top;
     plan->low = -1;
-    for (b = 0; b <= N; b++) {
-        if (plan->low < 0 && memchr(plan->action + b * W, 0, (size_t)W)) plan->low = b > 0 ? b - 1 : 0;
-        number_line(plan, b, K);
-        if (plan->unknowns > limit) return POLICY_TOO_LARGE;
-    }
+    if (number_states(model, plan, limit)) return POLICY_TOO_LARGE;
     for (b = N - 1; b >= 0; b--)
         if (factor_line(model, plan, b)) return POLICY_SINGULAR;
     plan->lines[N].shared_from = (int32_t)W;
@@ -224,6 +253,10 @@ INLINE void sweep_right(const RobotModel *model, const PolicyPlan *plan, const P
     double before[POLICY_LANES] = {0}, next[POLICY_LANES] = {0}, part[POLICY_LANES] = {0};
     if (x > 0) copy_lanes(pass, before, above + (x - 1) * L);
     for (; x <= K; x++) {
+        if (x == plan->lines[b].down_plain && x < K) { /* no up states before the last one */
+            x = K;
+            copy_lanes(pass, before, above + (x - 1) * L);
+        }
         copy_lanes(pass, next, above + x * L);
         if (here[x]) {
             if (x == 0) {
@@ -253,6 +286,7 @@ INLINE void up_line(const RobotModel *model, const PolicyPlan *plan, const Pass 
     double v[POLICY_LANES] = {0};
     if (shared <= K) sweep_right(model, plan, pass, b, above, line);
     for (ptrdiff_t x = K; x >= 0; x--) {
+        if (x == K - 1 && plan->lines[b].down_plain < K) x = plan->lines[b].down_plain - 1; /* nothing to do there */
         double *cell = line + x * L;
         if (x == plain && pass->kind != SOURCES && x > 0) {
             run(pass, x, -1, up, down, middle_cost(model, pass, b + 1) * share, above + (x - 1) * L, cell, v);
@@ -293,6 +327,7 @@ INLINE void down_line(const RobotModel *model, const PolicyPlan *plan, const Pas
     double left = d * share, right = l * share;
     double v[POLICY_LANES] = {0};
     for (ptrdiff_t x = 0; x <= K; x++) {
+        if (x == 1 && plan->lines[b].up_plain > 0) x = plan->lines[b].up_plain + 1; /* nothing to do there */
         double *cell = line + x * L;
         if (x == plain && pass->kind != SOURCES && x < K) {
             run(pass, K - x, 1, left, right, middle_cost(model, pass, b) * share, below + (x + 1) * L, cell, v);
@@ -340,6 +375,8 @@ INLINE void hits_body(const RobotModel *model, const PolicyPlan *plan, ptrdiff_t
     if (first > 0) /* above the level of the last lane there is nothing to carry; lane 0 of all belongs to Z */
         while (start > plan->low && plan->lines[start - 1].unknowns >= first + POLICY_LANES) start--;
     memset(store, 0, sizeof(double) * (size_t)(plan->stores * POLICY_LANES));
+    memset(line, 0, sizeof(double) * POLICY_LANES);
+    keep_row(&pass, line, 0); /* Z is above the start where it meets none of these unknowns */
     both_passes(model, plan, &pass, plan->low, start, plan->high, 0, line);
 }
 
@@ -393,7 +430,7 @@ double policy_bias(const RobotModel *model, const double *values, double gain, d
         out[0] = r > 0 ? below[1] + (model->active_cost * (double)r + model->empty_cost - gain) / l : INFINITY;
         for (q = 1; q < K; q++) out[q] = (left * here[q - 1] + right * below[q + 1]) + source;
         out[K] = (left * here[K - 1] + right * below[K]) + (source + model->full_cost * (double)r * share);
-        for (q = r > 0 ? 0 : 1; q <= K; q++) largest = fabs(out[q]) > largest ? fabs(out[q]) : largest;
+        largest = fmax(largest, fmax(fabs(out[1]), fabs(out[K])));
     }
     return largest;
 }
@@ -404,12 +441,14 @@ ptrdiff_t policy_improve(const RobotModel *model, const double *bias, double noi
     for (b = 0; b < N; b++) {
         const double *stay = bias + b * W, *more = stay + W;
         uint8_t *a = action + b * W;
+        ptrdiff_t count = 0;
         for (x = 0; x < W; x++) {
             double preference = more[x] - stay[x];
             uint8_t better = (uint8_t)((preference < -noise) | (a[x] & (preference <= noise)));
-            changed += better != a[x];
+            count += better ^ a[x];
             a[x] = better;
         }
+        changed += count;
     }
     return changed;
 }

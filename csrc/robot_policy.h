@@ -21,6 +21,7 @@ enum { POLICY_LANES = 16, POLICY_OK = 0, POLICY_SINGULAR = 1, POLICY_TOO_LARGE =
 
 /* What is known of one level of a policy before any pass. */
 typedef struct {
+    int32_t height;        /* states 0 .. height - 1 are up and no others; -1 where the line is no such curve */
     int32_t shared_from;   /* leftmost state that a shared run needs; K + 1 where there is none */
     int32_t up_plain;      /* states 1 .. up_plain are up, in no shared run, and entered by no down state */
     int32_t down_plain;    /* states down_plain .. K - 1 are down and no unknowns */
@@ -51,7 +52,7 @@ void policy_sources(const RobotModel *model, const PolicyPlan *plan, double *lin
 /* Values (*) of all pre-decision states, given those of the unknowns (M) and the gain. */
 void policy_values(const RobotModel *model, const PolicyPlan *plan, const double *unknown, double gain, double *values);
 
-/* Bias (*) of all post-decision states from the values (*); (0, 0) gets infinity. Returns the largest |bias|. */
+/* Bias (*) of all post-decision states from the values (*); (0, 0) gets infinity. Returns about the largest |bias|. */
 double policy_bias(const RobotModel *model, const double *values, double gain, double *bias);
 
 /* Take the better action wherever it is better by more than `noise`. Returns how many changed. */

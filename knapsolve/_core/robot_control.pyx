@@ -172,22 +172,24 @@ cdef class RobotSolver:
         return gain if self.evaluate(action, &gain) == POLICY_OK else None
 
     def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit):
-        """Policy iteration from `action`, in place. Return (evaluations, gain, lower, upper); the bounds are infinite
-        where no evaluation was possible."""
-        cdef Py_ssize_t k = 0, changed
-        cdef double gain = INFINITY, lower = -INFINITY, upper = INFINITY, largest
-        cdef double low, high
+        """Policy iteration from `action`, in place, until nothing changes or `limit` evaluations are made.
+
+        Return (evaluations, changed, gain): the bias and the gain are those of the last policy evaluated, which is
+        `action` where `changed` is 0. A policy that cannot be evaluated ends the run with the bias undefined and
+        an infinite gain.
+        """
+        cdef Py_ssize_t k = 0, changed = 1
+        cdef double gain = INFINITY, largest
         self.reserve_plan()
-        while k < limit and self.evaluate(action, &gain) == POLICY_OK:
+        while k < limit and changed > 0:
+            if self.evaluate(action, &gain) != POLICY_OK:
+                return k, changed, INFINITY
             k += 1
             with nogil:
                 largest = policy_bias(&self.model, self.values, gain, &bias[0, 0])
-                changed = policy_improve(&self.model, &bias[0, 0], fmin(tol / 4.0, 1e-13 * (1.0 + largest)), &action[0, 0])
-                robot_bounds(&self.model, &bias[0, 0], &low, &high)
-            lower, upper = low, high
-            if changed == 0 or upper - lower <= tol:
-                break
-        return k, gain, lower, upper
+                changed = policy_improve(&self.model, &bias[0, 0], fmin(tol / 4.0, 1e-13 * (1.0 + largest)),
+                                         &action[0, 0])
+        return k, changed, gain
 
     def bounds(self, const double[:, ::1] bias):
         """Certified bounds of the least average cost from any bias."""

@@ -1,0 +1,182 @@
+"""A solved control problem: what it costs, what to do, and how many robots that keeps active."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from knapsolve.robots.problem import RobotProblem
+from knapsolve.robots.simulate import RobotSimulation, simulate_control
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class RobotControl:
+    """Optimal control of the robots, as `solve_robot_control` returns it.
+
+    Parameters
+    ----------
+    gain : float
+        Average cost per unit time of the optimal policy.
+    lower, upper : float
+        Certified bounds of the least average cost per unit time, `lower <= gain <= upper`.
+    bias : ndarray of shape (buffer + 1, n_robots + 1)
+        Relative cost of being in (queue, active) just after a decision, zero at (1, 1): the solution g of
+        ``gain + g = T g`` for the chain uniformised at rate ``arrival_rate * n_robots + service_rate``, in units
+        of its steps. (0, 0) is excluded from the problem and holds infinity.
+    n_iter : int
+        Sweeps (value iteration) or policy evaluations at the finest grid (policy iteration).
+    problem : RobotProblem
+        The parameters.
+
+    References
+    ----------
+    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, equation (24).
+
+    Examples
+    --------
+    >>> from knapsolve import solve_robot_control
+    >>> control = solve_robot_control(4, 3, arrival_rate=0.5, starvation_weight=2.0)
+    >>> control.lower <= control.gain <= control.upper
+    True
+    >>> control.policy.shape
+    (2, 4, 5)
+    """
+
+    gain: float
+    lower: float
+    upper: float
+    bias: np.ndarray
+    n_iter: int
+    problem: RobotProblem = field(repr=False)
+
+    @cached_property
+    def action(self) -> np.ndarray:
+        """Actions (n_robots + 1, buffer + 1) by what an event leaves: level of robots, then pages in the queue.
+
+        Ties, to the accuracy of the bias, leave the number of robots as it is.
+        """
+        bias = self.bias.T
+        noise = 2e-13 * (1.0 + np.abs(bias.ravel()[1:]).max())
+        action = np.zeros(bias.shape, dtype=np.uint8)
+        with np.errstate(invalid="ignore"):
+            action[:-1] = bias[1:] - bias[:-1] < -noise
+        action[0, 0] = 1
+        return action
+
+    @cached_property
+    def policy(self) -> np.ndarray:
+        """Optimal actions (2, buffer + 1, n_robots + 1), indexed [event, queue, active] just before the event.
+
+        Event 0 is a departure, 1 an arrival. Action 1 activates a robot: one more after a departure, the one that
+        came after an arrival. Events that cannot happen hold 0, as does a departure with all robots active.
+        """
+        policy = np.zeros((2, *self.bias.shape), dtype=np.uint8)
+        policy[0, 1:] = self.action[:, :-1].T
+        policy[1, :-1, 1:] = self.action[:-1, 1:].T
+        policy[1, -1, 1:] = self.action[:-1, -1]
+        return policy
+
+    @cached_property
+    def _recurrent(self) -> np.ndarray:
+        """States (n_robots + 1, buffer + 1) just after a decision that the policy visits for ever, as booleans."""
+        n, width = self.problem.shape[0] * self.problem.shape[1], self.problem.shape[1]
+        levels, queues = np.divmod(np.arange(n), width)
+        source, target = [], []
+        for shift, there in ((-1, queues > 0), (1, levels > 0)):
+            state = np.flatnonzero(there)
+            x = np.minimum(queues[state] + shift, width - 1)
+            b = levels[state] - (shift == 1)
+            source.append(state)
+            target.append((b + self.action[b, x]) * width + x)
+        arcs = np.concatenate(source), np.concatenate(target)
+        count, label = connected_components(csr_matrix((np.ones(len(arcs[0])), arcs), (n, n)), connection="strong")
+        closed = np.ones(count, dtype=bool)
+        closed[label[arcs[0]][label[arcs[0]] != label[arcs[1]]]] = False
+        closed[label[0]] = False  # (0, 0) is excluded
+        top = np.flatnonzero(self.action[:, 0]).max()
+        start = label[(top + 1) * width]
+        chosen = start if closed[start] else np.flatnonzero(closed)[0]
+        return (label == chosen).reshape(self.problem.shape)
+
+    @cached_property
+    def n_min(self) -> int:
+        """Fewest robots active in the long run."""
+        return int(np.flatnonzero(self._recurrent.any(axis=1)).min())
+
+    @cached_property
+    def n_max(self) -> int:
+        """Most robots active in the long run."""
+        return int(np.flatnonzero(self._recurrent.any(axis=1)).max())
+
+    @cached_property
+    def n_mean(self) -> float:
+        """Mean number of active robots in the long run."""
+        mean = self.problem.counter().average(self.action)
+        return float("nan") if mean is None else mean
+
+    def simulate(
+        self, n_events: int = 1_000_000, *, n_batches: int = 20, random_state: Any = None
+    ) -> RobotSimulation:
+        """Simulate the queue under the policy, event by event.
+
+        Parameters
+        ----------
+        n_events : int, default 1_000_000
+            Arrivals and departures to simulate, after a tenth as many that are not counted.
+        n_batches : int, default 20
+            Batches for the standard error.
+        random_state : None, int, RandomState or Generator
+            Source of randomness.
+
+        Returns
+        -------
+        RobotSimulation
+            Average cost per unit time with its standard error, and its parts.
+
+        References
+        ----------
+        Talim, Liu, Nain and Coffman, equation (25): what the average cost is made of.
+
+        Examples
+        --------
+        >>> from knapsolve import solve_robot_control
+        >>> control = solve_robot_control(16, 5, arrival_rate=0.1, starvation_weight=1.4)
+        >>> seen = control.simulate(200_000, random_state=0)
+        >>> abs(seen.gain - control.gain) < 5 * seen.standard_error
+        True
+        """
+        return simulate_control(self.problem, self.action, n_events, n_batches, random_state)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the switching curves: for each number of active robots, the longest queue at which one is added.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes drawn on.
+
+        References
+        ----------
+        Talim, Liu, Nain and Coffman, Figures 6 to 8.
+
+        Examples
+        --------
+        >>> from knapsolve import solve_robot_control
+        >>> solve_robot_control(16, 5, 0.1, 1.4).plot()  # doctest: +SKIP
+        """
+        from knapsolve.robots.drawing import draw_switching_curves
+
+        return draw_switching_curves(self, ax)
