@@ -435,20 +435,21 @@ double policy_bias(const RobotModel *model, const double *values, double gain, d
     return largest;
 }
 
-ptrdiff_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action)
+ptrdiff_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action, double *gained)
 {
     ptrdiff_t N = model->robots, W = model->buffer + 1, b, x, changed = 0;
+    *gained = 0.0;
     for (b = 0; b < N; b++) {
         const double *stay = bias + b * W, *more = stay + W;
         uint8_t *a = action + b * W;
-        ptrdiff_t count = 0;
         for (x = 0; x < W; x++) {
             double preference = more[x] - stay[x];
             uint8_t better = (uint8_t)((preference < -noise) | (a[x] & (preference <= noise)));
-            count += better ^ a[x];
+            if (better == a[x]) continue;
+            *gained = fmax(*gained, fabs(preference));
             a[x] = better;
+            changed++;
         }
-        changed += count;
     }
     return changed;
 }

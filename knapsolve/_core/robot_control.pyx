@@ -36,7 +36,8 @@ cdef extern from "robot_policy.h":
     void policy_values(const RobotModel *model, const PolicyPlan *plan, const double *unknown,
                        double gain, double *values) noexcept nogil
     double policy_bias(const RobotModel *model, const double *values, double gain, double *bias) noexcept nogil
-    Py_ssize_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action) noexcept nogil
+    Py_ssize_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action,
+                              double *gained) noexcept nogil
 
 cdef extern from "robot_sweep.h":
     void robot_bounds(const RobotModel *model, const double *bias, double *lower, double *upper) noexcept nogil
@@ -172,24 +173,23 @@ cdef class RobotSolver:
         return gain if self.evaluate(action, &gain) == POLICY_OK else None
 
     def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit):
-        """Policy iteration from `action`, in place, until nothing changes or `limit` evaluations are made.
+        """Policy iteration from `action`, in place, until no change gains more than tol / 2 or `limit` evaluations.
 
-        Return (evaluations, changed, gain): the bias and the gain are those of the last policy evaluated, which is
-        `action` where `changed` is 0. A policy that cannot be evaluated ends the run with the bias undefined and
+        Return (evaluations, done, gain): the bias and the gain are those of the last policy evaluated. A policy that cannot be evaluated ends the run with the bias undefined and
         an infinite gain.
         """
-        cdef Py_ssize_t k = 0, changed = 1
-        cdef double gain = INFINITY, largest
+        cdef Py_ssize_t k = 0
+        cdef double gain = INFINITY, largest, noise, gained = INFINITY
         self.reserve_plan()
-        while k < limit and changed > 0:
+        while k < limit and gained > 0.5 * tol:
             if self.evaluate(action, &gain) != POLICY_OK:
-                return k, changed, INFINITY
+                return k, False, INFINITY
             k += 1
             with nogil:
                 largest = policy_bias(&self.model, self.values, gain, &bias[0, 0])
-                changed = policy_improve(&self.model, &bias[0, 0], fmin(tol / 4.0, 1e-13 * (1.0 + largest)),
-                                         &action[0, 0])
-        return k, changed, gain
+                noise = fmin(tol / 4.0, 1e-13 * (1.0 + largest))
+                policy_improve(&self.model, &bias[0, 0], noise, &action[0, 0], &gained)
+        return k, gained <= 0.5 * tol, gain
 
     def bounds(self, const double[:, ::1] bias):
         """Certified bounds of the least average cost from any bias."""
@@ -199,7 +199,8 @@ cdef class RobotSolver:
 
     def improve(self, const double[:, ::1] bias, uint8_t[:, ::1] action, double noise=0.0):
         """Make `action` greedy for the bias; return how many changed."""
-        return policy_improve(&self.model, &bias[0, 0], noise, &action[0, 0])
+        cdef double gained
+        return policy_improve(&self.model, &bias[0, 0], noise, &action[0, 0], &gained)
 
     def iterate_values(self, double[:, ::1] bias, double step, double tol, Py_ssize_t limit,
                        Py_ssize_t every, double[:, ::1] other):

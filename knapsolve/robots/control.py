@@ -81,7 +81,7 @@ def solve_robot_control(
     >>> from knapsolve import solve_robot_control
     >>> control = solve_robot_control(16, 5, arrival_rate=0.1, starvation_weight=1.4)
     >>> round(control.gain, 5), control.n_min, control.n_max
-    (0.25924, 4, 16)
+    (0.25924, 4, 15)
     """
     problem = RobotProblem.checked(n_robots, buffer, arrival_rate, starvation_weight, service_rate)
     tol = check_real("tol", tol, low=0.0, low_open=True)
@@ -103,16 +103,16 @@ def iterate_policy(
     done = 0
     for _ in range(4):
         limit = min(max_iter - done, MOST_EVALUATIONS)
-        evaluations, changed, gain = solver.iterate_policy(action, bias, scaled, limit)
+        evaluations, solved, gain = solver.iterate_policy(action, bias, scaled, limit)
         done += evaluations
-        if changed == 0 or done >= max_iter:
+        if solved or done >= max_iter:
             break
         if not np.isfinite(gain):
             bias[...] = 0.0
             bias[0, 0] = np.inf
         solver.iterate_values(bias, STEP, scaled, 500, 500, np.empty_like(bias))
         solver.improve(bias, action)
-    if changed or not np.isfinite(gain):
+    if not solved or not np.isfinite(gain):
         return iterate_values(problem, tol, max_iter, bias if np.isfinite(gain) else None)
     return finish(problem, tol, gain, solver.bounds(bias), bias, done)
 
