@@ -16,6 +16,7 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
+    "_core.bellman": [],
     "_core.mm1k": [],
     "_core.random_bits": [],
     "_core.robot_simulation": [],
