@@ -18,9 +18,17 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 EXTENSIONS: dict[str, list[str]] = {
     "_core.bellman": [],
     "_core.mm1k": [],
-    "_core.random_bits": [],
     "_core.robot_simulation": [],
     "_core.robot_control": ["robot_policy.c", "robot_sweep.c", "cpu_level.c"],
+    "_core.random_bits": [],
+    "_core.roles": [],
+    "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
+    "_core.automata": [],
+    "_core.policies": [],
+    "_core.schedulers": ["deadline_queue.c", "deadline_tree.c"],
+    "_core.environments": [],
+    "_core.python_roles": [],
+    "_core.loop": [],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function"]

@@ -1,8 +1,43 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
+from knapsolve import datasets, environments
 from knapsolve.exceptions import InfeasibleError
-from knapsolve.robots import RobotControl, solve_robot_control
+from knapsolve.learners import (
+    HTRAA,
+    LAKG,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RobotController,
+    UniformPolicy,
+    traa_stationary_distribution,
+)
+from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
+from knapsolve.schedulers import EDFScheduler, RandomScheduler
+from knapsolve.simulation import History, simulate
 
 __version__ = "0.1.0"
 
-__all__ = ["InfeasibleError", "RobotControl", "__version__", "solve_robot_control"]
+__all__ = [
+    "HTRAA",
+    "LAKG",
+    "EDFScheduler",
+    "EstimatorPolicy",
+    "History",
+    "InfeasibleError",
+    "OptimalPolicy",
+    "ProportionalPolicy",
+    "RandomScheduler",
+    "RobotControl",
+    "RobotController",
+    "UniformPolicy",
+    "__version__",
+    "datasets",
+    "environments",
+    "mm1k_cost",
+    "optimal_load",
+    "optimal_robots",
+    "simulate",
+    "solve_robot_control",
+    "traa_stationary_distribution",
+]

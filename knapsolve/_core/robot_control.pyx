@@ -172,8 +172,9 @@ cdef class RobotSolver:
         self.reserve_plan()
         return gain if self.evaluate(action, &gain) == POLICY_OK else None
 
-    def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit):
-        """Policy iteration from `action`, in place, until no change gains more than tol / 2 or `limit` evaluations.
+    def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit,
+                       double slack):
+        """Policy iteration from `action`, in place, until no change gains more than `slack` or `limit` evaluations.
 
         Return (evaluations, done, gain): the bias and the gain are those of the last policy evaluated. A policy that cannot be evaluated ends the run with the bias undefined and
         an infinite gain.
@@ -181,7 +182,7 @@ cdef class RobotSolver:
         cdef Py_ssize_t k = 0
         cdef double gain = INFINITY, largest, noise, gained = INFINITY
         self.reserve_plan()
-        while k < limit and gained > 0.5 * tol:
+        while k < limit and gained > slack:
             if self.evaluate(action, &gain) != POLICY_OK:
                 return k, False, INFINITY
             k += 1
@@ -189,7 +190,7 @@ cdef class RobotSolver:
                 largest = policy_bias(&self.model, self.values, gain, &bias[0, 0])
                 noise = fmin(tol / 4.0, 1e-13 * (1.0 + largest))
                 policy_improve(&self.model, &bias[0, 0], noise, &action[0, 0], &gained)
-        return k, gained <= 0.5 * tol, gain
+        return k, gained <= slack, gain
 
     def bounds(self, const double[:, ::1] bias):
         """Certified bounds of the least average cost from any bias."""

@@ -95,15 +95,18 @@ def solve_robot_control(
 
 
 def iterate_policy(
-    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None
+    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None, exact: bool = False
 ) -> RobotControl:
-    """Policy iteration from `start` (N + 1, K + 1), or from a coarser problem; value iteration helps where it sticks."""
+    """Policy iteration from `start` (N + 1, K + 1), or from a coarser problem; value iteration helps where it sticks.
+
+    Stops where no action would gain more than half the tolerance or, if `exact`, anything at all.
+    """
     action = coarse_start(problem) if start is None else start.copy()
     solver, bias, scaled = problem.solver(), np.empty(problem.shape), tol / problem.service_rate
     done = 0
     for _ in range(4):
         limit = min(max_iter - done, MOST_EVALUATIONS)
-        evaluations, solved, gain = solver.iterate_policy(action, bias, scaled, limit)
+        evaluations, solved, gain = solver.iterate_policy(action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled)
         done += evaluations
         if solved or done >= max_iter:
             break
@@ -124,7 +127,7 @@ def coarse_start(problem: RobotProblem) -> np.ndarray:
         return first_policy(problem.shape)
     action = coarse_start(coarser)
     solver, bias = coarser.solver(), np.empty(coarser.shape)
-    solver.iterate_policy(action, bias, 1e-9, COARSE_EVALUATIONS)
+    solver.iterate_policy(action, bias, 1e-9, COARSE_EVALUATIONS, 0.0)
     return prolong_policy(action, problem.shape)
 
 

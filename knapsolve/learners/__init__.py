@@ -1,0 +1,17 @@
+"""Online allocators: scikit-learn estimators whose `allocate` says how often to poll what."""
+
+from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
+from knapsolve.learners.lakg import LAKG
+from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.learners.robot_controller import RobotController
+
+__all__ = [
+    "HTRAA",
+    "LAKG",
+    "EstimatorPolicy",
+    "OptimalPolicy",
+    "ProportionalPolicy",
+    "RobotController",
+    "UniformPolicy",
+    "traa_stationary_distribution",
+]
