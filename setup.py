@@ -19,7 +19,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.bellman": [],
     "_core.mm1k": [],
     "_core.robot_simulation": [],
-    "_core.robot_control": ["robot_policy.c", "robot_sweep.c", "cpu_level.c"],
+    "_core.robot_control": ["robot_plan.c", "robot_policy.c", "robot_improve.c", "robot_sweep.c", "cpu_level.c"],
     "_core.random_bits": [],
     "_core.roles": [],
     "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],

@@ -11,7 +11,7 @@ both positive but for t = 0, where both vanish like t^2; log A - log B rises wit
 (2/3 at t = 0), so that Newton's method on log(A / B) = log(gamma / mu) converges from everywhere.
 """
 
-from libc.math cimport INFINITY, exp, expm1, fabs, floor, fmax, isinf, log, log1p
+from libc.math cimport exp, expm1, fabs, floor, fmax, isinf, log, log1p
 
 cdef struct Slope:
     double value, slope

@@ -17,8 +17,8 @@ cdef extern from "robot_model.h":
         double depart, arrive, empty_cost, full_cost, active_cost
         int cpu
 
-cdef extern from "robot_policy.h":
-    enum: POLICY_LANES, POLICY_OK, POLICY_SINGULAR, POLICY_TOO_LARGE
+cdef extern from "robot_plan.h":
+    enum: POLICY_OK, POLICY_SINGULAR, POLICY_TOO_LARGE
     ctypedef struct PolicyLine:
         pass
     ctypedef struct PolicyPlan:
@@ -29,12 +29,17 @@ cdef extern from "robot_policy.h":
         PolicyLine *lines
         Py_ssize_t unknowns, stores, top, low, high
     int policy_plan(const RobotModel *model, PolicyPlan *plan, Py_ssize_t limit) noexcept nogil
+
+cdef extern from "robot_policy.h":
+    enum: POLICY_LANES
     void policy_hits(const RobotModel *model, const PolicyPlan *plan, Py_ssize_t first,
                      double *line, double *store, double *hits) noexcept nogil
     void policy_sources(const RobotModel *model, const PolicyPlan *plan,
                         double *line, double *store, double *sources) noexcept nogil
     void policy_values(const RobotModel *model, const PolicyPlan *plan, const double *unknown,
                        double gain, double *values) noexcept nogil
+
+cdef extern from "robot_improve.h":
     double policy_bias(const RobotModel *model, const double *values, double gain, double *bias) noexcept nogil
     Py_ssize_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action,
                               double *gained) noexcept nogil

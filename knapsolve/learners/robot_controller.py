@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from knapsolve._validation import check_integer, check_real
 from knapsolve.robots.control import iterate_policy
 from knapsolve.robots.problem import RobotProblem
+from knapsolve.robots.result import RobotControl
 
 MOST_EVALUATIONS = 10_000
 
@@ -71,6 +72,7 @@ class RobotController(BaseEstimator):
     """
 
     totals_: np.ndarray
+    control_: RobotControl
 
     def __init__(
         self,
@@ -188,7 +190,7 @@ class RobotController(BaseEstimator):
             keep = 0.5 ** (1.0 / check_real("half_life", self.half_life, low=0.0, low_open=True))
         tol = check_real("tol", self.tol, low=0.0, low_open=True)
         RobotProblem.checked(self.n_robots, self.buffer, 1.0, self.starvation_weight, 1.0)
-        before = {k: v for k, v in vars(self).items() if k in ("n_features_in_", "feature_names_in_")}
+        before = {k: v for k, v in self.__dict__.items() if k in ("n_features_in_", "feature_names_in_")}
         try:
             times = self._times(X, fresh)
             totals = self._count(times, np.zeros((2, 2)) if fresh else self.totals_, keep)
@@ -196,8 +198,8 @@ class RobotController(BaseEstimator):
             problem = RobotProblem.checked(self.n_robots, self.buffer, rates[0], self.starvation_weight, rates[1])
         except (ValueError, TypeError):
             for name in ("n_features_in_", "feature_names_in_"):
-                vars(self).pop(name, None)
-            vars(self).update(before)
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
             raise
         start = None if fresh else self.control_.action
         if start is not None and start.shape != problem.shape:
