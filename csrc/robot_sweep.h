@@ -14,8 +14,8 @@
  * the least average cost lies between them (Puterman, Theorem 8.5.5). */
 void robot_bounds(const RobotModel *model, const double *bias, double *lower, double *upper);
 
-/* `sweeps` times g <- (1 - step) g + step (Tg - Tg(1, 1)), g(1, 1) = 0 from the start. Two buffers; the result is in `bias`
- * when `sweeps` is even, else in `other`. */
-void robot_sweeps(const RobotModel *model, double step, ptrdiff_t sweeps, double *bias, double *other);
+/* `sweeps` times g <- (1 - step) g + step (Tg - Tg(1, 1)), which keeps g(1, 1) = 0 after the first. The result is in
+ * `bias` when `sweeps` is even, else in `other`; `best` (2, K + 1) is scratch. */
+void robot_sweeps(const RobotModel *model, double step, ptrdiff_t sweeps, double *bias, double *other, double *best);
 
 #endif

@@ -47,7 +47,7 @@ cdef extern from "robot_improve.h":
 cdef extern from "robot_sweep.h":
     void robot_bounds(const RobotModel *model, const double *bias, double *lower, double *upper) noexcept nogil
     void robot_sweeps(const RobotModel *model, double step, Py_ssize_t sweeps,
-                      double *bias, double *other) noexcept nogil
+                      double *bias, double *other, double *best) noexcept nogil
 
 cdef extern from "cpu_level.h":
     int cpu_level() noexcept nogil
@@ -210,7 +210,7 @@ cdef class RobotSolver:
 
     def iterate_values(self, double[:, ::1] bias, double step, double tol, Py_ssize_t limit,
                        Py_ssize_t every, double[:, ::1] other):
-        """Relative value iteration from `bias`, in place (`other` is scratch), with a look at the bounds after each `every` sweeps (even).
+        """Relative value iteration from `bias`, in place (`other` (N + 3, K + 1) is scratch), with a look at the bounds after each `every` sweeps (even).
         Return (sweeps, lower, upper)."""
         cdef Py_ssize_t done = 0, sweeps
         cdef Py_ssize_t chunk = CHUNK * 2 // bias.size
@@ -220,7 +220,8 @@ cdef class RobotSolver:
         while done < limit:
             sweeps = min(every, limit - done + (limit - done) % 2)
             with nogil:
-                robot_sweeps(&self.model, step, sweeps, &bias[0, 0], &other[0, 0])
+                robot_sweeps(&self.model, step, sweeps, &bias[0, 0], &other[0, 0],
+                             &other[bias.shape[0], 0])
                 robot_bounds(&self.model, &bias[0, 0], &lower, &upper)
             done += sweeps
             if upper - lower <= tol:

@@ -113,7 +113,7 @@ def iterate_policy(
         if not np.isfinite(gain):
             bias[...] = 0.0
             bias[0, 0] = np.inf
-        solver.iterate_values(bias, STEP, scaled, 500, 500, np.empty_like(bias))
+        solver.iterate_values(bias, STEP, scaled, 500, 500, scratch(bias))
         solver.improve(bias, action)
     if not solved or not np.isfinite(gain):
         return iterate_values(problem, tol, max_iter, bias if np.isfinite(gain) else None)
@@ -139,9 +139,14 @@ def iterate_values(
     bias[0, 0] = np.inf
     every = 16 if bias.size < 1000 else 64
     sweeps, lower, upper = problem.solver().iterate_values(
-        bias, STEP, tol / problem.service_rate, max_iter, every, np.empty_like(bias)
+        bias, STEP, tol / problem.service_rate, max_iter, every, scratch(bias)
     )
     return finish(problem, tol, 0.5 * (lower + upper), (lower, upper), bias, sweeps)
+
+
+def scratch(bias: np.ndarray) -> np.ndarray:
+    """Room for value iteration: another bias, and two lines more."""
+    return np.empty((bias.shape[0] + 2, bias.shape[1]))
 
 
 def finish(
