@@ -76,10 +76,14 @@ cdef class RobotSolver:
     cdef Py_ssize_t limit, stored, capacity  # unknowns at most; rows of `store` and `hits` that fit
 
     def __cinit__(self, Py_ssize_t robots, Py_ssize_t buffer, double load, double empty_cost,
-                  double full_cost, double active_cost=0.0):
-        """`load` is lam / mu of one robot; costs are per step and, for the last two, per active robot."""
+                  double full_cost, double active_cost=0.0, int cpu=CPU):
+        """`load` is lam / mu of one robot; costs are per step and, for the last two, per active robot.
+
+        A lower `cpu` (see cpu_level.h) than the machine's takes plainer code to the same bits.
+        """
         cdef double rate = load * <double>robots + 1.0
-        self.model = RobotModel(robots, buffer, 1.0 / rate, load / rate, empty_cost, full_cost, active_cost, CPU)
+        self.model = RobotModel(robots, buffer, 1.0 / rate, load / rate, empty_cost, full_cost, active_cost,
+                                min(cpu, CPU))
         self.limit = 2 * (robots + buffer) + 16
 
     def __dealloc__(self):
@@ -171,12 +175,6 @@ cdef class RobotSolver:
         PyErr_CheckSignals()
         return status
 
-    def average(self, const uint8_t[:, ::1] action):
-        """Average cost of a policy with one recurrent class, or None where the system is singular."""
-        cdef double gain = 0.0
-        self.reserve_plan()
-        return gain if self.evaluate(action, &gain) == POLICY_OK else None
-
     def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit,
                        double slack):
         """Policy iteration from `action`, in place, until no change gains more than `slack` or `limit` evaluations.
@@ -196,6 +194,15 @@ cdef class RobotSolver:
                 noise = fmin(tol / 4.0, 1e-13 * (1.0 + largest))
                 policy_improve(&self.model, &bias[0, 0], noise, &action[0, 0], &gained)
         return k, gained <= slack, gain
+
+    def evaluation(self, const uint8_t[:, ::1] action, double[:, ::1] bias):
+        """Average cost of a policy, with `bias` filled; None where the system is singular."""
+        cdef double gain = 0.0
+        self.reserve_plan()
+        if self.evaluate(action, &gain) != POLICY_OK:
+            return None
+        policy_bias(&self.model, self.values, gain, &bias[0, 0])
+        return gain
 
     def bounds(self, const double[:, ::1] bias):
         """Certified bounds of the least average cost from any bias."""

@@ -205,7 +205,7 @@ class RobotController(BaseEstimator):
         if start is not None and start.shape != problem.shape:
             start = None
         control = iterate_policy(problem, tol, MOST_EVALUATIONS, start, exact=True)
-        gain = problem.solver().average(control.action)
+        gain = problem.solver().evaluation(control.action, np.empty(problem.shape))
         self.totals_ = totals
         self.arrival_rate_, self.service_rate_ = float(rates[0]), float(rates[1])
         self.control_, self.policy_ = control, control.policy

@@ -119,7 +119,7 @@ class RobotControl:
     @cached_property
     def n_mean(self) -> float:
         """Mean number of active robots in the long run."""
-        mean = self.problem.counter().average(self.action)
+        mean = self.problem.counter().evaluation(self.action, np.empty(self.problem.shape))
         return float("nan") if mean is None else mean
 
     def simulate(

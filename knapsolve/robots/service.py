@@ -68,7 +68,7 @@ def from_moments(mean: float, squared_variation: float) -> ErlangMixture:
     H. C. Tijms, "A First Course in Stochastic Models", 2003, Appendix B.
     """
     c2 = squared_variation
-    if c2 == 0.0:
+    if c2 < 1e-9:  # more stages than can be told from a constant
         return ErlangMixture((np.inf,), (mean,), (1.0,))
     if c2 == 1.0:
         return ErlangMixture((1.0,), (mean,), (1.0,))
@@ -76,7 +76,7 @@ def from_moments(mean: float, squared_variation: float) -> ErlangMixture:
         p = 0.5 * (1.0 + np.sqrt((c2 - 1.0) / (c2 + 1.0)))
         return ErlangMixture((1.0, 1.0), (0.5 * mean / p, 0.5 * mean / (1.0 - p)), (p, 1.0 - p))
     k = np.floor(1.0 / c2) + 1.0  # 1 / k <= c2 <= 1 / (k - 1)
-    p = (k * c2 - np.sqrt(k * (1.0 + c2) - k * k * c2)) / (1.0 + c2)
+    p = (k * c2 - np.sqrt(max(k * (1.0 + c2) - k * k * c2, 0.0))) / (1.0 + c2)
     stage = mean / (k - p)
     return ErlangMixture((k - 1.0, k), ((k - 1.0) * stage, k * stage), (p, 1.0 - p))
 
