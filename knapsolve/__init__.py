@@ -1,6 +1,6 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
-from knapsolve import datasets, environments
+from knapsolve import datasets, environments, mdp
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
     HTRAA,
@@ -34,6 +34,7 @@ __all__ = [
     "__version__",
     "datasets",
     "environments",
+    "mdp",
     "mm1k_cost",
     "optimal_load",
     "optimal_robots",

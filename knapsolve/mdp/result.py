@@ -26,6 +26,10 @@ class MDPResult:
         Whether some policy leads from every state to every other; or does so but for states that every policy
         leaves for good; or whether policies can settle in separate sets of states.
 
+    References
+    ----------
+    M. L. Puterman, "Markov Decision Processes", 1994, Section 8.3 (classes of models).
+
     Examples
     --------
     >>> import numpy as np
@@ -56,6 +60,10 @@ class DiscountedResult:
         Action to take in each state.
     n_iter : int
         Sweeps or policy evaluations.
+
+    References
+    ----------
+    M. L. Puterman, "Markov Decision Processes", 1994, Theorem 6.6.3 (bounds).
 
     Examples
     --------

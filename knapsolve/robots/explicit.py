@@ -44,7 +44,7 @@ def explicit_model(
     >>> from knapsolve.robots import explicit_model
     >>> transitions, cost, states = explicit_model(16, 5, 0.1, 1.4)
     >>> transitions[0].shape, cost.shape
-    ((283, 283), (283, 2))
+    ((282, 282), (282, 2))
     """
     problem = RobotProblem.checked(n_robots, buffer, arrival_rate, starvation_weight, service_rate)
     n, k, lam, mu = problem.n_robots, problem.buffer, problem.arrival_rate, problem.service_rate

@@ -141,6 +141,11 @@ class RobotControl:
         RobotSimulation
             Average cost per unit time with its standard error, and its parts.
 
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter is out of its range.
+
         References
         ----------
         Talim, Liu, Nain and Coffman, equation (25): what the average cost is made of.
@@ -167,6 +172,11 @@ class RobotControl:
         -------
         matplotlib Axes
             The axes drawn on.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
 
         References
         ----------
