@@ -3,9 +3,9 @@ How many workers should feed the queue? A controller for an asyncio worker pool
 ===============================================================================
 
 Workers fetch pages and put them into a bounded queue; one server works it off. Too few workers starve the
-server, too many lose pages to a full queue. Real coroutines run here for some seconds, under a fixed number of
-workers, under additive increase with multiplicative decrease, and under `RobotController`, which learns both
-rates as it goes.
+server, too many lose pages to a full queue. Real coroutines run here for some seconds, under a fixed number
+of workers, under additive increase with multiplicative decrease, and under `RobotController`, which learns
+both rates as it goes.
 """
 
 import asyncio

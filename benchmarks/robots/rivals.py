@@ -8,7 +8,7 @@ from knapsolve.robots import explicit_model
 
 
 def problem(robots, buffer):
-    """The benchmark's parameters: load 1 with all robots active, and the weight whose static optimum that is."""
+    """Load 1 with all robots active, and the weight whose static optimum that is."""
     return robots, buffer, 1.0 / robots, (buffer + 2) / buffer
 
 
@@ -45,4 +45,3 @@ def quantecon_discounted(robots, buffer):
     pairs = vstack(transitions, format="csr")[np.arange(2 * n).reshape(2, n).T.ravel()]
     model = quantecon.markov.DiscreteDP(-cost.ravel(), pairs, 0.99999, state, action)
     return lambda: model.solve(method="policy_iteration")
-

@@ -1,6 +1,7 @@
 """Solving the control problem to a span of 1e-8, beside other packages and beside value iteration.
 
-Times are printed as they are and scaled to a machine on which numpy's Generator.random(out=a) takes 1.6 ns a number.
+Times are printed as they are and scaled to a machine on which numpy's Generator.random(out=a) takes 1.6 ns a
+number.
 """
 
 import time
@@ -8,10 +9,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from knapsolve._core.robot_control import RobotSolver
 from rivals import mdpsolver_average, problem, quantecon_discounted
 
 from knapsolve import solve_robot_control
-from knapsolve._core.robot_control import RobotSolver
 
 SIZES = [(16, 5), (100, 15), (300, 100), (1000, 300)]
 
@@ -62,7 +63,10 @@ def test_worst_of_a_grid():
         for weight in (0.1, 1.0, 10.0):
             took = fastest(lambda r=rate, w=weight: solve_robot_control(1000, 300, r / 1000, w, tol=1e-8), 2)
             worst = max(worst, (took, rate, weight))
-    print(f"(1000, 300), worst of 12: {worst[0]:.3f} s, scaled {worst[0] / factor:.3f} s at lam N, gamma = {worst[1:]}")
+    print(
+        f"(1000, 300), worst of 12: {worst[0]:.3f} s, scaled {worst[0] / factor:.3f} s, "
+        f"at lam N, gamma = {worst[1:]}"
+    )
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -82,4 +86,6 @@ def test_rivals(rival, size):
     solve = rival(*size)
     solve()
     theirs, mine = fastest(solve, 3), fastest(ours(*size), 20)
-    print(f"{size}: {rival.__name__} {theirs * 1e3:.2f} ms, ours {mine * 1e3:.3f} ms, ratio {theirs / mine:.0f}")
+    print(
+        f"{size}: {rival.__name__} {theirs * 1e3:.2f} ms, ours {mine * 1e3:.3f} ms, ratio {theirs / mine:.0f}"
+    )

@@ -1,11 +1,15 @@
 """Sweeps of a finite Markov decision process over its state-action pairs.
 
-Shapes: S states, M pairs sorted by state, Z transitions sorted by pair. state (S + 1,) first pair of each state,
-pair (M + 1,) first transition of each pair, target (Z,) and chance (Z,), cost (M,) a step. h, d (S,), choice (S,).
-The residual of pair m of state i is d = cost + discount sum chance (h_j - h_i) - (1 - discount) h_i, by differences, so
-that its rounding is that of the differences; d(i) = (T h - h)(i) is the least over the pairs of i.
-Invariant: bounds returned are those of the h that went in, moved outwards by a bound of the rounding.
-Complexity: a sweep O(Z). Reference: Puterman, "Markov Decision Processes", 1994, Sections 6.6 and 8.5.
+Shapes: S states, M pairs sorted by state, Z transitions sorted by pair. state (S + 1,) first pair of each
+state, pair (M + 1,) first transition of each pair, target (Z,) and chance (Z,), cost (M,) a step. h, d (S,),
+choice (S,).
+The residual of pair m of state i is d = cost + discount sum chance (h_j - h_i) - (1 - discount)
+h_i, by differences, so that its rounding is that of the differences; d(i) = (T h - h)(i) is the least over
+the pairs of i.
+Invariant: bounds returned are those of the h that went in, moved outwards by a bound of the
+rounding.
+Complexity: a sweep O(Z). Reference: Puterman, "Markov Decision Processes", 1994, Sections 6.6 and
+8.5.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -35,7 +39,8 @@ cdef class Bellman:
         for m in range(cost.shape[0]):
             self.widest = max(self.widest, pair[m + 1] - pair[m])
 
-    cdef inline double residual(self, Py_ssize_t m, const double[::1] h, Py_ssize_t i, double *size) noexcept nogil:
+    cdef inline double residual(self, Py_ssize_t m, const double[::1] h, Py_ssize_t i,
+                                double *size) noexcept nogil:
         """Residual of pair m of state i; *size grows to the largest sum of magnitudes."""
         cdef double here = h[i], change = 0.0, moved = 0.0, step, base
         cdef Py_ssize_t z
@@ -51,7 +56,7 @@ cdef class Bellman:
 
     cdef void sweep(self, const double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double noise,
                     double *lower, double *upper) noexcept nogil:
-        """d and the pairs that attain it; the pair chosen before stays unless another is better by `noise`."""
+        """d, and the pairs that attain it; a pair stays unless another is better by `noise`."""
         cdef Py_ssize_t i, m, best
         cdef double value, least, size = 0.0, low = INFINITY, high = -INFINITY
         for i in range(d.shape[0]):
@@ -81,9 +86,9 @@ cdef class Bellman:
             self.sweep(h, d, choice, noise, &lower, &upper)
         return lower, upper
 
-    def iterate(self, double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double step, bint relative, double tol,
-                Py_ssize_t limit, Py_ssize_t evaluations):
-        """Value iteration h <- h + step (d - d(0)), or h <- h + step d where not `relative`, until the bounds are within tol.
+    def iterate(self, double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double step, bint relative,
+                double tol, Py_ssize_t limit, Py_ssize_t evaluations):
+        """Value iteration h <- h + step (d - d(0)), without d(0) where not `relative`, to bounds within tol.
 
         After each look at all pairs come `evaluations` sweeps of the chosen ones (modified policy iteration).
         Return (looks, lower, upper), the bounds of the h returned.

@@ -1,8 +1,10 @@
 """The M/M/1/K queue's cost and its optimal load, one parameter set after another.
 
-Shapes: all arrays (n,). Units: load = arrival rate / service rate mu; cost per unit time; weight gamma per unit time.
-Invariant: no difference of nearly equal numbers near load 1, no overflow for buffers to 1e15 or infinite ones.
-Complexity: O(1) a cost, four to six Newton steps an optimum.
+Shapes: all arrays (n,). Units: load = arrival rate / service rate mu; cost per unit time; weight gamma per
+unit time.
+Invariant: no difference of nearly equal numbers near load 1, no overflow for buffers to 1e15 or
+infinite ones.
+Complexity: O(1) a cost, a few Newton steps an optimum.
 Reference: Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", equations (4) to (8).
 
 With t = (K + 1) log rho and x = t / (K + 1) the cost is stationary where gamma / mu = A(t) / B(t),
@@ -71,12 +73,12 @@ cdef double best_load(double buffer, double weight, double rate) noexcept nogil:
     """The load of least cost, by Newton's method."""
     cdef double n = buffer + 1.0, goal = log(weight) - log(rate), t, step
     cdef Slope at
-    cdef int k
+    cdef int _step
     if isinf(buffer):
         return 1.0
     t = goal - log1p(2.0 / buffer)  # log of the weight over the one with optimal load 1
     t *= 1.5 if fabs(t) < 2.0 else 1.0
-    for k in range(64):
+    for _step in range(64):
         at = log_ratio(t, n)
         step = (goal - at.value) / at.slope
         t += step
@@ -114,8 +116,8 @@ def best_loads(const double[::1] buffer, const double[::1] weight, const double[
             out[i] = best_load(buffer[i], weight[i], rate[i])
 
 
-def best_numbers(const double[::1] lam, const double[::1] buffer, const double[::1] weight, const double[::1] rate,
-                 double[::1] number, double[::1] least):
+def best_numbers(const double[::1] lam, const double[::1] buffer, const double[::1] weight,
+                 const double[::1] rate, double[::1] number, double[::1] least):
     """Fill `number` with the optimal numbers of robots and `least` with their costs."""
     cdef Py_ssize_t i
     with nogil:

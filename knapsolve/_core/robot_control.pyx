@@ -1,8 +1,10 @@
 """Solvers of the robots' control problem over the kernels of csrc/robot_policy.c and csrc/robot_sweep.c.
 
-Shapes: states are (N + 1, K + 1), robots first; rates are per step of the uniformised chain (see robot_model.h).
+Shapes: states are (N + 1, K + 1), robots first; rates are per step of the uniformised chain (see
+robot_model.h).
 Invariant: whatever ended a run, (lower, upper) of `bounds` hold for the bias returned.
-Complexity: a sweep O(NK); an evaluation O(NK + M^2 K + M^3) for M unknowns, about one for each level with both actions.
+Complexity: a sweep O(NK); an evaluation O(NK + M^2 K + M^3) for M unknowns, about one for each level with
+both actions.
 Reference: Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", Section 3.
 """
 
@@ -40,12 +42,14 @@ cdef extern from "robot_policy.h":
                        double gain, double *values) noexcept nogil
 
 cdef extern from "robot_improve.h":
-    double policy_bias(const RobotModel *model, const double *values, double gain, double *bias) noexcept nogil
+    double policy_bias(const RobotModel *model, const double *values, double gain,
+                       double *bias) noexcept nogil
     Py_ssize_t policy_improve(const RobotModel *model, const double *bias, double noise, uint8_t *action,
                               double *gained) noexcept nogil
 
 cdef extern from "robot_sweep.h":
-    void robot_bounds(const RobotModel *model, const double *bias, double *lower, double *upper) noexcept nogil
+    void robot_bounds(const RobotModel *model, const double *bias, double *lower,
+                      double *upper) noexcept nogil
     void robot_sweeps(const RobotModel *model, double step, Py_ssize_t sweeps,
                       double *bias, double *other, double *best) noexcept nogil
 
@@ -177,10 +181,10 @@ cdef class RobotSolver:
 
     def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit,
                        double slack):
-        """Policy iteration from `action`, in place, until no change gains more than `slack` or `limit` evaluations.
+        """Policy iteration from `action`, in place, until no change gains more than `slack` or up to `limit`.
 
-        Return (evaluations, done, gain): the bias and the gain are those of the last policy evaluated. A policy that cannot be evaluated ends the run with the bias undefined and
-        an infinite gain.
+        Return (evaluations, done, gain): the bias and the gain are those of the last policy evaluated. A
+        policy that cannot be evaluated ends the run with the bias undefined and an infinite gain.
         """
         cdef Py_ssize_t k = 0
         cdef double gain = INFINITY, largest, noise, gained = INFINITY
@@ -217,12 +221,15 @@ cdef class RobotSolver:
 
     def iterate_values(self, double[:, ::1] bias, double step, double tol, Py_ssize_t limit,
                        Py_ssize_t every, double[:, ::1] other):
-        """Relative value iteration from `bias`, in place (`other` (N + 3, K + 1) is scratch), with a look at the bounds after each `every` sweeps (even).
+        """Relative value iteration from `bias`, in place, with a look at the bounds every so many sweeps
+        (even).
+
+        `other` (N + 3, K + 1) is scratch.
         Return (sweeps, lower, upper)."""
         cdef Py_ssize_t done = 0, sweeps
         cdef Py_ssize_t chunk = CHUNK * 2 // bias.size
         cdef double lower = -INFINITY, upper = INFINITY
-        
+
         every = min(every, chunk - chunk % 2 + 2)
         while done < limit:
             sweeps = min(every, limit - done + (limit - done) % 2)

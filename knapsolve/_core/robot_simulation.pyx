@@ -1,6 +1,7 @@
 """Event simulation of the queue that the robots feed, under any policy on (level of robots, queue).
 
-Shapes: action (N + 1, K + 1) by what an event leaves; state (2,): pages queued and robots active, taken up and left.
+Shapes: action (N + 1, K + 1) by what an event leaves; state (2,): pages queued and robots active, taken up
+and left.
 Units: rates per unit time; sums are over simulated time.
 Invariant: between events the time is exponential with rate lam r + mu 1(q > 0); an arrival happens next with
 probability lam r over it. Complexity: O(events), two random numbers each.
@@ -21,12 +22,12 @@ cdef struct Sums:
     double time, empty, lost, active, queue
 
 
-cdef void walk(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t events, Py_ssize_t *q, Py_ssize_t *r,
-               Sums *sums, bitgen_t *bits) noexcept nogil:
+cdef void walk(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t events, Py_ssize_t *q,
+               Py_ssize_t *r, Sums *sums, bitgen_t *bits) noexcept nogil:
     """Make `events` events from (q, r) and add up what happens between them."""
-    cdef Py_ssize_t K = action.shape[1] - 1, k
+    cdef Py_ssize_t K = action.shape[1] - 1, _event
     cdef double arrive, total, wait
-    for k in range(events):
+    for _event in range(events):
         arrive = lam * <double>r[0]
         total = arrive + (mu if q[0] > 0 else 0.0)
         wait = random_standard_exponential(bits) / total
@@ -46,9 +47,9 @@ cdef void walk(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t e
         r[0] += action[r[0], q[0]]
 
 
-def simulate_events(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t events, Py_ssize_t[::1] state,
-                    generator):
-    """Return (time, time empty, pages lost, robot time, page time) of `events` events from `state`, moved on."""
+def simulate_events(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t events,
+                    Py_ssize_t[::1] state, generator):
+    """Return (time, time empty, pages lost, robot time, page time) of `events` events; `state` moves on."""
     cdef bitgen_t *bits = bits_of(generator)
     cdef Sums sums = Sums(0.0, 0.0, 0.0, 0.0, 0.0)
     cdef Py_ssize_t q = state[0], r = state[1], done = 0, now

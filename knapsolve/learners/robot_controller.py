@@ -34,7 +34,8 @@ class RobotController(BaseEstimator):
     starvation_weight : float, default 1.0
         Cost per unit time with an empty queue; a page lost to a full queue costs 1.
     half_life : float or None, default None
-        Number of pages after which a record counts half, so that drifting rates are followed; None never forgets.
+        Number of pages after which a record counts half, so that drifting rates are followed; None never
+        forgets.
     fetch, service : int or str, default 0 and 1
         Columns of the event log, by number, or by name for a data frame.
     tol : float, default 1e-9
@@ -112,8 +113,8 @@ class RobotController(BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If a parameter is out of its range, a time is negative or infinite, or a column holds no positive time;
-            the controller is as it was.
+            If a parameter is out of its range, a time is negative or infinite, or a column holds no positive
+            time; the controller is as it was.
         """
         return self._learn(X, fresh=True)
 
@@ -144,8 +145,8 @@ class RobotController(BaseEstimator):
     def allocate(self, queue: int, active: int) -> int:
         """Number of robots that should be active now.
 
-        Ask after each arrival (with `active` not counting the robot that came) and after each departure. At most
-        one robot more is activated at a time, as in the control problem.
+        Ask after each arrival (with `active` not counting the robot that came) and after each departure. At
+        most one robot more is activated at a time, as in the control problem.
 
         Parameters
         ----------
@@ -195,7 +196,9 @@ class RobotController(BaseEstimator):
             times = self._times(X, fresh)
             totals = self._count(times, np.zeros((2, 2)) if fresh else self.totals_, keep)
             rates = totals[0] / totals[1]
-            problem = RobotProblem.checked(self.n_robots, self.buffer, rates[0], self.starvation_weight, rates[1])
+            problem = RobotProblem.checked(
+                self.n_robots, self.buffer, rates[0], self.starvation_weight, rates[1]
+            )
         except (ValueError, TypeError):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
@@ -215,7 +218,12 @@ class RobotController(BaseEstimator):
     def _times(self, X: Any, fresh: bool) -> np.ndarray:
         """Fetch and service times (n_pages, 2) of an event log."""
         data = validate_data(
-            self, X, reset=fresh, dtype=np.float64, ensure_min_features=2 if fresh else 1, ensure_all_finite="allow-nan"
+            self,
+            X,
+            reset=fresh,
+            dtype=np.float64,
+            ensure_min_features=2 if fresh else 1,
+            ensure_all_finite="allow-nan",
         )
         names = list(getattr(self, "feature_names_in_", ()))
         columns = []
@@ -230,7 +238,7 @@ class RobotController(BaseEstimator):
         if (times < 0.0).any():
             where = tuple(np.argwhere(times < 0.0)[0])
             raise ValueError(
-                f"Negative values in data: X must hold times that are not negative, got {times[where]!r} in row {where[0]}"
+                f"Negative values in data: X must hold times, got {times[where]!r} in row {where[0]}"
             )
         return times
 
@@ -238,7 +246,9 @@ class RobotController(BaseEstimator):
     def _count(times: np.ndarray, totals: np.ndarray, keep: float) -> np.ndarray:
         """Counts and times (2, 2) after these pages, each page weighing the earlier ones down by `keep`."""
         known = ~np.isnan(times)
-        rows = np.stack([known, np.where(known, times, 0.0)], axis=1)  # (n_pages, count or time, fetch or service)
+        rows = np.stack(
+            [known, np.where(known, times, 0.0)], axis=1
+        )  # (n_pages, count or time, fetch or service)
         ends = lfilter([1.0], [1.0, -keep], rows, axis=0, zi=keep * totals[None])[0][-1]
         for role, total in zip(("fetch", "service"), ends[1], strict=True):
             if not total > 0.0:

@@ -1,4 +1,4 @@
-"""Average cost: relative value iteration, modified policy iteration and policy iteration, all with certified bounds."""
+"""Average cost by value or policy iteration, always with certified bounds."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ def solve_average_cost(
     Returns
     -------
     MDPResult
-        Gain with certified bounds, bias, policy, and the structure found. For a multichain model the gain and its
-        bounds are arrays, one entry for each first state.
+        Gain with certified bounds, bias, policy, and the structure found. For a multichain model the gain and
+        its bounds are arrays, one entry for each first state.
 
     Raises
     ------
     ValueError, TypeError
-        If rows do not sum to 1, probabilities are negative, shapes clash, or another parameter is out of its range.
+        If rows do not sum to 1, probabilities are negative, shapes clash, or another parameter is out of its
+        range.
 
     Warns
     -----
@@ -57,9 +58,10 @@ def solve_average_cost(
 
     Notes
     -----
-    Periodic chains are no obstacle: iterations are damped, which leaves gain and bias as they are. Whether *every*
-    policy has a single recurrent class (a unichain model) is hard to decide and does not matter here: what does is
-    whether some policy can keep to separate sets of states, and that is found exactly, from the end components.
+    Periodic chains are no obstacle: iterations are damped, which leaves gain and bias as they are. Whether
+    *every* policy has a single recurrent class (a unichain model) is hard to decide and does not matter here:
+    what does is whether some policy can keep to separate sets of states, and that is found exactly, from the
+    end components.
 
     References
     ----------
@@ -119,7 +121,7 @@ def solve_component(model: Model, label: np.ndarray, method: str, tol: float, ma
 
 
 def _damping(model: Model) -> float:
-    """Step of value iteration: 1 where all pairs may stay where they are, else less, so that no chain is periodic."""
+    """Step of value iteration: 1 where all pairs may stay where they are, else less: no chain is periodic."""
     stay = np.zeros(len(model.cost))
     pair = np.repeat(np.arange(len(model.cost)), np.diff(model.matrix.indptr))
     own = model.matrix.indices == model.state[pair]
@@ -133,7 +135,8 @@ def _iterate_policy(
 ) -> tuple[int, float, float]:  # fmt: skip
     """Policy iteration: evaluate, take the recurrent class of least gain, lead all states to it, improve.
 
-    Stops where a policy comes back or its bounds are within tol; `h`, `d` and `choice` are those of the last bounds.
+    Stops where a policy comes back or its bounds are within tol; `h`, `d` and `choice` are those of the last
+    bounds.
     """
     operator.bounds(h, d, choice)
     done, lower, upper = 0, -np.inf, np.inf

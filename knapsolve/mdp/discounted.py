@@ -20,7 +20,13 @@ EVALUATIONS = 20
 
 
 def solve_discounted_cost(
-    transitions: Any, cost: Any, discount: float, *, method: str = "auto", tol: float = 1e-9, max_iter: int = 1_000_000
+    transitions: Any,
+    cost: Any,
+    discount: float,
+    *,
+    method: str = "auto",
+    tol: float = 1e-9,
+    max_iter: int = 1_000_000,
 ) -> DiscountedResult:
     """Least expected discounted cost of a finite Markov decision process.
 
@@ -47,7 +53,8 @@ def solve_discounted_cost(
     Raises
     ------
     ValueError, TypeError
-        If rows do not sum to 1, probabilities are negative, shapes clash, or another parameter is out of its range.
+        If rows do not sum to 1, probabilities are negative, shapes clash, or another parameter is out of its
+        range.
 
     Warns
     -----
@@ -78,9 +85,11 @@ def solve_discounted_cost(
     v, d, choice = np.zeros(model.n_states), np.empty(model.n_states), model.first[:-1].copy()
     if method == "policy-iteration":
         operator.bounds(v, d, choice)
-        for done in range(1, max_iter + 1):
+        for done in range(1, max_iter + 1):  # noqa: B007 (read after the loop)
             before = choice.copy()
-            v[:] = solve_sparse(identity(len(v), format="csr") - discount * model.matrix[choice], model.cost[choice])
+            v[:] = solve_sparse(
+                identity(len(v), format="csr") - discount * model.matrix[choice], model.cost[choice]
+            )
             lower, upper = operator.bounds(v, d, choice, 1e-14 * (1.0 + float(np.abs(v).max())))
             if (choice == before).all():
                 break

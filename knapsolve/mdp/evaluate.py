@@ -18,7 +18,7 @@ def solve_sparse(matrix: spmatrix, right: np.ndarray) -> np.ndarray:
 
 
 def evaluate_class(chain: csr_matrix, cost: np.ndarray) -> tuple[float, np.ndarray]:
-    """Gain and bias (zero at state 0) of an irreducible chain: the gain takes the place of the bias at state 0."""
+    """Gain and bias (zero at state 0) of an irreducible chain: the gain is solved for in place of bias 0."""
     system = csc_matrix(identity(len(cost), format="csc") - chain)
     solution = solve_sparse(hstack([np.ones((len(cost), 1)), system[:, 1:]]), cost)
     gain, solution[0] = float(solution[0]), 0.0
@@ -26,7 +26,7 @@ def evaluate_class(chain: csr_matrix, cost: np.ndarray) -> tuple[float, np.ndarr
 
 
 def evaluate_policy(chain: csr_matrix, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gain (n,), bias (n,) and recurrent class (n,) of a policy's chain; bias zero at the first state of each class.
+    """Gain, bias (zero at the first state of each class) and recurrent class of a policy's chain, (n,) each.
 
     References
     ----------

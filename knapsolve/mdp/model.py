@@ -18,8 +18,8 @@ ROW_TOLERANCE = 1e-8
 class Model:
     """The pairs (state, action) that are allowed, sorted by state.
 
-    matrix (M, S) holds the transition probabilities of the pairs, cost (M,) their costs a step, state (M,) and
-    action (M,) say which they are, and first (S + 1,) where the pairs of each state begin.
+    matrix (M, S) holds the transition probabilities of the pairs, cost (M,) their costs a step, state (M,)
+    and action (M,) say which they are, and first (S + 1,) where the pairs of each state begin.
     """
 
     matrix: csr_matrix
@@ -36,10 +36,12 @@ class Model:
     def operator(self, discount: float = 1.0) -> Bellman:
         """The compiled Bellman operator."""
         m = self.matrix
-        return Bellman(self.first, m.indptr.astype(np.intp), m.indices.astype(np.int32), m.data, self.cost, discount)
+        return Bellman(
+            self.first, m.indptr.astype(np.intp), m.indices.astype(np.int32), m.data, self.cost, discount
+        )
 
     def restricted(self, states: np.ndarray, pairs: np.ndarray) -> Model:
-        """The model of some states (indices) with some of their pairs (booleans), which must not leave them."""
+        """The model of some states (indices) with some of their pairs (booleans) that do not leave them."""
         kept = np.flatnonzero(pairs & np.isin(self.state, states))
         number = np.full(self.n_states, -1)
         number[states] = np.arange(len(states))
@@ -50,7 +52,7 @@ class Model:
 
 
 def check_model(transitions: Any, cost: Any) -> Model:
-    """The model that these transition matrices (one per action) and costs describe, or an error that says what is wrong."""
+    """The model that these transition matrices and costs describe, or an error that says what is wrong."""
     matrices = _check_transitions(transitions)
     n, n_actions = matrices[0].shape[0], len(matrices)
     costs = _check_cost(cost, n, n_actions)
@@ -85,8 +87,8 @@ def _check_transitions(transitions: Any) -> list[csr_matrix]:
             raise ValueError(f"transitions[{a}] must be square and not empty, got shape {matrix.shape}")
         if matrix.shape != csr_matrix(transitions[0]).shape:
             raise ValueError(
-                f"transitions[{a}] must have the shape of transitions[0], {csr_matrix(transitions[0]).shape}, "
-                f"got {matrix.shape}"
+                f"transitions[{a}] must have the shape of transitions[0], "
+                f"{csr_matrix(transitions[0]).shape}, got {matrix.shape}"
             )
         matrices.append(matrix)
     return matrices
@@ -121,12 +123,12 @@ def _check_rows(matrix: csr_matrix, state: np.ndarray, action: np.ndarray) -> No
         z = int(np.argmax(bad))
         pair = int(np.searchsorted(matrix.indptr, z, side="right")) - 1
         raise ValueError(
-            f"transitions[{action[pair]}] must hold probabilities, got {matrix.data[z]!r} in row {state[pair]}"
+            f"transitions[{action[pair]}] must hold probabilities, got {matrix.data[z]} in row {state[pair]}"
         )
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     bad = ~(np.abs(sums - 1.0) <= ROW_TOLERANCE)
     if bad.any():
         pair = int(np.argmax(bad))
         raise ValueError(
-            f"transitions[{action[pair]}] must have rows that sum to 1, got {sums[pair]!r} in row {state[pair]}"
+            f"transitions[{action[pair]}] must have rows that sum to 1, got {sums[pair]} in row {state[pair]}"
         )

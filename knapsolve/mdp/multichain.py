@@ -18,8 +18,8 @@ def solve_multichain(
 ) -> MDPResult:
     """Join the solutions of the end components (label, pairs as by `end_components`) into one.
 
-    Each component is one node that may stop at its own gain, or leave by a pair of any of its states; every way
-    to choose ends in a stop, so that policy iteration on the nodes is exact.
+    Each component is one node that may stop at its own gain, or leave by a pair of any of its states; every
+    way to choose ends in a stop, so that policy iteration on the nodes is exact.
     """
     leave, stop, _ = _settle(model, label, pairs, np.array([p.gain for p in parts]))
     node = _nodes(label)
@@ -29,10 +29,8 @@ def solve_multichain(
     upper = _expected(model, node, leave, stop, np.array([p.upper for p in parts]))[node]
     slack = 1e-13 * (1.0 + np.abs(gain))
     n_iter = max(p.n_iter for p in parts)
-    return MDPResult(
-        gain, np.minimum(lower, gain) - slack, np.maximum(upper, gain) + slack, bias, model.action[choice], n_iter,
-        "multichain",
-    )  # fmt: skip
+    lower, upper = np.minimum(lower, gain) - slack, np.maximum(upper, gain) + slack
+    return MDPResult(gain, lower, upper, bias, model.action[choice], n_iter, "multichain")
 
 
 def _nodes(label: np.ndarray) -> np.ndarray:
@@ -46,7 +44,7 @@ def _nodes(label: np.ndarray) -> np.ndarray:
 def _expected(
     model: Model, node: np.ndarray, leave: np.ndarray, stop: np.ndarray, gains: np.ndarray
 ) -> np.ndarray:
-    """Expected gain from each node where `stop` says which nodes stop and `leave` by which pair the others go on."""
+    """Expected gain from each node: those of `stop` stop, the others go on by the pair in `leave`."""
     n = len(leave)
     join = csr_matrix((np.ones(len(node)), (np.arange(len(node)), node)), (len(node), n))
     going = np.flatnonzero(~stop)

@@ -14,8 +14,8 @@ class MDPResult:
     Parameters
     ----------
     gain, lower, upper : float, or ndarray of shape (n_states,)
-        Average cost a step of the policy, and bounds of the least one. A number where it does not depend on the
-        first state; an array for a multichain model, where it may.
+        Average cost a step of the policy, and bounds of the least one. A number where it does not depend on
+        the first state; an array for a multichain model, where it may.
     bias : ndarray of shape (n_states,)
         Relative cost of each state.
     policy : ndarray of shape (n_states,)

@@ -58,7 +58,7 @@ def recurrent_classes(chain: csr_matrix) -> np.ndarray:
 
 
 def pairs_towards(model: Model, goal: np.ndarray, pairs: np.ndarray | None = None) -> np.ndarray:
-    """For each state a pair that may come closer to the goal states (booleans); -1 in them and where there is none.
+    """For each state a pair that may come closer to the goal states (booleans); -1 in them or where none may.
 
     Under these pairs every state of an end component reaches a goal within it with certainty.
     """
@@ -67,7 +67,9 @@ def pairs_towards(model: Model, goal: np.ndarray, pairs: np.ndarray | None = Non
     inward = model.matrix.tocsc()
     frontier = np.flatnonzero(goal)
     while len(frontier):
-        rows = np.unique(np.concatenate([inward.indices[inward.indptr[j] : inward.indptr[j + 1]] for j in frontier]))
+        rows = np.unique(
+            np.concatenate([inward.indices[inward.indptr[j] : inward.indptr[j + 1]] for j in frontier])
+        )
         rows = rows[~reached[model.state[rows]]]
         if pairs is not None:
             rows = rows[pairs[rows]]

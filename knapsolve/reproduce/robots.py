@@ -1,4 +1,4 @@
-"""Tables 1 and 2 and Figures 2 to 8 of Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines"."""
+"""Tables 1 and 2 and Figures 2 to 8 of "Controlling robots of Web search engines"."""
 
 from __future__ import annotations
 
@@ -17,24 +17,30 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ENOUGH = 4.0  # times mu / lam robots never bind in Table 2
-NOTES = """A star marks an entry that differs from the paper's. Times are in units of 1 / mu, mu = 1; nothing here is random,
-so there are no standard errors. Table 1: C_d and N_iter by the paper's own iteration and stop rule; "optimum" is the
-true least cost, which that rule leaves by up to 4 in the fifth digit. The printed N_iter counts one more than
-the iterations made, in all rows; the counts in the captions of Figures 6 to 8 do not. Table 2: C_d of (.05, 10, 1.2)
-and (.05, 10, 2.4) are misprints, and N_max is one too high in three rows."""
+NOTES = """\
+A star marks an entry that differs from the paper's. mu = 1. Nothing here is random: there are no standard
+errors.
+Table 1: C_d and N_iter by the paper's own iteration and stop rule; "optimum" is the true least cost, which that
+rule misses by up to 4 in the fifth digit. The printed N_iter counts one more than the iterations made, in all
+rows; the counts in the captions of Figures 6 to 8 do not.
+Table 2: C_d of (.05, 10, 1.2) and (.05, 10, 2.4) are misprints, and N_max is one too high in three rows."""
 
 
 def table_1(quick: bool = False) -> str:
     """Table 1: static and dynamic policies with the N robots that are best when their number is fixed."""
-    lines = ["Table 1 (ours | paper)", f"{'lam':>5} {'K':>3} {'gamma':>6}  {'C_s':>17}  {'N_s':>9}  {'C_d':>17}  "
-             f"{'optimum':>8}  {'N_min':>9}  {'mean N':>13}  {'N_iter':>11}"]  # fmt: skip
+    lines = [
+        "Table 1 (ours | paper)",
+        f"{'lam':>5} {'K':>3} {'gamma':>6}  {'C_s':>17}  {'N_s':>9}  {'C_d':>17}  {'optimum':>8}  "
+        f"{'N_min':>9}  {'mean N':>12}  {'N_iter':>10}",
+    ]
     for lam, k, gamma, c_s, n_s, c_d, n_min, n_mean, n_iter in printed_rows(TABLE_1)[:: 3 if quick else 1]:
         weight = printed_weight(gamma)
         n, cost = optimal_robots(lam, int(k), weight)
         by_paper, _, iterations = paper_value_iteration(RobotProblem(int(n), int(k), lam, weight))
         control = solve_robot_control(int(n), int(k), lam, weight)
         lines.append(
-            f"{lam:5g} {k:3g} {gamma:6g}  {_pair(cost, c_s, 5)}  {_pair(n, n_s, 0)}  {_pair(by_paper, c_d, 5)}  "
+            f"{lam:5g} {k:3g} {gamma:6g}  {_pair(cost, c_s, 5)}  {_pair(n, n_s, 0)}  "
+            f"{_pair(by_paper, c_d, 5)}  "
             f"{control.gain:8.5f}  {_pair(control.n_min, n_min, 0)}  {_pair(control.n_mean, n_mean, 1)}  "
             f"{_pair(iterations, n_iter, 0)}"
         )
@@ -43,8 +49,10 @@ def table_1(quick: bool = False) -> str:
 
 def table_2(quick: bool = False) -> str:
     """Table 2: dynamic policies with as many robots as they want."""
-    lines = ["Table 2 (ours | paper)", f"{'lam':>5} {'K':>3} {'gamma':>6}  {'C_d':>17}  {'N_min':>9}  {'mean N':>13}  "
-             f"{'N_max':>9}"]  # fmt: skip
+    lines = [
+        "Table 2 (ours | paper)",
+        f"{'lam':>5} {'K':>3} {'gamma':>6}  {'C_d':>17}  {'N_min':>9}  {'mean N':>12}  {'N_max':>9}",
+    ]
     for lam, k, gamma, _, _, c_d, n_min, n_mean, n_max in printed_rows(TABLE_2)[:: 3 if quick else 1]:
         control = solve_robot_control(int(ENOUGH / lam), int(k), lam, printed_weight(gamma))
         lines.append(
@@ -56,7 +64,10 @@ def table_2(quick: bool = False) -> str:
 
 def figures_6_to_8() -> str:
     """Costs and iteration counts in the captions of Figures 6 to 8."""
-    lines = ["Figures 6 to 8 (ours | paper): N = 16, K = 5, lam = 0.1", f"{'gamma':>6}  {'cost':>17}  {'iterations':>11}"]
+    lines = [
+        "Figures 6 to 8 (ours | paper): N = 16, K = 5, lam = 0.1",
+        f"{'gamma':>6}  {'cost':>17}  {'iterations':>11}",
+    ]
     for _, gamma, cost, n_iter in FIGURES:
         by_paper, _, iterations = paper_value_iteration(RobotProblem(16, 5, 0.1, gamma))
         lines.append(f"{gamma:6g}  {_pair(by_paper, cost, 5)}  {_pair(iterations, n_iter, 0)}")
@@ -65,7 +76,8 @@ def figures_6_to_8() -> str:
 
 def _pair(ours: float, paper: float, digits: int) -> str:
     """Ours and the paper's entry, with a star where they differ."""
-    star = " " if abs(ours - paper) <= 0.5 * 10.0**-digits * (1.0 + 1e-6) + (0.01 if digits == 1 else 0.0) else "*"
+    close = 0.5 * 10.0**-digits * (1.0 + 1e-6) + (0.01 if digits == 1 else 0.0)  # means were cut or rounded
+    star = " " if abs(ours - paper) <= close else "*"
     width = digits + 3 if digits > 1 else 5 if digits else 4
     return f"{ours:{width}.{digits}f}|{paper:{width}.{digits}f}{star}"
 
@@ -88,7 +100,9 @@ def _figure_3(ax: Axes) -> None:
 def _figure_4(ax: Axes) -> None:
     buffers = np.arange(2, 101)
     for weight in (0.5, 1.0, 1.5, 2.0, 5.0):
-        ax.step(buffers, optimal_robots(1 / 5.7, buffers, weight)[0], where="mid", label=rf"$\gamma$ = {weight:g}")
+        ax.step(
+            buffers, optimal_robots(1 / 5.7, buffers, weight)[0], where="mid", label=rf"$\gamma$ = {weight:g}"
+        )
     ax.set(xlabel="K", ylabel=r"$N(\gamma, K)$", title=r"Figure 4: $\mu/\lambda = 5.7$")
 
 
@@ -141,7 +155,8 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 
     References
     ----------
-    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, Tables 1 and 2, Figures 2 to 8.
+    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, Tables 1 and 2, Figures 2
+    to 8.
 
     Examples
     --------

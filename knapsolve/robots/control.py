@@ -97,7 +97,8 @@ def solve_robot_control(
 def iterate_policy(
     problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None, exact: bool = False
 ) -> RobotControl:
-    """Policy iteration from `start` (N + 1, K + 1), or from a coarser problem; value iteration helps where it sticks.
+    """Policy iteration from `start` (N + 1, K + 1) or a coarser problem; value iteration helps where it
+    sticks.
 
     Stops where no action would gain more than half the tolerance or, if `exact`, anything at all.
     """
@@ -106,7 +107,9 @@ def iterate_policy(
     done = 0
     for _ in range(4):
         limit = min(max_iter - done, MOST_EVALUATIONS)
-        evaluations, solved, gain = solver.iterate_policy(action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled)
+        evaluations, solved, gain = solver.iterate_policy(
+            action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled
+        )
         done += evaluations
         if solved or done >= max_iter:
             break
@@ -158,7 +161,7 @@ def finish(
     gain = min(max(gain * rate, lower), upper)
     if not upper - lower <= tol:
         warnings.warn(
-            f"the robots' control problem is solved to upper - lower = {upper - lower:.3g} > tol = {tol:.3g}: "
+            f"the control problem is solved to upper - lower = {upper - lower:.3g} > tol = {tol:.3g}: "
             f"the least average cost is in [{lower!r}, {upper!r}]",
             ConvergenceWarning,
             stacklevel=4,

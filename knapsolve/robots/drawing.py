@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def switching_curves(policy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For departures and arrivals, and each number of active robots, the longest queue at which one is activated.
+    """For departures and arrivals, and each number of robots, the longest queue at which one is activated.
 
     policy (2, buffer + 1, n_robots + 1); two arrays (n_robots + 1,), -1 where none is activated at any queue.
     """
@@ -37,13 +37,16 @@ def draw_switching_curves(control: RobotControl, ax: Axes | None = None) -> Axes
     )
     for first, curve, look in zip((0, 1), switching_curves(control.policy), looks, strict=True):
         seen = active[first:][curve[first:] >= 0]  # no arrival comes while no robot is active
-        style = {"where": "mid"} if problem.n_robots > 60 else {"where": "mid", "marker": "o", "markersize": 4}
+        style = (
+            {"where": "mid"} if problem.n_robots > 60 else {"where": "mid", "marker": "o", "markersize": 4}
+        )
         ax.step(seen, curve[seen], **style, **look)
     ax.set(xlim=(-0.5, problem.n_robots + 0.5), ylim=(-0.5, problem.buffer + 0.5))
     ax.set(xlabel="active robots before the event", ylabel="longest queue at which one is activated")
     ax.set_title(
         f"N = {problem.n_robots}, K = {problem.buffer}, $\\lambda$ = {problem.arrival_rate:g}, "
-        f"$\\mu$ = {problem.service_rate:g}, $\\gamma$ = {problem.starvation_weight:g}: cost {control.gain:.5f}"
+        f"$\\mu$ = {problem.service_rate:g}, $\\gamma$ = {problem.starvation_weight:g}: "
+        f"cost {control.gain:.5f}"
     )
     ax.legend(loc="best")
     return ax

@@ -13,7 +13,7 @@ DEPARTURE, ARRIVAL, FICTITIOUS = 0, 1, 2
 def explicit_model(
     n_robots: int, buffer: int, arrival_rate: float, starvation_weight: float, service_rate: float = 1.0
 ) -> tuple[list[csr_matrix], np.ndarray, np.ndarray]:
-    """Transition matrices and costs of the paper's states (queue, active, event), equations (18) to (21) corrected.
+    """Matrices and costs of the paper's states (queue, active, event), equations (18) to (21) corrected.
 
     Parameters
     ----------
@@ -49,8 +49,12 @@ def explicit_model(
     problem = RobotProblem.checked(n_robots, buffer, arrival_rate, starvation_weight, service_rate)
     n, k, lam, mu = problem.n_robots, problem.buffer, problem.arrival_rate, problem.service_rate
     rate = lam * n + mu
-    q, r, s = (a.ravel() for a in np.meshgrid(np.arange(k + 1), np.arange(n + 1), np.arange(3), indexing="ij"))
-    there = ~(((s == DEPARTURE) & (q == 0)) | ((s == ARRIVAL) & (r == 0)) | ((s == FICTITIOUS) & (q + r == 0)))
+    q, r, s = (
+        a.ravel() for a in np.meshgrid(np.arange(k + 1), np.arange(n + 1), np.arange(3), indexing="ij")
+    )
+    there = ~(
+        ((s == DEPARTURE) & (q == 0)) | ((s == ARRIVAL) & (r == 0)) | ((s == FICTITIOUS) & (q + r == 0))
+    )
     states = np.column_stack([q, r, s])[there]
     number = np.full((k + 1, n + 1, 3), -1)
     number[tuple(states.T)] = np.arange(len(states))

@@ -1,4 +1,4 @@
-"""How many robots to deploy when service times are not exponential: the M/G/1/K queue by its embedded chain."""
+"""How many robots to deploy when service times are general: the M/G/1/K queue by its embedded chain."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def mg1k_cost(arrival_rate: float, buffer: int, starvation_weight: float, servic
     starvation_weight : float
         Cost gamma > 0 per unit time with an empty queue.
     service : (mean, squared coefficient of variation) or frozen scipy.stats distribution
-        Service time of a page, in time units. Two moments stand for the usual fit of Erlang or exponential parts.
+        Service time of a page, in time units. Two moments stand for the usual fit of Erlang or exponential
+        parts.
 
     Returns
     -------
@@ -88,8 +89,8 @@ def mg1k_optimal_robots(
 ) -> tuple[int, float]:
     """Number of robots of least cost when service times are general.
 
-    The load is searched on a logarithmic grid and then by Brent's method; unlike for exponential times, that the
-    cost has no other minimum is not proved.
+    The load is searched on a logarithmic grid and then by Brent's method; unlike for exponential times, that
+    the cost has no other minimum is not proved.
 
     Parameters
     ----------
@@ -112,7 +113,8 @@ def mg1k_optimal_robots(
 
     References
     ----------
-    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, Section 5, which announces it.
+    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, Section 5, which announces
+    it.
 
     Examples
     --------
@@ -120,7 +122,7 @@ def mg1k_optimal_robots(
     >>> from knapsolve.robots import mg1k_optimal_robots
     >>> n, cost = mg1k_optimal_robots(0.05, 10, 1.2, gamma(2.0, scale=0.5))
     >>> n, round(cost, 4)
-    (20, 0.1525)
+    (20, 0.1584)
     """
     rate = check_real("arrival_rate", arrival_rate, low=0.0, low_open=True)
     buffer = check_integer("buffer", buffer, low=2)

@@ -26,18 +26,22 @@ def paper_value_iteration(problem: RobotProblem, max_iter: int = 100_000) -> tup
 
     References
     ----------
-    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, Proposition 4 and Section 3.2.
+    Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", 1999, Proposition 4 and Section
+    3.2.
     """
     n, k = problem.n_robots, problem.buffer
     nu = problem.load * n + 1.0
     r, q = np.arange(n + 1)[:, None], np.arange(k + 1)[None, :]
-    depart, arrive = np.broadcast_to((q > 0) / nu, (n + 1, k + 1)), np.broadcast_to(problem.load * r / nu, (n + 1, k + 1))
+    depart, arrive = (
+        np.broadcast_to((q > 0) / nu, (n + 1, k + 1)),
+        np.broadcast_to(problem.load * r / nu, (n + 1, k + 1)),
+    )
     cost = np.zeros((3, n + 1, k + 1)) + problem.weight * (q == 0)
     cost[1] += nu * (q == k)
     there = np.ones_like(cost, dtype=bool)
     there[0, :, 0] = there[1, 0] = there[2, 0, 0] = False
     h = np.zeros_like(cost)
-    for done in range(1, max_iter + 1):
+    for done in range(1, max_iter + 1):  # noqa: B007 (read after the loop)
         after = np.einsum("srq,srq->rq", np.stack([depart, arrive, 1.0 - depart - arrive]), h)
         after[0, 0] = np.inf
         value = cost + _best(after)

@@ -71,11 +71,13 @@ class RobotProblem:
         return RobotSolver(self.n_robots, self.buffer, self.load, 0.0, 0.0, 1.0)
 
     def coarser(self) -> RobotProblem | None:
-        """The problem with half the robots and half the buffer at the same total rate, if that is not too small."""
+        """The problem with half the robots and half the buffer at the same total rate, unless too small."""
         n, k = self.n_robots // 2, self.buffer // 2
         if self.n_robots * self.buffer <= 400 or n < 4 or k < 2:
             return None
-        return RobotProblem(n, k, self.arrival_rate * self.n_robots / n, self.starvation_weight, self.service_rate)
+        return RobotProblem(
+            n, k, self.arrival_rate * self.n_robots / n, self.starvation_weight, self.service_rate
+        )
 
 
 def curve_policy(heights: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

@@ -29,8 +29,8 @@ class RobotControl:
         Certified bounds of the least average cost per unit time, `lower <= gain <= upper`.
     bias : ndarray of shape (buffer + 1, n_robots + 1)
         Relative cost of being in (queue, active) just after a decision, zero at (1, 1): the solution g of
-        ``gain + g = T g`` for the chain uniformised at rate ``arrival_rate * n_robots + service_rate``, in units
-        of its steps. (0, 0) is excluded from the problem and holds infinity.
+        ``gain + g = T g`` for the chain uniformised at rate ``arrival_rate * n_robots + service_rate``, in
+        units of its steps. (0, 0) is excluded from the problem and holds infinity.
     n_iter : int
         Sweeps (value iteration) or policy evaluations at the finest grid (policy iteration).
     problem : RobotProblem
@@ -59,7 +59,7 @@ class RobotControl:
 
     @cached_property
     def action(self) -> np.ndarray:
-        """Actions (n_robots + 1, buffer + 1) by what an event leaves: level of robots, then pages in the queue.
+        """Actions (n_robots + 1, buffer + 1) by what an event leaves: robots, then pages in the queue.
 
         Ties, to the accuracy of the bias, leave the number of robots as it is.
         """
@@ -73,10 +73,11 @@ class RobotControl:
 
     @cached_property
     def policy(self) -> np.ndarray:
-        """Optimal actions (2, buffer + 1, n_robots + 1), indexed [event, queue, active] just before the event.
+        """Optimal actions (2, buffer + 1, n_robots + 1) by event, and queue and active robots just before it.
 
-        Event 0 is a departure, 1 an arrival. Action 1 activates a robot: one more after a departure, the one that
-        came after an arrival. Events that cannot happen hold 0, as does a departure with all robots active.
+        Event 0 is a departure, 1 an arrival. Action 1 activates a robot: one more after a departure, the one
+        that came after an arrival. Events that cannot happen hold 0, as does a departure with all robots
+        active.
         """
         policy = np.zeros((2, *self.bias.shape), dtype=np.uint8)
         policy[0, 1:] = self.action[:, :-1].T
@@ -86,7 +87,7 @@ class RobotControl:
 
     @cached_property
     def _recurrent(self) -> np.ndarray:
-        """States (n_robots + 1, buffer + 1) just after a decision that the policy visits for ever, as booleans."""
+        """Booleans (n_robots + 1, buffer + 1): states just after a decision that are visited for ever."""
         n, width = self.problem.shape[0] * self.problem.shape[1], self.problem.shape[1]
         levels, queues = np.divmod(np.arange(n), width)
         source, target = [], []
@@ -97,7 +98,9 @@ class RobotControl:
             source.append(state)
             target.append((b + self.action[b, x]) * width + x)
         arcs = np.concatenate(source), np.concatenate(target)
-        count, label = connected_components(csr_matrix((np.ones(len(arcs[0])), arcs), (n, n)), connection="strong")
+        count, label = connected_components(
+            csr_matrix((np.ones(len(arcs[0])), arcs), (n, n)), connection="strong"
+        )
         closed = np.ones(count, dtype=bool)
         closed[label[arcs[0]][label[arcs[0]] != label[arcs[1]]]] = False
         closed[label[0]] = False  # (0, 0) is excluded
@@ -161,7 +164,7 @@ class RobotControl:
         return simulate_control(self.problem, self.action, n_events, n_batches, random_state)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the switching curves: for each number of active robots, the longest queue at which one is added.
+        """Draw the switching curves: for each number of robots, the longest queue at which one is added.
 
         Parameters
         ----------

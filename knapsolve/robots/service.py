@@ -45,7 +45,7 @@ class ErlangMixture:
 
 @dataclass(frozen=True, eq=False)
 class QuadratureService:
-    """A service time on nodes: a discrete one as it is, a continuous one by Gauss and Legendre between quantiles."""
+    """A service time on nodes: a discrete one as it is, a continuous one by quadrature between quantiles."""
 
     nodes: np.ndarray
     weights: np.ndarray
@@ -61,7 +61,7 @@ class QuadratureService:
 
 
 def from_moments(mean: float, squared_variation: float) -> ErlangMixture:
-    """The usual two-moment fit: constant, a mixture of two Erlangs with one stage mean, or two balanced exponentials.
+    """The usual two-moment fit: constant, two Erlangs with one stage mean, or two balanced exponentials.
 
     References
     ----------
@@ -97,8 +97,12 @@ def from_distribution(service: Any) -> QuadratureService:
         weights = service.pmf(nodes)
     else:
         tail = np.geomspace(1e-16, 0.02, 30)
-        edges = np.concatenate([service.ppf(tail), service.ppf(np.linspace(0.04, 0.96, 24)), service.isf(tail[::-1])])
-        edges = np.unique(np.concatenate([[low], edges[np.isfinite(edges)], [high] if np.isfinite(high) else []]))
+        edges = np.concatenate(
+            [service.ppf(tail), service.ppf(np.linspace(0.04, 0.96, 24)), service.isf(tail[::-1])]
+        )
+        edges = np.unique(
+            np.concatenate([[low], edges[np.isfinite(edges)], [high] if np.isfinite(high) else []])
+        )
         points, shares = np.polynomial.legendre.leggauss(PANEL_NODES)
         half = 0.5 * np.diff(edges)[:, None]
         nodes = (0.5 * (edges[:-1] + edges[1:])[:, None] + half * points).ravel()
@@ -110,7 +114,7 @@ def from_distribution(service: Any) -> QuadratureService:
 
 
 def check_service(service: Any) -> ErlangMixture | QuadratureService:
-    """The service time that `service` describes: (mean, squared coefficient of variation) or a frozen distribution."""
+    """The service time that (mean, squared coefficient of variation) or a frozen distribution describes."""
     if hasattr(service, "support") and hasattr(service, "isf"):
         return from_distribution(service)
     if not isinstance(service, (tuple, list)) or len(service) != 2:

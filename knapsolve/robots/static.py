@@ -68,7 +68,8 @@ def mm1k_cost(load: Any, buffer: Any, starvation_weight: Any, service_rate: Any 
 
     References
     ----------
-    J. Talim, Z. Liu, P. Nain and E. G. Coffman, "Controlling robots of Web search engines", 1999, equation (4).
+    J. Talim, Z. Liu, P. Nain and E. G. Coffman, "Controlling robots of Web search engines", 1999, equation
+    (4).
 
     Examples
     --------

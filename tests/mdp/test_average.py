@@ -65,7 +65,8 @@ def test_separate_classes_have_gains_of_their_own_and_transients_choose(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_costly_class_that_can_be_left_is_left(method):
-    # 0 may stay at cost 2 or try for the trap 1 at cost 1, and falls into the trap 2 at cost 4 or 10 instead half the time
+    # 0 may stay at cost 2 or try for the trap 1 at cost 1, and falls into the trap 2 at cost 4 or 10 instead
+    # half the time
     for trap, gain in ((4.0, 2.0), (10.0, 2.0), (2.5, 1.75)):
         matrices = [np.eye(3), np.array([[0, 0.5, 0.5], [0, 1, 0], [0, 0, 1]])]
         cost = np.array([[2.0, 50.0], [1.0, 1.0], [trap, trap]])
@@ -151,7 +152,10 @@ def test_bad_models_are_named(transitions, cost, name):
         solve_average_cost(transitions, cost)
 
 
-@pytest.mark.parametrize(("transitions", "cost"), [(csr_matrix(GOOD), [1, 2]), (None, [1, 2]), (["ab"], [1, 2]), ([GOOD], ["a", "b"])])
+@pytest.mark.parametrize(
+    ("transitions", "cost"),
+    [(csr_matrix(GOOD), [1, 2]), (None, [1, 2]), (["ab"], [1, 2]), ([GOOD], ["a", "b"])],
+)
 def test_wrong_types_are_refused(transitions, cost):
     with pytest.raises(TypeError):
         solve_average_cost(transitions, cost)

@@ -5,11 +5,20 @@ from knapsolve import solve_robot_control
 from knapsolve.mdp import solve_average_cost
 from knapsolve.robots import explicit_model
 
-PROBLEMS = [(16, 5, 0.1, 1.0), (16, 5, 0.1, 1.4), (16, 5, 0.1, 2.0), (5, 3, 0.3, 2.0, 0.6), (1, 2, 0.5, 0.4), (60, 12, 0.02, 1.2)]
+PROBLEMS = [
+    (16, 5, 0.1, 1.0),
+    (16, 5, 0.1, 1.4),
+    (16, 5, 0.1, 2.0),
+    (5, 3, 0.3, 2.0, 0.6),
+    (1, 2, 0.5, 0.4),
+    (60, 12, 0.02, 1.2),
+]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("method", ["policy-iteration", "modified-policy-iteration", "relative-value-iteration"])
+@pytest.mark.parametrize(
+    "method", ["policy-iteration", "modified-policy-iteration", "relative-value-iteration"]
+)
 def test_the_papers_model_as_matrices_has_the_same_gain_and_policy(problem, method):
     transitions, cost, states = explicit_model(*problem)
     general = solve_average_cost(transitions, cost, method=method, tol=1e-10)

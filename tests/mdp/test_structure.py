@@ -9,7 +9,7 @@ from tests.mdp.oracles import random_model
 
 
 def brute_force_components(matrices, allowed):
-    """States that share a closed strongly connected set under some choice of action sets, by trying all subsets."""
+    """States that share a closed strongly connected set under some actions, by trying all subsets."""
     n = allowed.shape[0]
     together = np.zeros((n, n), dtype=bool)
     for size in range(1, n + 1):

@@ -9,7 +9,9 @@ from knapsolve.reproduce.robots import run
 
 def test_tables_stand_beside_the_papers_with_its_misprints_marked(tmp_path):
     text = run(output=tmp_path)
-    first, second, captions = (text.split(f"{head} (ours | paper)")[1] for head in ("Table 1", "Table 2", "Figures 6 to 8"))
+    first, second, captions = (
+        text.split(f"{head} (ours | paper)")[1] for head in ("Table 1", "Table 2", "Figures 6 to 8")
+    )
     assert first.split("Table 2")[0].count("*") == 27  # N_iter of all rows, and nothing else
     assert second.split("Figures")[0].count("*") == 5  # two costs and three N_max
     assert "*" not in captions.split("A star")[0]

@@ -22,7 +22,9 @@ problems = st.builds(
 
 
 def solve(problem, **options):
-    return solve_robot_control(*(getattr(problem, name) for name in RobotProblem.__dataclass_fields__), **options)
+    return solve_robot_control(
+        *(getattr(problem, name) for name in RobotProblem.__dataclass_fields__), **options
+    )
 
 
 @pytest.mark.parametrize(("weight", "gain"), [(1.0, 0.2090741), (1.4, 0.2592396), (2.0, 0.3221147)])
@@ -88,7 +90,9 @@ def test_the_unit_of_time_does_not_matter(problem, unit):
 @settings(max_examples=20, deadline=None)
 @given(problems)
 def test_more_robots_never_cost_more(problem):
-    more = RobotProblem(problem.n_robots + 1, *(getattr(problem, n) for n in list(RobotProblem.__dataclass_fields__)[1:]))
+    more = RobotProblem(
+        problem.n_robots + 1, *(getattr(problem, n) for n in list(RobotProblem.__dataclass_fields__)[1:])
+    )
     assert solve(more).gain <= solve(problem).gain + 1e-9
 
 
@@ -175,7 +179,16 @@ def test_a_prolonged_curve_has_the_same_shape():
     coarse = np.zeros((5, 4), dtype=np.uint8)
     coarse[:4] = np.arange(4) < np.array([4, 3, 1, 0])[:, None]
     fine = prolong_policy(coarse, (9, 8))
-    assert fine[:-1].sum(axis=1).tolist() == [8, 8, 6, 5, 3, 2, 0, 0]  # 8, 7.5, 6.5, 5, 3, 1.5, 0.5, 0 rounded
+    assert fine[:-1].sum(axis=1).tolist() == [
+        8,
+        8,
+        6,
+        5,
+        3,
+        2,
+        0,
+        0,
+    ]  # 8, 7.5, 6.5, 5, 3, 1.5, 0.5, 0 rounded
 
 
 @pytest.mark.parametrize(
@@ -201,7 +214,9 @@ def test_bad_parameters_are_named(arguments, options, name):
         solve_robot_control(*arguments, **options)
 
 
-@pytest.mark.parametrize("arguments", [(16.0, 5, 0.1, 1.0), (16, "5", 0.1, 1.0), (16, 5, None, 1.0), (True, 5, 0.1, 1.0)])
+@pytest.mark.parametrize(
+    "arguments", [(16.0, 5, 0.1, 1.0), (16, "5", 0.1, 1.0), (16, 5, None, 1.0), (True, 5, 0.1, 1.0)]
+)
 def test_wrong_types_are_refused(arguments):
     with pytest.raises(TypeError):
         solve_robot_control(*arguments)
@@ -209,7 +224,11 @@ def test_wrong_types_are_refused(arguments):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(1, 40), st.integers(2, 40), st.floats(1e-12, 1e12), st.floats(1e-100, 1e100), st.floats(1e-6, 1e6)
+    st.integers(1, 40),
+    st.integers(2, 40),
+    st.floats(1e-12, 1e12),
+    st.floats(1e-100, 1e100),
+    st.floats(1e-6, 1e6),
 )
 def test_extreme_parameters_end_with_bounds_or_an_error(robots, buffer, rate, weight, service):
     with warnings.catch_warnings():

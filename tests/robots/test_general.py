@@ -12,7 +12,9 @@ from knapsolve.robots import mg1k_cost, mg1k_optimal_robots
 def erlang_queue_cost(rate, buffer, weight, stages, mean):
     """The queue with Erlang service as a Markov chain of (pages, stages left), solved as it stands."""
     n = 1 + buffer * stages
-    number = {(0, 0): 0} | {(q, s): 1 + (q - 1) * stages + s - 1 for q in range(1, buffer + 1) for s in range(1, stages + 1)}
+    number = {(0, 0): 0} | {
+        (q, s): 1 + (q - 1) * stages + s - 1 for q in range(1, buffer + 1) for s in range(1, stages + 1)
+    }
     generator = np.zeros((n, n))
     for (q, s), i in number.items():
         if q < buffer:
@@ -34,7 +36,9 @@ def embedded_chain_cost(rate, buffer, weight, mean, arrivals):
         for k in range(buffer - start):
             chain[i, start - 1 + k] = arrivals[k]
         chain[i, buffer - 1] += 1 - chain[i].sum()
-    p = np.linalg.lstsq(np.vstack([chain.T - np.eye(buffer), np.ones(buffer)]), np.r_[np.zeros(buffer), 1.0], rcond=None)[0]
+    p = np.linalg.lstsq(
+        np.vstack([chain.T - np.eye(buffer), np.ones(buffer)]), np.r_[np.zeros(buffer), 1.0], rcond=None
+    )[0]
     scale = p[0] + rate * mean
     return weight * p[0] / scale + rate * (1 - 1 / scale)
 
@@ -57,7 +61,9 @@ def test_erlang_service_agrees_with_its_markov_chain(stages):
     for rate, buffer in ((0.3, 2), (0.9, 5), (2.0, 8)):
         chain = erlang_queue_cost(rate, buffer, 1.4, stages, 1.1)
         assert mg1k_cost(rate, buffer, 1.4, (1.1, 1 / stages)) == pytest.approx(chain, rel=1e-10)
-        assert mg1k_cost(rate, buffer, 1.4, stats.gamma(stages, scale=1.1 / stages)) == pytest.approx(chain, rel=1e-9)
+        assert mg1k_cost(rate, buffer, 1.4, stats.gamma(stages, scale=1.1 / stages)) == pytest.approx(
+            chain, rel=1e-9
+        )
 
 
 def test_constant_service_agrees_with_the_full_embedded_chain():

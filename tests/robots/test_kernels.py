@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.robots.twins import bellman, evaluate_policy, policy_chain, state_costs
+from knapsolve._core.robot_control import RobotSolver
 from scipy.sparse.csgraph import connected_components
 
-from knapsolve._core.robot_control import RobotSolver
+from tests.robots.twins import bellman, evaluate_policy, policy_chain, state_costs
 
 
 def random_policy(rng, kind, robots, buffer):
@@ -50,13 +50,12 @@ def test_evaluation_by_substitution_equals_a_dense_solution(kind):
 def test_evaluation_and_sweeps_have_the_same_bits_on_every_processor(robots, buffer):
     rng = np.random.default_rng(1)
     action = random_policy(rng, "falling", robots, buffer)
-    results = []
+    start, results = rng.random(action.shape), []
     for cpu in (0, 1, 2):
         solver = RobotSolver(robots, buffer, 1 / robots, 1.3, 1 / robots, cpu=cpu)
         bias = np.empty(action.shape)
         gain = solver.evaluation(action, bias)
-        values = rng.random(action.shape) if not results else start.copy()
-        start = values.copy()
+        values = start.copy()
         values[0, 0] = np.inf
         solver.iterate_values(values, 0.999, 1e-300, 10, 10, np.empty((robots + 3, buffer + 1)))
         results.append((gain, bias, values))
@@ -92,7 +91,9 @@ def test_bounds_are_those_of_the_twin_moved_outwards():
         robots, buffer = rng.integers(1, 9), rng.integers(2, 9)
         bias = rng.normal(size=(robots + 1, buffer + 1)) * 10
         bias[0, 0] = np.inf
-        difference = (bellman(bias, robots, buffer, 0.3, 2.0, 0.3).ravel() - np.where(np.isinf(bias), 0, bias).ravel())[1:]
+        difference = (
+            bellman(bias, robots, buffer, 0.3, 2.0, 0.3).ravel() - np.where(np.isinf(bias), 0, bias).ravel()
+        )[1:]
         lower, upper = RobotSolver(robots, buffer, 0.3, 2.0, 0.3).bounds(bias)
         assert lower <= difference.min() + 1e-14
         assert lower == pytest.approx(difference.min(), abs=1e-12)

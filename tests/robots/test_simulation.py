@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from knapsolve._core.robot_simulation import simulate_events
 
 from knapsolve import solve_robot_control
-from knapsolve._core.robot_simulation import simulate_events
 
 
 def walk(action, lam, mu, events, q, r, rng):
@@ -58,7 +58,10 @@ def test_the_same_seed_gives_the_same_run_and_a_generator_goes_on():
     assert control.simulate(1000, random_state=rng) != control.simulate(1000, random_state=rng)
 
 
-@pytest.mark.parametrize(("options", "name"), [({"n_events": 1}, "n_events"), ({"n_batches": 1}, "n_batches"), ({"random_state": -1}, "random_state")])
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"n_events": 1}, "n_events"), ({"n_batches": 1}, "n_batches"), ({"random_state": -1}, "random_state")],
+)
 def test_bad_parameters_are_named(options, name):
     with pytest.raises(ValueError, match=name):
         solve_robot_control(6, 3, 0.3, 1.0).simulate(**options)

@@ -11,7 +11,21 @@ from knapsolve import mm1k_cost, optimal_load, optimal_robots
 
 mpmath.mp.dps = 60
 BUFFERS = [2, 3, 10, 1000, 10**6]
-LOADS = [1e-8, 0.1, 0.9, 1 - 1e-7, 1 - 1e-12, 1 - 2.0**-53, 1.0, 1 + 2.0**-52, 1 + 1e-9, 1 + 1e-6, 1.1, 3.0, 1e5]
+LOADS = [
+    1e-8,
+    0.1,
+    0.9,
+    1 - 1e-7,
+    1 - 1e-12,
+    1 - 2.0**-53,
+    1.0,
+    1 + 2.0**-52,
+    1 + 1e-9,
+    1 + 1e-6,
+    1.1,
+    3.0,
+    1e5,
+]
 weights = st.floats(1e-3, 1e3)
 rates = st.floats(1e-2, 1e2)
 
@@ -39,8 +53,12 @@ def test_optimal_load_solves_the_stationarity_equation(buffer):
         load = float(optimal_load(buffer, weight))
         g = mpmath.mpf(weight)
 
-        def equation(t, g=g):  # of t = (K + 1) log rho: the paper's R(rho) / rho^(K + 1), with its double zero at 1
-            return mpmath.expm1(t) + n * mpmath.expm1(-t / n) - g * (mpmath.expm1(-t) - n * mpmath.expm1(-t / n))
+        def equation(
+            t, g=g
+        ):  # of t = (K + 1) log rho: the paper's R(rho) / rho^(K + 1), with its double zero at 1
+            return (
+                mpmath.expm1(t) + n * mpmath.expm1(-t / n) - g * (mpmath.expm1(-t) - n * mpmath.expm1(-t / n))
+            )
 
         low, high = (n * mpmath.log(mpmath.mpf(load) * (1 + side * mpmath.mpf(4e-14))) for side in (-1, 1))
         assert equation(low) * equation(high) < 0 or abs(load - 1) < 1e-12
@@ -50,7 +68,10 @@ def test_optimal_load_solves_the_stationarity_equation(buffer):
 def test_optimal_load_minimises_the_cost(buffer, weight, rate):
     load = optimal_load(buffer, weight, rate)
     found = minimize_scalar(
-        lambda u: mm1k_cost(math.exp(u), buffer, weight, rate), bounds=(-8, 8), method="bounded", options={"xatol": 1e-9}
+        lambda u: mm1k_cost(math.exp(u), buffer, weight, rate),
+        bounds=(-8, 8),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
     assert mm1k_cost(load, buffer, weight, rate) <= found.fun * (1 + 1e-12)
 
