@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_matrix, diags
 
+from knapsolve.mdp.evaluate import evaluate_class
+from knapsolve.mdp.structure import recurrent_classes
 from knapsolve.robots.problem import RobotProblem
 from knapsolve.robots.simulate import RobotSimulation, simulate_control
 
@@ -86,28 +87,30 @@ class RobotControl:
         return policy
 
     @cached_property
-    def _recurrent(self) -> np.ndarray:
-        """Booleans (n_robots + 1, buffer + 1): states just after a decision that are visited for ever."""
-        n, width = self.problem.shape[0] * self.problem.shape[1], self.problem.shape[1]
-        levels, queues = np.divmod(np.arange(n), width)
-        source, target = [], []
-        for shift, there in ((-1, queues > 0), (1, levels > 0)):
-            state = np.flatnonzero(there)
+    def _chain(self) -> csr_matrix:
+        """Transitions a step between the states (n_robots + 1, buffer + 1) just after a decision, raveled."""
+        (n_levels, width), problem = self.problem.shape, self.problem
+        levels, queues = np.divmod(np.arange(n_levels * width), width)
+        rate = problem.load * problem.n_robots + 1.0
+        source, target, chance = [], [], []
+        for shift, weight in ((-1, (queues > 0) / rate), (1, problem.load * levels / rate)):
+            state = np.flatnonzero(weight)
             x = np.minimum(queues[state] + shift, width - 1)
             b = levels[state] - (shift == 1)
             source.append(state)
             target.append((b + self.action[b, x]) * width + x)
+            chance.append(weight[state])
         arcs = np.concatenate(source), np.concatenate(target)
-        count, label = connected_components(
-            csr_matrix((np.ones(len(arcs[0])), arcs), (n, n)), connection="strong"
-        )
-        closed = np.ones(count, dtype=bool)
-        closed[label[arcs[0]][label[arcs[0]] != label[arcs[1]]]] = False
-        closed[label[0]] = False  # (0, 0) is excluded
-        top = np.flatnonzero(self.action[:, 0]).max()
-        start = label[(top + 1) * width]
-        chosen = start if closed[start] else np.flatnonzero(closed)[0]
-        return (label == chosen).reshape(self.problem.shape)
+        moves = csr_matrix((np.concatenate(chance), arcs), (len(levels), len(levels)))
+        return csr_matrix(moves + diags(np.maximum(1.0 - np.asarray(moves.sum(axis=1)).ravel(), 0.0)))
+
+    @cached_property
+    def _recurrent(self) -> np.ndarray:
+        """Booleans (n_robots + 1, buffer + 1): states just after a decision that are visited for ever."""
+        label = recurrent_classes(self._chain)
+        label[0] = -1  # (0, 0) is excluded
+        start = label[(np.flatnonzero(self.action[:, 0]).max() + 1) * self.problem.shape[1]]
+        return (label == (start if start >= 0 else label.max())).reshape(self.problem.shape)
 
     @cached_property
     def n_min(self) -> int:
@@ -123,7 +126,10 @@ class RobotControl:
     def n_mean(self) -> float:
         """Mean number of active robots in the long run."""
         mean = self.problem.counter().evaluation(self.action, np.empty(self.problem.shape))
-        return float("nan") if mean is None else mean
+        if mean is None:
+            states = np.flatnonzero(self._recurrent)
+            mean = evaluate_class(self._chain[states][:, states], states // self.problem.shape[1])[0]
+        return mean
 
     def simulate(
         self, n_events: int = 1_000_000, *, n_batches: int = 20, random_state: Any = None

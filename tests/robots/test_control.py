@@ -240,6 +240,8 @@ def test_extreme_parameters_end_with_bounds_or_an_error(robots, buffer, rate, we
     assert control.lower <= control.gain <= control.upper
     assert np.isfinite([control.gain, control.lower, control.upper]).all()
     assert set(np.unique(control.policy)) <= {0, 1}
+    assert 0 <= control.n_min <= control.n_mean * (1 + 1e-9)
+    assert control.n_mean <= control.n_max * (1 + 1e-9) <= robots * (1 + 1e-9)
 
 
 @pytest.mark.slow
@@ -251,3 +253,22 @@ def test_the_largest_grid_is_solved_within_tolerance_everywhere():
                 control = solve_robot_control(1000, 300, rate / 1000, weight, tol=1e-8)
                 assert control.upper - control.lower <= 1e-8
                 assert control.gain <= mm1k_cost(np.arange(1, 1001) * rate / 1000, 300, weight).min() + 1e-8
+
+
+def test_ties_leave_the_number_of_robots_as_it_is():
+    problem = RobotProblem(3, 2, 0.3, 1.0)
+    flat = np.zeros(problem.shape).T
+    flat[0, 0] = np.inf
+    flat[2, 2] = -1e-14
+    action = RobotControl(0.0, 0.0, 0.0, flat, 1, problem).action
+    assert action.sum() == action[0, 0] == 1
+
+
+def test_the_mean_is_found_where_substitution_cannot_help():
+    action = np.zeros((5, 5), dtype=np.uint8)
+    action[0] = action[2, 0] = action[3, :4] = 1  # level 3 is left for level 1 in the end, and that for nothing
+    control = RobotControl(0.0, 0.0, 0.0, np.zeros((5, 5)), 1, RobotProblem(4, 4, 0.3, 9.0))
+    control.__dict__["action"] = action
+    assert control.problem.counter().evaluation(action, np.empty((5, 5))) is None
+    assert control.n_mean == pytest.approx(1.0)
+    assert control.n_min == control.n_max == 1
