@@ -1,1 +1,1 @@
-"""One module per paper: its tables and figures beside ours."""
+"""The papers, figure by figure: our numbers beside theirs."""
