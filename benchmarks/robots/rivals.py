@@ -31,9 +31,13 @@ def mdpsolver_average(robots, buffer):
         coo = matrix.tocoo()
         rows += [[int(i), a, int(j), float(p)] for i, j, p in zip(coo.row, coo.col, coo.data)]
     rows.sort()
-    model = mdpsolver.model()
-    model.mdp(rewards=(-cost).tolist(), tranMatElementwise=rows)
-    return lambda: model.solve(algorithm="mpi", tolerance=1e-8, criterion="average", parallel=False)
+
+    def fresh():  # a model that was solved before starts from its solution
+        model = mdpsolver.model()
+        model.mdp(rewards=(-cost).tolist(), tranMatElementwise=rows)
+        return lambda: model.solve(algorithm="mpi", tolerance=1e-8, criterion="average", parallel=False)
+
+    return fresh
 
 
 def quantecon_discounted(robots, buffer):
@@ -44,4 +48,4 @@ def quantecon_discounted(robots, buffer):
     state, action = np.repeat(np.arange(n), 2), np.tile([0, 1], n)
     pairs = vstack(transitions, format="csr")[np.arange(2 * n).reshape(2, n).T.ravel()]
     model = quantecon.markov.DiscreteDP(-cost.ravel(), pairs, 0.99999, state, action)
-    return lambda: model.solve(method="policy_iteration")
+    return lambda: lambda: model.solve(method="policy_iteration")

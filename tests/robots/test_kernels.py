@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from knapsolve._core.robot_control import RobotSolver
 from scipy.sparse.csgraph import connected_components
 
+from knapsolve._core.robot_control import RobotSolver
 from tests.robots.twins import bellman, evaluate_policy, policy_chain, state_costs
 
 

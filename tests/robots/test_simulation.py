@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from knapsolve._core.robot_simulation import simulate_events
 
 from knapsolve import solve_robot_control
+from knapsolve._core.robot_simulation import simulate_events
 
 
 def walk(action, lam, mu, events, q, r, rng):
