@@ -18,6 +18,10 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
+    "_core.bellman": [],
+    "_core.mm1k": [],
+    "_core.robot_simulation": [],
+    "_core.robot_control": ["robot_plan.c", "robot_policy.c", "robot_improve.c", "robot_sweep.c", "cpu_level.c"],
     "_core.random_bits": [],
     "_core.roles": [],
     "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],

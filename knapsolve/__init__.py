@@ -1,6 +1,6 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
-from knapsolve import datasets, environments
+from knapsolve import datasets, environments, mdp
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
     HTRAA,
@@ -8,9 +8,11 @@ from knapsolve.learners import (
     EstimatorPolicy,
     OptimalPolicy,
     ProportionalPolicy,
+    RobotController,
     UniformPolicy,
     traa_stationary_distribution,
 )
+from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
 from knapsolve.simulation import History, simulate
 
@@ -26,10 +28,17 @@ __all__ = [
     "OptimalPolicy",
     "ProportionalPolicy",
     "RandomScheduler",
+    "RobotControl",
+    "RobotController",
     "UniformPolicy",
     "__version__",
     "datasets",
     "environments",
+    "mdp",
+    "mm1k_cost",
+    "optimal_load",
+    "optimal_robots",
     "simulate",
+    "solve_robot_control",
     "traa_stationary_distribution",
 ]

@@ -7,11 +7,11 @@ import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import knapsolve
-from knapsolve import datasets, environments, replay
+from knapsolve import datasets, environments, mdp, replay, robots
 
 OBJECTS = [
     pytest.param(getattr(room, name), id=name)
-    for room in (knapsolve, environments, datasets, replay)
+    for room in (knapsolve, environments, datasets, mdp, replay, robots)
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]

@@ -3,6 +3,7 @@
 from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
 from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.learners.robot_controller import RobotController
 
 __all__ = [
     "HTRAA",
@@ -10,6 +11,7 @@ __all__ = [
     "EstimatorPolicy",
     "OptimalPolicy",
     "ProportionalPolicy",
+    "RobotController",
     "UniformPolicy",
     "traa_stationary_distribution",
 ]
