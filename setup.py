@@ -16,6 +16,9 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
+    "_core.random_bits": [],
+    "_core.whittle_index": ["whittle_index.c", "cpu_level.c"],
+    "_core.index_policy": ["index_calendar.c", "top_select.c", "whittle_index.c", "cpu_level.c"],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function"]
