@@ -18,6 +18,8 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 EXTENSIONS: dict[str, list[str]] = {
     "_core.random_bits": [],
     "_core.whittle_index": ["whittle_index.c", "cpu_level.c"],
+    "_core.crawl_roles": [],
+    "_core.ephemeral": ["whittle_index.c", "cpu_level.c"],
     "_core.index_policy": ["index_calendar.c", "top_select.c", "whittle_index.c", "cpu_level.c"],
 }
 

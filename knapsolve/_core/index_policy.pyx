@@ -9,6 +9,7 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 
+from knapsolve._core.crawl_roles cimport Chooser
 from knapsolve._core.whittle_index cimport (
     site,
     whittle_content,
@@ -70,7 +71,7 @@ RANKED = np.dtype([("key", np.float64), ("site", np.int32), ("unused", np.int32)
 assert RANKED.itemsize == sizeof(ranked)
 
 
-cdef class BruteForce:
+cdef class BruteForce(Chooser):
     """Views over columns (8, n) of csrc's `struct site`, for one call. O(n) a step."""
 
     cdef double[:, ::1] columns
@@ -82,7 +83,12 @@ cdef class BruteForce:
         self.columns = columns
         self.clock = clock
         self.n_crawls = n_crawls
+        self.n_sites = columns.shape[1]
         self.best = np.empty(2 * n_crawls, dtype=RANKED)
+
+    cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        self.step(sites, NULL)
+        return 0
 
     cdef void step(self, int32_t *sites, double *contents) noexcept nogil:
         cdef double age[BLOCK]
@@ -124,7 +130,7 @@ cdef class BruteForce:
             PyErr_CheckSignals()
 
 
-cdef class Calendar:
+cdef class Calendar(Chooser):
     """Views over the arrays of csrc's `struct calendar`, for one call.
 
     numbers holds (now, level, n_hot, waited, least_rest) between calls; level NaN: not placed yet.
@@ -142,6 +148,7 @@ cdef class Calendar:
                  double[::1] numbers, Py_ssize_t n_crawls):
         self.sites, self.next, self.heads, self.hot, self.numbers = sites, next, heads, hot, numbers
         self.room = np.empty(n_crawls, dtype=np.int32)
+        self.n_sites = sites.shape[0]
         self.c.n_sites, self.c.n_crawls = sites.shape[0], n_crawls
         self.c.sites = <site *>&sites[0, 0]
         self.c.next, self.c.heads, self.c.n_buckets = &self.next[0], &self.heads[0], heads.shape[0] // CALENDAR_CHAINS
@@ -151,7 +158,7 @@ cdef class Calendar:
         self.c.now, self.c.level, self.c.n_hot = numbers[0], numbers[1], <Py_ssize_t>numbers[2]
         self.c.waited, self.c.least_rest = <Py_ssize_t>numbers[3], <Py_ssize_t>numbers[4]
 
-    cpdef lower(self):
+    cpdef prepare(self):
         """Place all sites anew below a level that enough sites reach; looks at Ctrl-C now and then."""
         cdef top_stream stream
         cdef Py_ssize_t start, wanted = calendar_wanted(&self.c)
@@ -172,6 +179,9 @@ cdef class Calendar:
     cdef void keep(self) noexcept nogil:
         self.numbers[0], self.numbers[1], self.numbers[2] = self.c.now, self.c.level, <double>self.c.n_hot
         self.numbers[3], self.numbers[4] = <double>self.c.waited, <double>self.c.least_rest
+
+    cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        return self.step(sites, NULL)
 
     cdef int step(self, int32_t *sites, double *contents) noexcept nogil:
         cdef int status
@@ -194,7 +204,7 @@ cdef class Calendar:
                 if status != CALENDAR_LOWER:
                     reward[t] = total(contents)
             if status == CALENDAR_LOWER:
-                self.lower()
+                self.prepare()
                 n_lowered += 1
             else:
                 t += 1
