@@ -1,7 +1,20 @@
 """Restless bandits: the Whittle index of ephemeral content and of any finite arm, and policies made of them."""
 
+from knapsolve.restless.arm_policy import ArmIndexPolicy
+from knapsolve.restless.arms import ArmIndex, arm_whittle_index
 from knapsolve.restless.bound import RelaxedBound, relaxed_bound
+from knapsolve.restless.history import CrawlHistory
 from knapsolve.restless.index import inverse_whittle_index, whittle_index
 from knapsolve.restless.policy import WhittlePolicy
 
-__all__ = ["RelaxedBound", "WhittlePolicy", "inverse_whittle_index", "relaxed_bound", "whittle_index"]
+__all__ = [
+    "ArmIndex",
+    "ArmIndexPolicy",
+    "CrawlHistory",
+    "RelaxedBound",
+    "WhittlePolicy",
+    "arm_whittle_index",
+    "inverse_whittle_index",
+    "relaxed_bound",
+    "whittle_index",
+]
