@@ -17,6 +17,14 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
     "_core.random_bits": [],
+    "_core.roles": [],
+    "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
+    "_core.automata": [],
+    "_core.policies": [],
+    "_core.schedulers": ["deadline_queue.c", "deadline_tree.c"],
+    "_core.environments": [],
+    "_core.python_roles": [],
+    "_core.loop": [],
     "_core.whittle_index": ["whittle_index.c", "cpu_level.c"],
     "_core.crawl_roles": [],
     "_core.ephemeral": ["whittle_index.c", "cpu_level.c"],

@@ -1,7 +1,35 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
+from knapsolve import datasets, environments
 from knapsolve.exceptions import InfeasibleError
+from knapsolve.learners import (
+    HTRAA,
+    LAKG,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    UniformPolicy,
+    traa_stationary_distribution,
+)
+from knapsolve.schedulers import EDFScheduler, RandomScheduler
+from knapsolve.simulation import History, simulate
 
 __version__ = "0.1.0"
 
-__all__ = ["InfeasibleError", "__version__"]
+__all__ = [
+    "HTRAA",
+    "LAKG",
+    "EDFScheduler",
+    "EstimatorPolicy",
+    "History",
+    "InfeasibleError",
+    "OptimalPolicy",
+    "ProportionalPolicy",
+    "RandomScheduler",
+    "UniformPolicy",
+    "__version__",
+    "datasets",
+    "environments",
+    "simulate",
+    "traa_stationary_distribution",
+]

@@ -11,7 +11,7 @@ PACKAGE = ROOT / "knapsolve"
 if not PACKAGE.exists():  # the installed wheel is under test: there are no sources to read
     pytest.skip("needs the source tree", allow_module_level=True)
 
-LEAVES = {"_validation", "exceptions", "_frames", "_progress"}  # small helpers that anything may use
+LEAVES = {"_validation", "exceptions", "_frames", "_progress", "_interrupt"}  # small helpers that anything may use
 MIDDLE = {"nefk", "restless", "robots", "mdp", "rates", "schedulers", "environments", "criteria", "datasets", "robot_static"}
 LEVELS = [{"_core"}, MIDDLE, {"learners"}, {"simulation"}, {"displays", "reproduce", "replay"}, {"cli", "__main__"}]
 # Allowed inside one level: solver rooms that stand on one another

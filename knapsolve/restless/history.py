@@ -33,10 +33,10 @@ class CrawlHistory:
         return np.atleast_2d(self.reward).mean(axis=0)
 
     def standard_error(self) -> np.ndarray:
-        """Return the standard error of that mean, shape (n_records,); zero for a single run."""
+        """Return the standard error of that mean, shape (n_records,); infinite for a single run."""
         runs = np.atleast_2d(self.reward)
         if len(runs) == 1:
-            return np.zeros(runs.shape[1])
+            return np.full(runs.shape[1], np.inf)
         return runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
 
     def plot(self, ax: Any = None) -> Any:
@@ -46,6 +46,7 @@ class CrawlHistory:
         ax = plt.gca() if ax is None else ax
         mean, error = self.mean(), self.standard_error()
         (line,) = ax.plot(self.steps, mean)
-        ax.fill_between(self.steps, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0)
+        if np.isfinite(error).all():
+            ax.fill_between(self.steps, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0)
         ax.set(xlabel="decisions", ylabel="content collected a step")
         return ax
