@@ -6,11 +6,14 @@ from knapsolve.learners import (
     HTRAA,
     LAKG,
     EstimatorPolicy,
+    LSPEWhittle,
     OptimalPolicy,
+    PlugInWhittle,
     ProportionalPolicy,
     UniformPolicy,
     traa_stationary_distribution,
 )
+from knapsolve.restless import WhittlePolicy, whittle_index
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
 from knapsolve.simulation import History, simulate
 
@@ -19,17 +22,21 @@ __version__ = "0.1.0"
 __all__ = [
     "HTRAA",
     "LAKG",
+    "LSPEWhittle",
     "EDFScheduler",
     "EstimatorPolicy",
     "History",
     "InfeasibleError",
     "OptimalPolicy",
+    "PlugInWhittle",
     "ProportionalPolicy",
     "RandomScheduler",
     "UniformPolicy",
+    "WhittlePolicy",
     "__version__",
     "datasets",
     "environments",
     "simulate",
     "traa_stationary_distribution",
+    "whittle_index",
 ]

@@ -234,6 +234,18 @@ def _check_log_array(X: Any) -> np.ndarray:
     return array
 
 
+def check_crawl_log(X: Any, y: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the site column, ages (n_crawls,) and contents (n_crawls,) of a log of crawls."""
+    materials, ages, _ = check_poll_log(X, np.zeros(np.shape(y)) if y is not None else None, material, elapsed)
+    contents = np.asarray(y)
+    if contents.ndim == 2:
+        contents = contents.ravel()
+    if contents.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold real contents")
+    contents = check_vector("y (content collected)", contents, size=ages.size, low=0.0)
+    return materials, check_whole("elapsed (age)", ages), contents
+
+
 def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:

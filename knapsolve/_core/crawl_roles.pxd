@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t
 
 cdef class Chooser:
     cdef readonly Py_ssize_t n_sites
+    # Make room for choices of m sites.
+    cpdef start(self, Py_ssize_t m)
     # Choose m sites, ascending, for the step that is due. Not 0: call prepare() and ask again.
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil
     # What those crawls brought: `ages` steps of content after the crawl before.

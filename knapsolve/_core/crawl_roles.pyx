@@ -6,6 +6,9 @@ noexcept and nogil.
 
 
 cdef class Chooser:
+    cpdef start(self, Py_ssize_t m):
+        pass
+
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         return 0
 

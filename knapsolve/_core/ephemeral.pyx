@@ -92,6 +92,7 @@ def run(Chooser chooser, World world, Py_ssize_t m, double[::1] reward, Py_ssize
     cdef double collected
     cdef int status = 0
     reward[:] = 0.0
+    chooser.start(m)
     while done < n_steps:
         burst = min(n_steps - done, at_once)
         with nogil:

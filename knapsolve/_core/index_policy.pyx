@@ -6,10 +6,13 @@ equals; then every site is one step older. State lives in numpy arrays that the 
 
 import numpy as np
 
+from knapsolve._core.top_sites import RANKED
+
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 
 from knapsolve._core.crawl_roles cimport Chooser
+from knapsolve._core.top_sites cimport TopSites, ranked, top_stream, top_stream_start
 from knapsolve._core.whittle_index cimport (
     site,
     whittle_content,
@@ -17,23 +20,6 @@ from knapsolve._core.whittle_index cimport (
     whittle_prepare,
     whittle_prepare_columns,
 )
-
-cdef extern from "top_select.h":
-    cdef struct ranked:
-        double key
-        int32_t site
-        int32_t unused
-
-    cdef struct top_stream:
-        ranked *items
-        Py_ssize_t wanted
-        Py_ssize_t size
-
-    double top_least(const ranked *items, Py_ssize_t n) noexcept nogil
-    void top_stream_start(top_stream *stream, ranked *items, Py_ssize_t wanted) noexcept nogil
-    void top_stream_feed(top_stream *stream, Py_ssize_t n, const double *keys, int32_t first) noexcept nogil
-    void top_stream_finish(top_stream *stream) noexcept nogil
-    void top_sort_sites(int32_t *sites, Py_ssize_t n, int32_t *room) noexcept nogil
 
 cdef extern from "index_calendar.h":
     enum:
@@ -67,15 +53,13 @@ cdef enum:
     RANGE = 1 << 17  # sites handled between two looks at Ctrl-C
 
 CHAINS = CALENDAR_CHAINS
-RANKED = np.dtype([("key", np.float64), ("site", np.int32), ("unused", np.int32)])
-assert RANKED.itemsize == sizeof(ranked)
 
 
 cdef class BruteForce(Chooser):
     """Views over columns (8, n) of csrc's `struct site`, for one call. O(n) a step."""
 
     cdef double[:, ::1] columns
-    cdef ranked[::1] best
+    cdef TopSites top
     cdef double[::1] clock
     cdef Py_ssize_t n_crawls
 
@@ -84,7 +68,7 @@ cdef class BruteForce(Chooser):
         self.clock = clock
         self.n_crawls = n_crawls
         self.n_sites = columns.shape[1]
-        self.best = np.empty(2 * n_crawls, dtype=RANKED)
+        self.top = TopSites(n_crawls)
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         self.step(sites, NULL)
@@ -93,11 +77,10 @@ cdef class BruteForce(Chooser):
     cdef void step(self, int32_t *sites, double *contents) noexcept nogil:
         cdef double age[BLOCK]
         cdef double key[BLOCK]
-        cdef top_stream stream
         cdef Py_ssize_t n = self.columns.shape[1], start = 0, m, j
         cdef double now = self.clock[0]
         cdef double *last = &self.columns[7, 0]
-        top_stream_start(&stream, &self.best[0], self.n_crawls)
+        self.top.start()
         while start < n:
             m = min(n - start, <Py_ssize_t>BLOCK)
             for j in range(m):
@@ -105,12 +88,9 @@ cdef class BruteForce(Chooser):
             whittle_index_columns(m, age, &self.columns[0, start], &self.columns[1, start],
                                   &self.columns[2, start], &self.columns[3, start], &self.columns[5, start],
                                   &self.columns[6, start], key)
-            top_stream_feed(&stream, m, key, <int32_t>start)
+            self.top.feed(m, key, <int32_t>start)
             start += m
-        top_stream_finish(&stream)
-        for j in range(self.n_crawls):
-            sites[j] = self.best[j].site
-        top_sort_sites(sites, self.n_crawls, <int32_t *>&self.best[0])
+        self.top.finish(sites)
         for j in range(self.n_crawls):
             if contents != NULL:
                 contents[j] = whittle_content(self.columns[0, sites[j]], self.columns[1, sites[j]],

@@ -2,13 +2,17 @@
 
 from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
 from knapsolve.learners.lakg import LAKG
+from knapsolve.learners.lspe_whittle import LSPEWhittle
+from knapsolve.learners.plug_in_whittle import PlugInWhittle
 from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
 
 __all__ = [
     "HTRAA",
     "LAKG",
+    "LSPEWhittle",
     "EstimatorPolicy",
     "OptimalPolicy",
+    "PlugInWhittle",
     "ProportionalPolicy",
     "UniformPolicy",
     "traa_stationary_distribution",

@@ -3,6 +3,7 @@
 from knapsolve.restless.arm_policy import ArmIndexPolicy
 from knapsolve.restless.arms import ArmIndex, arm_whittle_index
 from knapsolve.restless.bound import RelaxedBound, relaxed_bound
+from knapsolve.restless.crawling import simulate_ephemeral
 from knapsolve.restless.history import CrawlHistory
 from knapsolve.restless.index import inverse_whittle_index, whittle_index
 from knapsolve.restless.policy import WhittlePolicy
@@ -16,5 +17,6 @@ __all__ = [
     "arm_whittle_index",
     "inverse_whittle_index",
     "relaxed_bound",
+    "simulate_ephemeral",
     "whittle_index",
 ]
