@@ -150,15 +150,15 @@ double whittle_index_state(double x, double lam, double decay, double max_age)
     double y = t / decay, up = ceil(y);
     up = up > 1.0 ? up : 1.0;
     up = up < max_age ? up : max_age;
-    double part = up - y > 0.0 ? decay * (up - y) : 0.0, value;
+    double part = up > y ? decay * (up - y) : 0.0, since = y > up - 1.0 ? decay * (y - (up - 1.0)) : 0.0, value;
     if (up == 1.0)
         value = s.loss * x;
     else if (t < DECAY_SERIES)
         value = s.ceiling * (1.0 - gone) * (t * t * decay_series(t) + up * s.curvature - decay_curvature(part));
     else
         value = s.ceiling * (-expm1(-decay * up) - up * s.loss * (1.0 - gone));
-    if (up == max_age && part < decay) /* the next step stops at the cap, so less is gained by waiting */
-        value += max_age * s.ceiling * (1.0 - gone) * decay_exp(part) * decay_loss(decay - part);
+    if (up == max_age) /* the next step stops at the cap, so less is gained by waiting */
+        value += max_age * s.ceiling * (1.0 - gone) * decay_exp(part) * decay_loss(since);
     return value;
 }
 

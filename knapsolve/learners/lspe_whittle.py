@@ -10,7 +10,7 @@ import numpy as np
 from knapsolve._core.lspe import LSPE
 from knapsolve._core.lspe_whittle import LSPEChooser
 from knapsolve._validation import check_integer, check_real
-from knapsolve.learners.crawl_learner import CrawlLogLearner
+from knapsolve.learners.crawl_base import CrawlLogLearner
 
 __all__ = ["LSPEWhittle"]
 
@@ -39,7 +39,7 @@ class LSPEWhittle(CrawlLogLearner):
     degree : {1, 2}, default=2
         Degree of the features of the value function; their number may not exceed 1000, that is 43 sites at
         degree 2.
-    steepness : float, default=20.0
+    steepness : float, default=2.0
         The paper's kappa, for states as shares.
     gain : float, default=0.05
         The paper's gamma: how far the weights move towards the least-squares solution at a step.
@@ -93,7 +93,7 @@ class LSPEWhittle(CrawlLogLearner):
         n_materials: int | None = None,
         max_age: float = math.inf,
         degree: int = 2,
-        steepness: float = 20.0,
+        steepness: float = 2.0,
         gain: float = 0.05,
         step_size: float = 0.1,
         regularization: float = 1e-6,

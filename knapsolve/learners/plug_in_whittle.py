@@ -9,7 +9,7 @@ import numpy as np
 
 from knapsolve._core.plug_in_whittle import PlugInChooser
 from knapsolve._validation import check_real
-from knapsolve.learners.crawl_learner import CrawlLogLearner
+from knapsolve.learners.crawl_base import CrawlLogLearner
 
 __all__ = ["PlugInWhittle"]
 

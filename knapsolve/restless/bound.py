@@ -62,7 +62,7 @@ def relaxed_bound(
     budget = check_real("n_crawls", n_crawls, low=0.0, low_open=True, high=sites[0].size)
     # tangent of D at a price: (price, D, slope); slope < 0 left of the minimum
     left, right = _tangent(sites, 0.0, budget), _tangent(sites, float((sites[0] / sites[1]).max()), budget)
-    if left[2] >= 0.0:
+    if left[2] >= 0.0 or right[0] == 0.0:
         return RelaxedBound(left[1], left[0])
     for n in range(200):
         meet = (left[1] - left[2] * left[0] - right[1] + right[2] * right[0]) / (right[2] - left[2])
