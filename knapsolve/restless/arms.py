@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,7 +168,9 @@ class _Sweep:
 
 def _solve(system: np.ndarray, difference: np.ndarray) -> np.ndarray:
     """Return difference @ inverse(system), or raise if the system is singular to working precision."""
-    factors, pivots = scipy.linalg.lu_factor(system.T, overwrite_a=True, check_finite=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # judged below
+        factors, pivots = scipy.linalg.lu_factor(system.T, overwrite_a=True, check_finite=False)
     diagonal = np.abs(np.diag(factors))
     if diagonal.min() <= 1e-13 * diagonal.max():
         raise ValueError("P1 must be unichain at discount 1, got more than one recurrent class")
