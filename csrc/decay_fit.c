@@ -83,26 +83,38 @@ static double best_log_decay(const struct age_totals *totals, ptrdiff_t used, do
     return 0.5 * (low + high);
 }
 
-/* The sandwich of the information and the variance of the scores, for (ln lam, ln c). */
+/* At most `most`, which also stands for what rounding made no number. */
+static double bounded(double value, double most) { return value < most ? value : most; }
+
+/* The sandwich of the information and the variance of the scores. With slopes taken from their mean weighted by
+ * the expected contents, ln lam and ln c separate: nothing cancels, and the prior keeps the spread positive. */
 static void errors(const struct age_totals *totals, ptrdiff_t used, double max_age, const struct decay_prior *prior,
                    struct decay_estimate *e)
 {
-    double h00 = 0.0, h01 = 0.0, h11 = 1.0 / (prior->spread * prior->spread), v00 = 0.0, v01 = 0.0, v11 = h11;
-    for (ptrdiff_t j = 0; j < used; j++) {
-        double age = totals[j].age < max_age ? totals[j].age : max_age, t = e->decay * age;
-        double slope = elasticity(t), mean = totals[j].count * e->rate * mean_content(e->decay, age);
-        double variance = mean * 0.5 * (1.0 + decay_exp(t)); /* the ratio to the mean is (1 + e^-t) / 2 */
-        h00 += mean;
-        h01 += mean * slope;
-        h11 += mean * slope * slope;
-        v00 += variance;
-        v01 += variance * slope;
-        v11 += variance * slope * slope;
+    double expected = 0.0, middle = 0.0, spread = 0.0, v00 = 0.0, v01 = 0.0, v11 = 0.0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (ptrdiff_t j = 0; j < used; j++) {
+            double age = totals[j].age < max_age ? totals[j].age : max_age, t = e->decay * age;
+            double mean = totals[j].count * e->rate * mean_content(e->decay, age), slope = elasticity(t);
+            if (pass == 0) {
+                expected += mean;
+                middle += mean * slope;
+                continue;
+            }
+            double part = mean / expected, away = slope - middle;
+            double variance = part * 0.5 * (1.0 + decay_exp(t)); /* its ratio to the mean is (1 + e^-t) / 2 */
+            spread += part * away * away;
+            v00 += variance;
+            v01 += variance * away;
+            v11 += variance * away * away;
+        }
+        if (pass == 0) middle /= expected;
     }
-    double det = h00 * h11 - h01 * h01;
-    double a = h11 / det, b = -h01 / det, d = h00 / det;
-    e->rate_error = sqrt(a * a * v00 + 2.0 * a * b * v01 + b * b * v11);
-    e->decay_error = sqrt(b * b * v00 + 2.0 * b * d * v01 + d * d * v11);
+    double known = 1.0 / (prior->spread * prior->spread * expected);
+    double d = 1.0 / (spread + known);
+    e->decay_error = bounded(sqrt(d * (d * (v11 + known)) / expected), prior->spread);
+    double leverage = middle * d;
+    e->rate_error = bounded(sqrt((v00 - 2.0 * leverage * v01 + leverage * (leverage * (v11 + known))) / expected), 1e100);
 }
 
 struct decay_estimate decay_fit(const struct age_totals *totals, ptrdiff_t slots, double max_age,
@@ -123,7 +135,7 @@ struct decay_estimate decay_fit(const struct age_totals *totals, ptrdiff_t slots
         errors(totals, used, max_age, prior, &e);
     } else { /* nothing collected yet: the rate that would have brought one item is the scale of the doubt */
         e.rate = 0.0;
-        e.rate_error = expected > 0.0 ? 1.0 / expected : INFINITY;
+        e.rate_error = expected > 0.0 ? bounded(1.0 / expected, 1e100) : 1e100;
         e.decay_error = prior->spread;
     }
     return e;

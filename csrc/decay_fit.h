@@ -27,7 +27,8 @@ struct decay_prior {
 
 struct decay_estimate {
     double rate, decay;
-    double rate_error, decay_error; /* standard errors of ln lam and ln c; rate_error of lam itself if rate is 0 */
+    double rate_error, decay_error; /* standard errors of ln lam (of lam, if that is 0) and ln c;
+                                       * at most 1e100 and the prior's spread */
 };
 
 /* Add a crawl to the totals (slots,), ascending in age, unused last. When all slots are taken the two ages

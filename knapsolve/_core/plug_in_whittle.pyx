@@ -39,7 +39,7 @@ cdef class PlugInChooser(Chooser):
 
     cdef void raise_rate(self, Py_ssize_t i) noexcept nogil:
         cdef double rate = self.book.estimates[0, i], error = self.book.estimates[2, i]
-        self.upper[i] = rate * (1.0 + self.optimism * error) if rate > 0.0 else self.optimism * min(error, 1e100)
+        self.upper[i] = rate * (1.0 + self.optimism * error) if rate > 0.0 else self.optimism * error
 
     cdef void keys(self, Py_ssize_t start, Py_ssize_t m, double *out) noexcept nogil:
         cdef double age[BLOCK]

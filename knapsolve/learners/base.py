@@ -155,6 +155,7 @@ class PollLogLearner(BaseEstimator):
         self._check_all_parameters()
         if self.n_materials is not None and self.n_materials != n:
             raise ValueError(f"n_materials must be None or {n}, as in the environment, got {self.n_materials}")
+        self._lookup = None
         self.materials_ = np.arange(n)
         self._generator = resolve_random_state(self.random_state)
         self._start(n)

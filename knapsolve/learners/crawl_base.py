@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -121,7 +120,7 @@ class CrawlLogLearner(PollLogLearner):
     @property
     def arrival_errors_(self) -> np.ndarray:
         rate, error = self.estimates_[0], self.estimates_[2]
-        return np.where(rate > 0.0, rate * error, error)
+        return np.where(rate > 0.0, rate * np.minimum(error, 1e300 / np.maximum(rate, 1.0)), error)
 
     @property
     def decay_errors_(self) -> np.ndarray:
@@ -155,7 +154,7 @@ class CrawlLogLearner(PollLogLearner):
 
     def _unseen(self, n: int) -> np.ndarray:
         """Estimates (4, n) of sites that were never crawled."""
-        return np.repeat([[0.0], [self.prior_decay], [math.inf], [self.prior_spread]], n, axis=1)
+        return np.repeat([[0.0], [self.prior_decay], [1e100], [self.prior_spread]], n, axis=1)
 
     def _resize(self, n: int) -> None:
         new = n - self.n_crawls_.size

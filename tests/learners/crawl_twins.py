@@ -17,8 +17,10 @@ class Totals:
                 row[2] += content
                 return
         if len(self.rows) == self.slots:
-            ratios = [self.rows[j + 1][0] / self.rows[j][0] for j in range(self.slots - 1)]
-            j = int(np.argmin(ratios))
+            j, ages = 0, [row[0] for row in self.rows]
+            for other in range(1, self.slots - 1):
+                if ages[other + 1] * ages[j] < ages[j + 1] * ages[other]:
+                    j = other
             a, b = self.rows[j], self.rows.pop(j + 1)
             a[0] = (a[0] * a[1] + b[0] * b[1]) / (a[1] + b[1])
             a[1] += b[1]
