@@ -1,0 +1,1 @@
+"""One module per paper: its tables beside ours."""
