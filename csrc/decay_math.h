@@ -82,8 +82,8 @@ DECAY_INLINE double decay_loss(double t)
     return t < DECAY_SERIES ? series : 1.0 - decay_exp(t);
 }
 
-/* ln(1 + z) for z > -1, good to about 1e-11 relatively: for first guesses only. */
-DECAY_INLINE double decay_log1p(double z)
+/* ln(1 + z) for z > -1, finite; to 1e-15 relatively, or to 1e-11 where `rough` does (for guesses). */
+DECAY_INLINE double decay_log1p(double z, int rough)
 {
     double y = 1.0 + z, power, m;
     uint64_t bits, low;
@@ -97,6 +97,13 @@ DECAY_INLINE double decay_log1p(double z)
     power = power - 4503599627371520.0; /* 2^52 + 1024 */
     double s = (m - 1.0) / (m + 1.0), q = s * s;
     double p = 1.0 / 13.0;
+    if (!rough) {
+        p = 1.0 / 21.0;
+        p = p * q + 1.0 / 19.0;
+        p = p * q + 1.0 / 17.0;
+        p = p * q + 1.0 / 15.0;
+        p = p * q + 1.0 / 13.0;
+    }
     p = p * q + 1.0 / 11.0;
     p = p * q + 1.0 / 9.0;
     p = p * q + 1.0 / 7.0;

@@ -71,6 +71,49 @@ AT_EVERY_WIDTH(int, whittle_index_raw, index_raw,
                 const double *cost, double *out),
                (n, age, lam, decay, max_age, cost, out))
 
+/* zeta steps from empty to the content or just above it; with t = c y, x = ceiling (1 - e^-t), d = zeta - y:
+ *     g = ceiling e^-t (f(t) + zeta f(-c) - f(-cd)),  f(z) = e^z - 1 - z,
+ * and where the content stops growing at age zeta = M, less is gained by the step that crosses it. */
+DECAY_INLINE int index_state(ptrdiff_t n, const double *restrict state, const double *restrict lam,
+                             const double *restrict decay, const double *restrict max_age,
+                             const double *restrict cost, double *restrict out)
+{
+    const double shift = 4503599627370496.0;
+    int64_t bad = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double x = state[i], c = decay[i], ceiling = lam[i] / c;
+        double curvature = decay_curvature(c), loss = c < DECAY_SERIES ? c - curvature : 1.0 - decay_exp(c);
+        double gone = x < ceiling ? x / ceiling : 0.0;
+        double t = -decay_log1p(-gone, 0), y = t / c;
+        double rounded = y < shift ? (y + shift) - shift : y;
+        double zeta = rounded < y ? rounded + 1.0 : rounded;
+        zeta = zeta > 1.0 ? zeta : 1.0;
+        double bonus = 0.0, cap = ceiling;
+        if (max_age) {
+            double last = max_age[i];
+            zeta = zeta < last ? zeta : last;
+            double ahead = zeta > y ? c * (zeta - y) : 0.0, behind = y > zeta - 1.0 ? c * (y - (zeta - 1.0)) : 0.0;
+            bonus = zeta == last ? zeta * ceiling * (1.0 - gone) * decay_exp(ahead) * decay_loss(behind) : 0.0;
+            cap = ceiling * decay_loss(c * last);
+        }
+        double part = zeta > y ? c * (zeta - y) : 0.0;
+        double small = t < DECAY_SERIES ? t : DECAY_SERIES;
+        double bent = small * small * decay_series(small) + zeta * curvature - decay_curvature(part);
+        double far = decay_loss(c * zeta) - zeta * loss * (1.0 - gone);
+        double value = ceiling * (t < DECAY_SERIES ? (1.0 - gone) * bent : far);
+        value = (zeta == 1.0 ? loss * x : value) + bonus;
+        value = x < cap ? value : x; /* nothing more will come: waiting gains nothing */
+        value = cost ? value / cost[i] : value;
+        bad |= !(value <= 1.7e308);
+        out[i] = value;
+    }
+    return bad == 0;
+}
+AT_EVERY_WIDTH(int, whittle_index_state, index_state,
+               (ptrdiff_t n, const double *state, const double *lam, const double *decay, const double *max_age,
+                const double *cost, double *out),
+               (n, state, lam, decay, max_age, cost, out))
+
 DECAY_INLINE void index_columns(ptrdiff_t n, const double *restrict age, const double *restrict ceiling,
                                 const double *restrict decay, const double *restrict loss,
                                 const double *restrict curvature, const double *restrict max_age,
@@ -141,27 +184,6 @@ double whittle_index_row(const struct site *s, double age)
     return whittle_index_value(s->ceiling, s->decay, s->loss, s->curvature, s->max_age, s->cap, age);
 }
 
-double whittle_index_state(double x, double lam, double decay, double max_age)
-{
-    struct site s = prepared(lam, decay, max_age);
-    if (x <= 0.0) return 0.0;
-    if (x >= s.cap) return x; /* nothing more will come: crawling never gains by waiting */
-    double gone = x / s.ceiling, t = -log1p(-gone); /* x = ceiling (1 - e^-t), t = c y */
-    double y = t / decay, up = ceil(y);
-    up = up > 1.0 ? up : 1.0;
-    up = up < max_age ? up : max_age;
-    double part = up > y ? decay * (up - y) : 0.0, since = y > up - 1.0 ? decay * (y - (up - 1.0)) : 0.0, value;
-    if (up == 1.0)
-        value = s.loss * x;
-    else if (t < DECAY_SERIES)
-        value = s.ceiling * (1.0 - gone) * (t * t * decay_series(t) + up * s.curvature - decay_curvature(part));
-    else
-        value = s.ceiling * (-expm1(-decay * up) - up * s.loss * (1.0 - gone));
-    if (up == max_age) /* the next step stops at the cap, so less is gained by waiting */
-        value += max_age * s.ceiling * (1.0 - gone) * decay_exp(part) * decay_loss(since);
-    return value;
-}
-
 double whittle_state_at(const struct site *s, double price)
 {
     double age = whittle_first_age(s, price);
@@ -175,12 +197,12 @@ double whittle_state_at(const struct site *s, double price)
 /* The unknown of the inverse, at first guess and after two Newton steps. */
 DECAY_INLINE double crossing(double ceiling, double decay, double loss, double curvature, double offset, double price)
 {
-    double sigma = offset - decay_log1p(-price / ceiling);
+    double sigma = offset - decay_log1p(-price / ceiling, 1);
     double bounded = sigma < 90.0 ? sigma : 90.0;
     double root = sqrt(sigma);
     double D = sigma + 5.950609937518596 * (1.0 - 1.0 / (1.0 + 0.2376585909951352 * root / (1.0 - 0.0042 * bounded)));
-    D -= (D - decay_log1p(D) - sigma) * (1.0 + D) / D;
-    D -= (D - decay_log1p(D) - sigma) * (1.0 + D) / D;
+    D -= (D - decay_log1p(D, 1) - sigma) * (1.0 + D) / D;
+    D -= (D - decay_log1p(D, 1) - sigma) * (1.0 + D) / D;
     double age = (D - curvature / loss) / decay;
     return age > 0.0 ? age : 0.0;
 }

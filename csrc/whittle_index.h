@@ -77,8 +77,10 @@ void whittle_content_columns(ptrdiff_t n, const double *age, const double *ceili
 /* sum over j < n of e^(-scale * draws[j]) in the order of j, draws (n,) in [0, 1). */
 double decay_exp_sum(ptrdiff_t n, double scale, const double *draws);
 
-/* The index of content x that need not lie on the lattice of whole ages; x >= 0, cost 1. */
-double whittle_index_state(double x, double lam, double decay, double max_age);
+/* out[i] = the index of content state_i >= 0, which need not lie on the lattice of whole ages, over cost_i, from
+ * checked parameters; returns 0 if a result is not finite. max_age and cost as above. */
+int whittle_index_state(ptrdiff_t n, const double *state, const double *lam, const double *decay,
+                        const double *max_age, const double *cost, double *out);
 
 /* The real age at which x (1 - e^-ck (1 + k w)) = price, for 0 < price < x: good to about 1e-8, by two
  * Newton steps on D - ln(1+D) = offset - ln(1 - price/x), k = (D - curvature/w)/c, which is the lower branch

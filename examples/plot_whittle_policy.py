@@ -21,7 +21,7 @@ decay_rate = random.lognormal(-3.0, 1.0, n)
 policy = WhittlePolicy(arrival_rate, decay_rate, n_crawls)
 history = policy.simulate(4000, return_crawls=True)
 bound = relaxed_bound(arrival_rate, decay_rate, n_crawls)
-earned = history.reward[2000:].mean()
+earned = history.reward.mean()  # from empty sites on, so the bound holds for it too
 print(f"The policy collects {earned:.1f} a step; no policy can collect more than {bound.value:.1f}.")
 
 # %%
@@ -40,9 +40,17 @@ left.set(xlabel="steps since the last crawl", ylabel="Whittle index", xlim=(0, 1
 left.legend(frameon=False, fontsize=8)
 
 dots = right.scatter(
-    arrival_rate[often], decay_rate[often], c=2000 / crawled[often], s=4, norm="log", cmap="viridis", rasterized=True
+    arrival_rate[often],
+    decay_rate[often],
+    c=2000 / crawled[often],
+    s=4,
+    norm="log",
+    cmap="viridis",
+    rasterized=True,
 )
-right.scatter(arrival_rate[~often], decay_rate[~often], s=1, color="0.85", rasterized=True, label="not crawled")
+right.scatter(
+    arrival_rate[~often], decay_rate[~often], s=1, color="0.85", rasterized=True, label="not crawled"
+)
 right.set(xscale="log", yscale="log", xlabel="items a step", ylabel="decay of interest a step")
 right.legend(frameon=False, loc="lower left", markerscale=6)
 figure.colorbar(dots, label="steps between crawls")

@@ -22,11 +22,11 @@ __version__ = "0.1.0"
 __all__ = [
     "HTRAA",
     "LAKG",
-    "LSPEWhittle",
     "EDFScheduler",
     "EstimatorPolicy",
     "History",
     "InfeasibleError",
+    "LSPEWhittle",
     "OptimalPolicy",
     "PlugInWhittle",
     "ProportionalPolicy",

@@ -25,7 +25,8 @@ cdef extern from "whittle_index.h":
     void whittle_content_columns(Py_ssize_t n, const double *age, const double *ceiling, const double *decay,
                                  const double *max_age, double *out) noexcept nogil
     double decay_exp_sum(Py_ssize_t n, double scale, const double *draws) noexcept nogil
-    double whittle_index_state(double x, double lam, double decay, double max_age) noexcept nogil
+    int whittle_index_state(Py_ssize_t n, const double *state, const double *lam, const double *decay,
+                            const double *max_age, const double *cost, double *out) noexcept nogil
     double whittle_first_age(const site *s, double price) noexcept nogil
     double whittle_state_at(const site *s, double price) noexcept nogil
     double whittle_index_row(const site *s, double age) noexcept nogil

@@ -5,7 +5,7 @@ per step, ages in steps. O(n), no allocation; the formulae are in csrc/whittle_i
 """
 
 cimport cython
-from libc.math cimport INFINITY, isfinite
+from libc.math cimport INFINITY
 
 cdef enum:
     BLOCK = 512
@@ -21,13 +21,13 @@ cdef const double *spread(const double[::1] values, Py_ssize_t start, Py_ssize_t
     return room
 
 
-def index_from_age(const double[::1] age, const double[::1] rate, const double[::1] decay,
-                   const double[::1] max_age, const double[::1] cost, double[::1] out):
-    """Write the indices at whole ages into out (n,); False if anything was outside its domain.
+ctypedef int (*index_kernel)(Py_ssize_t, const double *, const double *, const double *, const double *,
+                             const double *, double *) noexcept nogil
 
-    Twin: tests/restless/twins.py, `index_from_age`.
-    """
-    cdef double ages[BLOCK]
+
+cdef bint by_blocks(index_kernel kernel, const double[::1] first, const double[::1] rate, const double[::1] decay,
+                    const double[::1] max_age, const double[::1] cost, double[::1] out) noexcept nogil:
+    cdef double firsts[BLOCK]
     cdef double rates[BLOCK]
     cdef double decays[BLOCK]
     cdef double limits[BLOCK]
@@ -35,31 +35,40 @@ def index_from_age(const double[::1] age, const double[::1] rate, const double[:
     cdef Py_ssize_t n = out.shape[0], start = 0, m
     cdef const double *limit = NULL
     cdef const double *price = NULL
-    cdef bint endless = max_age.shape[0] == 1 and max_age[0] == INFINITY
-    cdef bint equal = cost.shape[0] == 1 and cost[0] == 1.0
     cdef int good = 1
+    while start < n:
+        m = min(n - start, <Py_ssize_t>BLOCK)
+        if max_age.shape[0] != 1 or max_age[0] != INFINITY:
+            limit = spread(max_age, start, m, limits)
+        if cost.shape[0] != 1 or cost[0] != 1.0:
+            price = spread(cost, start, m, costs)
+        good &= kernel(m, spread(first, start, m, firsts), spread(rate, start, m, rates),
+                       spread(decay, start, m, decays), limit, price, &out[start])
+        start += m
+    return good
+
+
+def index_from_age(const double[::1] age, const double[::1] rate, const double[::1] decay,
+                   const double[::1] max_age, const double[::1] cost, double[::1] out):
+    """Write the indices at whole ages into out (n,); False if anything was outside its domain.
+
+    Twin: tests/restless/whittle_twins.py, `index_from_age`.
+    """
+    cdef bint good
     with nogil:
-        while start < n:
-            m = min(n - start, <Py_ssize_t>BLOCK)
-            if not endless:
-                limit = spread(max_age, start, m, limits)
-            if not equal:
-                price = spread(cost, start, m, costs)
-            good &= whittle_index_raw(m, spread(age, start, m, ages), spread(rate, start, m, rates),
-                                      spread(decay, start, m, decays), limit, price, &out[start])
-            start += m
-    return bool(good)
+        good = by_blocks(&whittle_index_raw, age, rate, decay, max_age, cost, out)
+    return good
 
 
 def index_from_state(const double[::1] state, const double[::1] rate, const double[::1] decay,
                      const double[::1] max_age, const double[::1] cost, double[::1] out):
-    """Write the indices at contents `state` into out (n,); False if a result is not finite."""
-    cdef Py_ssize_t i, n = out.shape[0]
-    cdef bint good = True
+    """Write the indices at contents `state` into out (n,); False if a result is not finite.
+
+    Twin: tests/restless/whittle_twins.py, `exact_state_index`.
+    """
+    cdef bint good
     with nogil:
-        for i in range(n):
-            out[i] = whittle_index_state(at(state, i), at(rate, i), at(decay, i), at(max_age, i)) / at(cost, i)
-            good &= isfinite(out[i])
+        good = by_blocks(&whittle_index_state, state, rate, decay, max_age, cost, out)
     return good
 
 

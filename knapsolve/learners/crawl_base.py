@@ -107,7 +107,9 @@ class CrawlLogLearner(PollLogLearner):
 
     @property
     def amounts_(self) -> np.ndarray:
-        raise AttributeError("a learner of crawls has no amounts: allocate(n_crawls) says which sites to crawl now")
+        raise AttributeError(
+            "a learner of crawls has no amounts: allocate(n_crawls) says which sites to crawl now"
+        )
 
     @property
     def arrival_rates_(self) -> np.ndarray:
@@ -139,7 +141,9 @@ class CrawlLogLearner(PollLogLearner):
 
     def _check_parameters(self) -> None:
         check_integer("capacity", self.capacity, low=1)
-        check_whole("max_age", np.atleast_1d(check_real("max_age", self.max_age, finite=False)), low=1, finite=False)
+        check_whole(
+            "max_age", np.atleast_1d(check_real("max_age", self.max_age, finite=False)), low=1, finite=False
+        )
         check_integer("n_seeds", self.n_seeds, low=0)
         check_real("prior_decay", self.prior_decay, low=1e-9, high=50.0)
         check_real("prior_spread", self.prior_spread, low=0.0, low_open=True, high=100.0)
@@ -167,7 +171,13 @@ class CrawlLogLearner(PollLogLearner):
     def _book(self) -> SiteBook:
         prior = (float(self.prior_decay), float(self.prior_spread), 1e-9, 50.0)
         return SiteBook(
-            self.totals_, self.estimates_, self.last_crawls_, self.n_crawls_, self.clock_, float(self.max_age), prior
+            self.totals_,
+            self.estimates_,
+            self.last_crawls_,
+            self.n_crawls_,
+            self.clock_,
+            float(self.max_age),
+            prior,
         )
 
     def __sklearn_tags__(self):

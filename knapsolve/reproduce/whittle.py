@@ -127,9 +127,13 @@ def _exact_lines() -> list[str]:
     return lines
 
 
-def _learning_lines(curves: dict[str, CrawlHistory], known: CrawlHistory, n_steps: int, n_runs: int) -> list[str]:
+def _learning_lines(
+    curves: dict[str, CrawlHistory], known: CrawlHistory, n_steps: int, n_runs: int
+) -> list[str]:
     lines = ["", f"Poisson arrivals, {n_runs} seeds, {n_steps} steps"]
-    lines += [f"{'':<30}{'all steps':>11}{'s.e.':>7}{'last tenth':>12}{'s.e.':>7}{'worst':>8}{'best':>8}{'paper':>7}"]
+    lines += [
+        f"{'':<30}{'all steps':>11}{'s.e.':>7}{'last tenth':>12}{'s.e.':>7}{'worst':>8}{'best':>8}{'paper':>7}"
+    ]
     for name, history in {"Whittle, rates known": known, **curves}.items():
         every, late = history.reward.mean(axis=1), history.reward[:, -10:].mean(axis=1)
         errors = [values.std(ddof=1) / np.sqrt(n_runs) for values in (every, late)]
@@ -168,11 +172,21 @@ def _draw(path: Path, draw: Callable[[Any], None]) -> None:
 
 def _draw_index(ax: Any) -> None:
     ages = np.arange(0, 21)
-    for rate, decay, sites in ((250.0, 0.7, "sites 1 and 3"), (250.0, 0.35, "site 2"), (250.0, 0.21, "site 4")):
+    for rate, decay, sites in (
+        (250.0, 0.7, "sites 1 and 3"),
+        (250.0, 0.35, "site 2"),
+        (250.0, 0.21, "site 4"),
+    ):
         index = whittle_index(age=ages, arrival_rate=rate, decay_rate=decay)
         (line,) = ax.plot(ages, index, "o-", ms=3, label=f"{sites}, decay {decay:g}")
         ax.axhline(rate / decay, color=line.get_color(), lw=0.8, ls=":")
-    ax.set(xlabel="steps since the last crawl", ylabel="Whittle index (content)", xlim=(0, 20), ylim=(0, None), xticks=ages[::5])
+    ax.set(
+        xlabel="steps since the last crawl",
+        ylabel="Whittle index (content)",
+        xlim=(0, 20),
+        ylim=(0, None),
+        xticks=ages[::5],
+    )
     ax.set_title("Slow decay starts low and ends high; dotted: the most a site can hold", fontsize=10)
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.05))
 
@@ -184,7 +198,10 @@ def _draw_crawls(ax: Any) -> None:
         steps = np.repeat(np.arange(n_steps), n_crawls)
         ax.scatter(steps, 5 * row + crawls.ravel(), marker="s", s=28, color=f"C{row}")
         ax.text(n_steps, 5 * row + 1.5, f"{n_crawls} a step", color=f"C{row}", va="center")
-    ax.set_yticks([5 * row + site for row in range(3) for site in range(4)], [f"{s + 1}" for _ in range(3) for s in range(4)])
+    ax.set_yticks(
+        [5 * row + site for row in range(3) for site in range(4)],
+        [f"{s + 1}" for _ in range(3) for s in range(4)],
+    )
     ax.set(xlabel="step", ylabel="site crawled", xlim=(-1, n_steps))
     ax.set_title("Which sites the Whittle policy crawls, with 1, 2 and 3 crawls a step", fontsize=10)
 

@@ -50,7 +50,9 @@ class ArmIndexPolicy:
     array([1])
     """
 
-    def __init__(self, arms: Sequence[tuple[Any, Any, Any, Any]], n_active: int, discount: float = 1.0) -> None:
+    def __init__(
+        self, arms: Sequence[tuple[Any, Any, Any, Any]], n_active: int, discount: float = 1.0
+    ) -> None:
         self.arms = list(arms)
         if not self.arms:
             raise ValueError("arms must hold at least one arm, got none")
@@ -59,7 +61,9 @@ class ArmIndexPolicy:
         solved: dict[int, tuple[np.ndarray, bool]] = {}
         for number, arm in enumerate(self.arms):
             if not isinstance(arm, (tuple, list)) or len(arm) != 4:
-                raise ValueError(f"arms must hold tuples (P0, P1, r0, r1), got {type(arm).__name__} at position {number}")
+                raise ValueError(
+                    f"arms must hold tuples (P0, P1, r0, r1), got {type(arm).__name__} at position {number}"
+                )
             if id(arm) not in solved:
                 solved[id(arm)] = arm_whittle_index(*arm, discount=discount)
         self.indices_ = [solved[id(arm)][0] for arm in self.arms]
@@ -82,7 +86,9 @@ class ArmIndexPolicy:
         """
         return self._select(self._check_states(states))
 
-    def simulate(self, n_steps: int, states: ArrayLike | None = None, random_state: Any = None) -> CrawlHistory:
+    def simulate(
+        self, n_steps: int, states: ArrayLike | None = None, random_state: Any = None
+    ) -> CrawlHistory:
         """Let the policy play its arms.
 
         Parameters

@@ -81,13 +81,18 @@ def simulate_ephemeral(
         n_crawls = getattr(chooser, "n_crawls", getattr(chooser, "capacity", 1))
     m = check_integer("n_crawls", n_crawls, low=1, high=environment.n_sites)
     seeds = resolve_random_state(random_state).bit_generator.seed_seq.spawn(n_runs)
-    pairs = [(chooser, environment) if n_runs == 1 else copy.deepcopy((chooser, environment)) for _ in range(n_runs)]
+    pairs = [
+        (chooser, environment) if n_runs == 1 else copy.deepcopy((chooser, environment))
+        for _ in range(n_runs)
+    ]
     tasks = (joblib.delayed(_run)(*pair, m, n_steps, every, seed) for pair, seed in zip(pairs, seeds))
     rewards = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     return CrawlHistory(np.arange(every, n_steps + 1, every), np.array(rewards))
 
 
-def _run(chooser: Any, environment: Any, m: int, n_steps: int, every: int, seed: np.random.SeedSequence) -> np.ndarray:
+def _run(
+    chooser: Any, environment: Any, m: int, n_steps: int, every: int, seed: np.random.SeedSequence
+) -> np.ndarray:
     """One run; returns its rewards (n_steps // every,)."""
     worlds, choices = seed.spawn(2)
     environment.reset(np.random.default_rng(worlds))
@@ -112,7 +117,9 @@ def _start(chooser: Any, n_sites: int, seed: np.random.SeedSequence) -> None:
     """Begin with the environment's sites."""
     if hasattr(chooser, "_chooser"):
         if chooser.n_sites != n_sites:
-            raise ValueError(f"the policy must have {n_sites} sites, as the environment has, got {chooser.n_sites}")
+            raise ValueError(
+                f"the policy must have {n_sites} sites, as the environment has, got {chooser.n_sites}"
+            )
         chooser.reset()
     elif not hasattr(chooser, "_book"):
         if not callable(getattr(chooser, "allocate", None)):
@@ -122,4 +129,6 @@ def _start(chooser: Any, n_sites: int, seed: np.random.SeedSequence) -> None:
         if chooser.random_state is None and hasattr(chooser, "_seed"):
             chooser._seed = np.uint64(np.random.default_rng(seed).integers(2**63))
     elif chooser.materials_.size != n_sites:
-        raise ValueError(f"the learner must know {n_sites} sites, as the environment has, got {chooser.materials_.size}")
+        raise ValueError(
+            f"the learner must know {n_sites} sites, as the environment has, got {chooser.materials_.size}"
+        )

@@ -47,6 +47,8 @@ class CrawlHistory:
         mean, error = self.mean(), self.standard_error()
         (line,) = ax.plot(self.steps, mean)
         if np.isfinite(error).all():
-            ax.fill_between(self.steps, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0)
+            ax.fill_between(
+                self.steps, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
+            )
         ax.set(xlabel="decisions", ylabel="content collected a step")
         return ax

@@ -146,7 +146,13 @@ def _broadcast(
     first: dict[str, Any], arrival_rate: Any, decay_rate: Any, max_age: Any, cost: Any
 ) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
     """Return the common shape, and every argument as a vector of that size or of length 1."""
-    given = {**first, "arrival_rate": arrival_rate, "decay_rate": decay_rate, "max_age": max_age, "cost": cost}
+    given = {
+        **first,
+        "arrival_rate": arrival_rate,
+        "decay_rate": decay_rate,
+        "max_age": max_age,
+        "cost": cost,
+    }
     arrays = {name: check_array(name, value) for name, value in given.items()}
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
@@ -154,7 +160,9 @@ def _broadcast(
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"the arguments' shapes do not broadcast: {shapes}") from error
     flat = {
-        name: array.reshape(1) if array.size == 1 else np.ascontiguousarray(np.broadcast_to(array, shape)).ravel()
+        name: array.reshape(1)
+        if array.size == 1
+        else np.ascontiguousarray(np.broadcast_to(array, shape)).ravel()
         for name, array in arrays.items()
     }
     return shape, flat

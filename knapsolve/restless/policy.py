@@ -135,7 +135,9 @@ class WhittlePolicy:
             `reward` (n_steps,): content collected at each step, items.
         """
         n_steps = check_integer("n_steps", n_steps, low=1)
-        fresh = WhittlePolicy(self.arrival_rate, self.decay_rate, self.n_crawls, self.max_age, method=self.method)
+        fresh = WhittlePolicy(
+            self.arrival_rate, self.decay_rate, self.n_crawls, self.max_age, method=self.method
+        )
         reward = np.empty(n_steps)
         crawls = np.empty((n_steps if return_crawls else 1, self.n_crawls), dtype=np.int32)
         fresh._chooser(self.n_crawls).run(reward, crawls)

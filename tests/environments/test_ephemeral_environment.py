@@ -117,7 +117,15 @@ def test_bad_parameters_are_named(change, error, says):
 
 
 @pytest.mark.parametrize(
-    ("sites", "error"), [([4], ValueError), ([-1], ValueError), ([1, 1], ValueError), ([0.5], TypeError), ("a", TypeError), ([[0]], ValueError)]
+    ("sites", "error"),
+    [
+        ([4], ValueError),
+        ([-1], ValueError),
+        ([1, 1], ValueError),
+        ([0.5], TypeError),
+        ("a", TypeError),
+        ([[0]], ValueError),
+    ],
 )
 def test_bad_sites_are_named_and_leave_the_state(sites, error):
     environment = EphemeralEnvironment(**RATES, random_state=0)

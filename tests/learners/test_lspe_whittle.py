@@ -7,15 +7,24 @@ import pytest
 from crawl_twins import lspe
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from knapsolve._core.lspe import LSPE, update
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from knapsolve import LSPEWhittle
-from knapsolve._core.lspe import LSPE, update
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
 
 RATES = {"arrival_rates": [250.0] * 4, "decay_rates": [0.7, 0.35, 0.7, 0.21]}
-STATE = ("thresholds_", "weights_", "second_moments_", "moves_", "rewards_", "numbers_", "estimates_", "clock_")
+STATE = (
+    "thresholds_",
+    "weights_",
+    "second_moments_",
+    "moves_",
+    "rewards_",
+    "numbers_",
+    "estimates_",
+    "clock_",
+)
 
 
 @parametrize_with_checks([LSPEWhittle(), LSPEWhittle(degree=1, regularization=0.0)])
@@ -80,7 +89,10 @@ def test_compiled_loop_equals_the_loop_of_public_calls():
     simulate_ephemeral(compiled, environment, 200, random_state=7)
     public._begin(4)
     plain = type("Plain", (), {"allocate": public.allocate, "partial_fit": public.partial_fit})
-    plain.allocate, plain.partial_fit = (lambda self, m: public.allocate(m)), (lambda self, X, y: public.partial_fit(X, y))
+    plain.allocate, plain.partial_fit = (
+        (lambda self, m: public.allocate(m)),
+        (lambda self, X, y: public.partial_fit(X, y)),
+    )
     simulate_ephemeral(plain(), environment, 200, random_state=7)
     for name in STATE:
         assert np.array_equal(getattr(compiled, name), getattr(public, name)), name
@@ -100,7 +112,9 @@ def test_sites_are_drawn_in_proportion_to_their_odds():
     shares = -np.expm1(-learner.decay_rates_ * learner.ages_)
     others = (shares.sum() - shares) / 3
     lowest = -np.expm1(-learner.decay_rates_)
-    thresholds = np.clip(learner.thresholds_ @ np.ones(3) * 0 + learner.thresholds_[:, 0] + 0 * others, lowest, 1)
+    thresholds = np.clip(
+        learner.thresholds_ @ np.ones(3) * 0 + learner.thresholds_[:, 0] + 0 * others, lowest, 1
+    )
     ceiling = learner.arrival_rates_ / learner.decay_rates_
     odds = np.exp(2.0 * (shares - thresholds - 0.5 / np.maximum(ceiling, 0.5)))
     draws = np.zeros(4)
@@ -113,16 +127,23 @@ def test_sites_are_drawn_in_proportion_to_their_odds():
 
 def earned(learner, n_steps, n_runs):
     history = simulate_ephemeral(
-        learner, EphemeralEnvironment(**RATES), n_steps, n_runs=n_runs, record_every=n_steps // 10, random_state=3
+        learner,
+        EphemeralEnvironment(**RATES),
+        n_steps,
+        n_runs=n_runs,
+        record_every=n_steps // 10,
+        random_state=3,
     )
     assert np.isfinite(history.reward).all()
     return history.reward
 
 
-@pytest.mark.parametrize("change", [{}, {"regularization": 0.0}, {"step_size": 10.0}, {"steepness": 1e3}, {"gain": 5.0}])
+@pytest.mark.parametrize(
+    "change", [{}, {"regularization": 0.0}, {"step_size": 10.0}, {"steepness": 1e3}, {"gain": 5.0}]
+)
 def test_never_breaks_in_short_runs(change):
     reward = earned(LSPEWhittle(**change), 2000, 4)
-    assert 150.0 < reward.min() and reward.max() < 500.0
+    assert reward.min() > 150.0 and reward.max() < 500.0
 
 
 @pytest.mark.slow
@@ -142,7 +163,15 @@ def test_too_many_features_are_refused_with_advice():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"degree": 3}, {"steepness": 0.0}, {"gain": -1.0}, {"step_size": -1.0}, {"regularization": -1.0}, {"initial_scale": 0.0}]
+    "bad",
+    [
+        {"degree": 3},
+        {"steepness": 0.0},
+        {"gain": -1.0},
+        {"step_size": -1.0},
+        {"regularization": -1.0},
+        {"initial_scale": 0.0},
+    ],
 )
 def test_bad_parameters_are_named(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

@@ -25,7 +25,9 @@ def test_is_a_scikit_learn_estimator(estimator, check):
 
 
 def random_log(random, n, n_sites=5):
-    return np.column_stack([random.integers(0, n_sites, n), random.integers(1, 12, n)]).astype(float), random.gamma(2, 5, n)
+    return np.column_stack([random.integers(0, n_sites, n), random.integers(1, 12, n)]).astype(
+        float
+    ), random.gamma(2, 5, n)
 
 
 @settings(max_examples=40, deadline=None)
@@ -70,7 +72,9 @@ def test_fit_of_a_log_equals_fit_of_its_parts_bit_for_bit(n, cut, seed):
     X[0, 0] = 0
     X[cut:, 0] = np.where(X[cut:, 0] == 4, 9, X[cut:, 0])  # a newcomer after the cut
     whole = PlugInWhittle(n_materials=10).fit(X, y)
-    parts = pickle.loads(pickle.dumps(PlugInWhittle(n_materials=10).fit(X[:cut], y[:cut]))).partial_fit(X[cut:], y[cut:])
+    parts = pickle.loads(pickle.dumps(PlugInWhittle(n_materials=10).fit(X[:cut], y[:cut]))).partial_fit(
+        X[cut:], y[cut:]
+    )
     for name in ("totals_", "estimates_", "last_crawls_", "n_crawls_", "clock_"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
     assert np.array_equal(whole.allocate(3), parts.allocate(3))
@@ -121,7 +125,14 @@ def test_compiled_loop_equals_the_loop_of_public_calls():
     environment = EphemeralEnvironment(**RATES)
     compiled, public = PlugInWhittle(capacity=2), PlugInWhittle(capacity=2)
     history = simulate_ephemeral(compiled, environment, 300, random_state=7)
-    wrapped = type("Plain", (), {"allocate": lambda self, m: public.allocate(m), "partial_fit": lambda self, X, y: public.partial_fit(X, y)})
+    wrapped = type(
+        "Plain",
+        (),
+        {
+            "allocate": lambda self, m: public.allocate(m),
+            "partial_fit": lambda self, X, y: public.partial_fit(X, y),
+        },
+    )
     public._begin(4)
     again = simulate_ephemeral(wrapped(), environment, 300, 2, random_state=7)
     assert np.allclose(history.reward, again.reward, rtol=1e-14)
@@ -137,7 +148,9 @@ def test_at_least_470_from_step_1000_on_for_each_of_20_seeds():
 
 
 def test_a_site_that_brought_nothing_is_not_given_up():
-    learner = PlugInWhittle(n_seeds=1).fit([[0, 1], [0, 1], [1, 3], [1, 1], [0, 3]], [5.0, 5.0, 0.0, 0.0, 8.0])
+    learner = PlugInWhittle(n_seeds=1).fit(
+        [[0, 1], [0, 1], [1, 3], [1, 1], [0, 3]], [5.0, 5.0, 0.0, 0.0, 8.0]
+    )
     assert learner.arrival_rates_[1] == 0.0
     assert learner.arrival_errors_[1] > 0.0
 

@@ -133,7 +133,11 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
 @pytest.mark.parametrize(
     ("arm", "error", "says"),
     [
-        (([[0.5, 0.4], [0.5, 0.5]], HALF, [0, 0], [1, 1]), ValueError, "P0 must have rows that sum to 1, got .*0.9"),
+        (
+            ([[0.5, 0.4], [0.5, 0.5]], HALF, [0, 0], [1, 1]),
+            ValueError,
+            "P0 must have rows that sum to 1, got .*0.9",
+        ),
         ((HALF, [[1.5, -0.5], [0.5, 0.5]], [0, 0], [1, 1]), ValueError, "P1 .*-0.5"),
         ((HALF, [[1.0]], [0, 0], [1, 1]), ValueError, "P1 must have the shape of P0"),
         (([0.5, 0.5], HALF, [0, 0], [1, 1]), ValueError, "P0 must be a square matrix"),

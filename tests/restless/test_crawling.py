@@ -30,7 +30,12 @@ def test_policy_in_the_mean_environment_earns_what_it_says(method):
 
 def test_stochastic_example_is_within_three_standard_errors_of_471_34():
     history = simulate_ephemeral(
-        WhittlePolicy(**EXAMPLE, n_crawls=1), EphemeralEnvironment(*RATES), 20000, n_runs=10, record_every=20000, random_state=1
+        WhittlePolicy(**EXAMPLE, n_crawls=1),
+        EphemeralEnvironment(*RATES),
+        20000,
+        n_runs=10,
+        record_every=20000,
+        random_state=1,
     )
     error = history.standard_error()[0]
     assert error < 0.2
@@ -46,7 +51,9 @@ def test_constant_sites_earn_the_printed_numbers(site, expected):
 def test_threads_do_not_change_a_bit_and_the_original_stays_unfitted():
     environment, learner = EphemeralEnvironment(*RATES), PlugInWhittle()
     runs = [
-        simulate_ephemeral(learner, environment, 400, n_runs=4, n_jobs=jobs, record_every=100, random_state=2).reward
+        simulate_ephemeral(
+            learner, environment, 400, n_runs=4, n_jobs=jobs, record_every=100, random_state=2
+        ).reward
         for jobs in (1, 2)
     ]
     assert np.array_equal(*runs)
@@ -63,7 +70,12 @@ def test_a_single_run_teaches_the_learner_given():
 def test_history_averages_and_draws():
     pytest.importorskip("matplotlib").use("Agg")
     history = simulate_ephemeral(
-        WhittlePolicy(**EXAMPLE, n_crawls=1), EphemeralEnvironment(*RATES), 200, n_runs=3, record_every=50, random_state=0
+        WhittlePolicy(**EXAMPLE, n_crawls=1),
+        EphemeralEnvironment(*RATES),
+        200,
+        n_runs=3,
+        record_every=50,
+        random_state=0,
     )
     assert history.steps.tolist() == [50, 100, 150, 200]
     assert np.allclose(history.mean(), history.reward.mean(axis=0))
