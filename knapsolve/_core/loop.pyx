@@ -17,6 +17,7 @@ def run(Learner learner, Scheduler scheduler, Environment environment, Py_ssize_
     cdef Py_ssize_t k = done, i, detections = 0
     cdef double elapsed, amount = 0.0
     cdef int v
+    learner.amount_wanted = environment.needs_amount
     with learner_stream.bit_generator.lock, environment_stream.bit_generator.lock, nogil:
         while k < stop:
             i = scheduler.next(learner, learner_bits)

@@ -7,6 +7,7 @@ from knapsolve._core.random_bits cimport bitgen_t
 
 cdef class Learner:
     cdef readonly Py_ssize_t n_materials
+    cdef bint amount_wanted        # the environment asks for the amount of each material drawn
     cdef bint failed               # an exception waits in `error`: the loop stops
     cdef readonly object error
     # The amount of material i, in polls per unit of time.
@@ -29,7 +30,9 @@ cdef class Environment:
     cdef bint failed
     cdef readonly object error
     # Poll material i at `time`; the amount is meaningful only where needs_amount. Returns v.
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil
 
 
 cdef class Scheduler:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from knapsolve._validation import check_real
+
 
 class ChangeLog(NamedTuple):
     """Changes of many items: row k says that ``items[k]`` changed at ``times[k]``."""
@@ -25,7 +27,8 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
     ----------
     stop : float or None, default=2023-01-01
         Leave out uploads after this time (seconds since 1970, UTC). The default is the date up to which the
-        record is complete for all packages; three of them were first uploaded after it. None gives everything.
+        record is complete for all packages; three of them were first uploaded after it. None gives
+        everything.
 
     Returns
     -------
@@ -33,6 +36,11 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
         Name of the source package.
     times : ndarray of shape (n_uploads,)
         Seconds since 1970 (UTC), ascending within each package.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `stop` is neither None nor a number.
 
     References
     ----------
@@ -45,7 +53,12 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
     >>> len(set(items.tolist())), items.size
     (374, 10591)
     """
-    with files("knapsolve.datasets").joinpath("debian_uploads.npz").open("rb") as stream, np.load(stream) as table:
+    if stop is not None:
+        stop = check_real("stop", stop, finite=False)
+    with (
+        files("knapsolve.datasets").joinpath("debian_uploads.npz").open("rb") as stream,
+        np.load(stream) as table,
+    ):
         names, items, times = table["names"], table["items"], table["times"].astype(np.float64)
     keep = slice(None) if stop is None else times <= stop
     return ChangeLog(names[items][keep], times[keep])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,9 @@ class PollLogLearner(BaseEstimator):
     def _core(self) -> Any:
         raise NotImplementedError
 
+    def _check_materials(self) -> None:
+        """Raise if the constructor parameters do not go with `materials_`."""
+
     def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
         """Learn from checked polls (n_polls,) of materials 0..n-1, in time order."""
         self._core().learn(codes, gaps, changed, self._generator)
@@ -154,11 +158,19 @@ class PollLogLearner(BaseEstimator):
         """State for a fresh run over materials 0..n-1 (for simulation)."""
         self._check_all_parameters()
         if self.n_materials is not None and self.n_materials != n:
-            raise ValueError(f"n_materials must be None or {n}, as in the environment, got {self.n_materials}")
-        self._lookup = None
-        self.materials_ = np.arange(n)
-        self._generator = resolve_random_state(self.random_state)
-        self._start(n)
+            raise ValueError(
+                f"n_materials must be None or {n}, as in the environment, got {self.n_materials}"
+            )
+        before = dict(vars(self))
+        try:
+            self._forget()
+            self.materials_ = np.arange(n)
+            self._start(n)
+            self._check_materials()
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _check_all_parameters(self) -> None:
         check_capacity(self.capacity)
@@ -188,10 +200,11 @@ class PollLogLearner(BaseEstimator):
             self._resize(materials.size)
             self._learn_polls(codes, gaps, changed)
             self.materials_ = materials
+            self._check_materials()
         except BaseException:
             for key in [key for key in vars(self) if key.endswith("_") or key.startswith("_")]:
                 delattr(self, key)
-            vars(self).update(before)
+            self.__dict__.update(before)
             raise
         return self
 
@@ -214,10 +227,13 @@ class PollLogLearner(BaseEstimator):
         if known.size == 0:
             return codes, uniques
         if (known.dtype.kind in "biuf") != (uniques.dtype.kind in "biuf"):
-            raise TypeError(f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given")
+            raise TypeError(
+                f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
+            )
         if self._lookup is None:
             self._lookup = dict(zip(known.tolist(), range(known.size)))
-        lookup, newcomers = self._lookup, []
+        lookup = self._lookup
+        newcomers: list[Hashable] = []
         place = np.empty(uniques.size, dtype=np.intp)
         for k, identifier in enumerate(uniques.tolist()):
             place[k] = lookup.get(identifier, -1)
@@ -241,13 +257,17 @@ def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
     total = math.fsum(amounts)
     if not total > 0:
         return np.full(amounts.size, capacity / amounts.size)
-    shares = amounts * (capacity / total)
-    largest = int(np.argmax(shares))
-    for _ in range(4):
-        rest = capacity - math.fsum(shares)
-        if rest == 0:
+    scale = capacity / total
+    shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
+    second, largest = np.argsort(shares)[-2:]
+    for _ in range(5):
+        if math.fsum(shares) == capacity:
             break
-        shares[largest] += rest
+        rest = math.fsum(chain([capacity], -shares))
+        if shares[largest] + rest != shares[largest]:
+            shares[largest] += rest
+        else:  # the sum lies halfway between two numbers, and the wrong one is even
+            shares[second] = np.nextafter(shares[second], math.copysign(math.inf, rest))
     return shares
 
 
@@ -257,8 +277,13 @@ def _check_indices(values: np.ndarray, n: int) -> np.ndarray:
         indices = values.astype(np.intp)
         good = (indices == values) & (indices >= 0) & (indices < n)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"material must hold integers in [0, {n - 1}] when n_materials={n} is given") from error
+        raise TypeError(
+            f"material must hold integers in [0, {n - 1}] when n_materials={n} is given"
+        ) from error
     if not good.all():
         where = int(np.argmin(good))
-        raise ValueError(f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, got {values[where]!r}")
+        raise ValueError(
+            f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, "
+            f"got {values[where]!r}"
+        )
     return indices

@@ -11,6 +11,7 @@ from knapsolve._core.automata import AutomataTree
 from knapsolve._validation import check_choice, check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner
 
+MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
 UPDATES = {  # updating scheme -> (moves on reward, moves on penalty)
     "reward-penalty": (True, True),
     "reward-inaction": (True, False),
@@ -46,7 +47,8 @@ class HTRAA(PollLogLearner):
     Attributes
     ----------
     states_ : ndarray of shape (n_nodes,), int32
-        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and 2k + 1.
+        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and
+        2k + 1.
     amounts_ : ndarray of shape (n_materials,)
         Amounts held now, in polls per unit of time; they sum to `capacity`.
     materials_ : ndarray of shape (n_materials,)
@@ -103,13 +105,20 @@ class HTRAA(PollLogLearner):
         self._resolutions(_depth(self.n_materials or 2))
 
     def _resolutions(self, depth: int) -> np.ndarray:
-        """Resolution of each depth, (depth,) int32."""
+        """Resolution of each depth, int32: `depth` of them, or all that were given."""
         if np.ndim(self.resolution) == 0:
-            return np.full(depth, check_integer("resolution", self.resolution, low=2, high=2**31 - 2), dtype=np.int32)
-        given = [check_integer("resolution", value, low=2, high=2**31 - 2) for value in self.resolution]  # type: ignore[union-attr]
+            return np.full(
+                depth,
+                check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION),
+                dtype=np.int32,
+            )
+        given = [check_integer("resolution", value, low=2, high=MAX_RESOLUTION) for value in self.resolution]  # type: ignore[union-attr]
         if len(given) < depth:
-            raise ValueError(f"resolution must have an entry for each of {depth} depths, got {len(given)}: {self.resolution}")
-        return np.array(given[:depth], dtype=np.int32)
+            raise ValueError(
+                f"resolution must have an entry for each of {depth} depths, "
+                f"got {len(given)}: {self.resolution}"
+            )
+        return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
 
     def _start(self, n: int) -> None:
         self._leaf_of = _balanced_leaves(n)
@@ -127,25 +136,29 @@ class HTRAA(PollLogLearner):
 
     def _core(self) -> AutomataTree:
         resolutions = self._resolutions(max(1, _depth(self._leaf_of.size)))
-        share = np.zeros((resolutions.size, int(resolutions.max()) + 2))
+        share = np.zeros((resolutions.size, 2, int(resolutions.max()) + 2))
         for depth, resolution in enumerate(resolutions):
-            share[depth, : resolution + 2] = _shares(int(resolution), self.exponent)
+            left = _shares(int(resolution), self.exponent)
+            share[depth, :, : resolution + 2] = left, left[::-1]
         known = self.materials_.size
-        core = AutomataTree(self.states_, self._leaf_of, known, resolutions, share, self.capacity,
+        core = AutomataTree(self.states_, self._leaf_of, known, resolutions + 1, share, self.capacity,
                             self.exponent == 1, *UPDATES[self.update])  # fmt: skip
         if known < self._leaf_of.size:
             core.prepare_draws()  # admission looks up whose leaf it splits
         return core
 
 
-def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str = "reward-penalty") -> np.ndarray:
+def traa_stationary_distribution(
+    p1: Any, p2: Any, resolution: int, update: str = "reward-penalty"
+) -> np.ndarray:
     """Stationary distribution of a TRAA under random access, exactly.
 
     Parameters
     ----------
     p1, p2 : callable or array-like of shape (resolution,)
         Probability that a poll of material 1 (2) is rewarded, as a function of its share of the capacity,
-        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s = 1..resolution.
+        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s =
+        1..resolution.
     resolution : int
         Number of states.
     update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
@@ -159,7 +172,7 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     Raises
     ------
     ValueError, TypeError
-        If a parameter is out of range, or if the chain cannot leave some state on either side.
+        If a parameter is out of range, or if where the chain ends depends on where it starts.
 
     References
     ----------
@@ -170,7 +183,8 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     Examples
     --------
     >>> from knapsolve import traa_stationary_distribution
-    >>> pi = traa_stationary_distribution(lambda x: 1 - .9 ** (1 / x), lambda x: 1 - .1 ** (1 / x), 10, "reward-inaction")
+    >>> p1, p2 = lambda x: 1 - 0.9 ** (1 / x), lambda x: 1 - 0.1 ** (1 / x)
+    >>> pi = traa_stationary_distribution(p1, p2, 10, "reward-inaction")
     >>> round(float(pi @ range(1, 11)) / 11, 6)
     0.139497
     """
@@ -182,12 +196,31 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     reward2 = check_vector("p2", p2(r) if callable(p2) else p2, size=resolution, low=0, high=1)
     up = reward1 * on_reward + (1 - reward2) * on_penalty
     down = reward2 * on_reward + (1 - reward1) * on_penalty
-    if (up[:-1] <= 0).any() or (down[1:] <= 0).any():
-        where = int(np.argmax((up[:-1] <= 0) | (down[1:] <= 0))) + 1
-        raise ValueError(f"p1 and p2 must let the chain move between all states: it cannot between {where} and {where + 1}")
-    log_weight = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down[1:]))]) - np.log(q * r)
-    weight = np.exp(log_weight - log_weight.max())
+    low, high = _recurrent_states(up[:-1] > 0, down[1:] > 0)
+    ratios = np.log(up[low:high]) - np.log(down[low + 1 : high + 1])
+    log_weight = np.concatenate([[0.0], np.cumsum(ratios)]) - np.log(q * r)[low : high + 1]
+    weight = np.zeros(resolution)
+    weight[low : high + 1] = np.exp(log_weight - log_weight.max())
     return weight / weight.sum()
+
+
+def _recurrent_states(rises: np.ndarray, falls: np.ndarray) -> tuple[int, int]:
+    """First and last state that a birth-death chain stays in; rises[k] and falls[k] join k and k + 1.
+
+    Chances below 2**-53 vanish in `1 - p`, so states near a boundary may be left for good.
+    """
+    cuts = np.flatnonzero(~(rises & falls))
+    stays = [
+        (int(low), int(high))
+        for low, high in zip([0, *(cuts + 1)], [*cuts, rises.size])
+        if not (low > 0 and falls[low - 1]) and not (high < rises.size and rises[high])
+    ]
+    if len(stays) != 1:
+        raise ValueError(
+            f"p1 and p2 must let the chain move: it ends in one of {len(stays)} sets of states, "
+            f"the first is {stays[0][0] + 1} to {stays[0][1] + 1}"
+        )
+    return stays[0]
 
 
 def _shares(resolution: int, exponent: float) -> np.ndarray:

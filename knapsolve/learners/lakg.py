@@ -10,6 +10,7 @@ from knapsolve._core.automata import KnapsackGame
 from knapsolve._validation import check_integer, check_real
 from knapsolve.learners.base import PollLogLearner
 
+MAX_RESOLUTION = 2**26  # a table of amounts has as many entries
 FRACTION_BITS = 55  # an amount of 1 is 2^55 units when capacity <= 1; a sum may reach 256 capacities
 
 
@@ -29,8 +30,8 @@ class LAKG(PollLogLearner):
     exponent : float, default=1.3
         How much finer small amounts are resolved than large ones (the papers' lambda or gamma).
     n_materials : int, optional
-        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the
-        start. By default materials are admitted as they appear in the log.
+        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from
+        the start. By default materials are admitted as they appear in the log.
     capacity : float, default=1.0
         Polls per unit of time; one material gets at most 1 (choose the unit of time accordingly).
     random_state : None, int, RandomState or Generator, default=None
@@ -61,7 +62,7 @@ class LAKG(PollLogLearner):
     >>> X = np.array([["news", 1.0], ["rules", 1.0], ["news", 1.0], ["rules", 1.0]], dtype=object)
     >>> learner = LAKG(resolution=10).fit(X, [1, 0, 1, 0])
     >>> learner.materials_.tolist(), learner.states_.tolist()
-    (['news', 'rules'], [10, 4])
+    (['news', 'rules'], [10, 3])
     >>> float(learner.allocate(20).sum())
     20.0
     """
@@ -88,7 +89,7 @@ class LAKG(PollLogLearner):
         self.elapsed = elapsed
 
     def _check_parameters(self) -> None:
-        check_integer("resolution", self.resolution, low=2, high=2**31 - 2)
+        check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION)
         check_real("exponent", self.exponent, low=0, low_open=True)
         if self.n_materials is not None:
             self._check_resolution(self.n_materials)
@@ -99,13 +100,16 @@ class LAKG(PollLogLearner):
             needed = int(np.ceil((n / self.capacity) ** (1 / self.exponent)))
             raise ValueError(
                 f"resolution must be at least {needed} for {n} materials at capacity={self.capacity:g} and "
-                f"exponent={self.exponent:g}, got {self.resolution}: even their smallest amounts overfill the knapsack"
+                f"exponent={self.exponent:g}, got {self.resolution}: "
+                "even their smallest amounts overfill the knapsack"
             )
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Amount of each state, as a float and in units."""
         table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
-        bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
+        bits = FRACTION_BITS - min(
+            24, max(0, int(np.frexp(self.capacity)[1]))
+        )  # 2^31 amounts of 1 fit in any case
         return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
 
     def _start(self, n: int) -> None:

@@ -8,21 +8,21 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
-from knapsolve._validation import check_integer, check_real, check_vector, resolve_random_state
+from knapsolve._validation import check_amounts, check_integer, check_real, resolve_random_state
 
 
 class EDFScheduler:
     """Serve every material at the period that its amount asks for.
 
-    A material's deadline is its last one plus ``1 / amount``; the smallest deadline is served next, ties to the
-    lower index. First deadlines have a random phase in ``[0, 1 / amount)``. In any window of deadline time every
-    material is served within one of ``window * amount`` times, however long the schedule runs.
+    A material's deadline is its last one plus ``1 / amount``; the smallest deadline is served next, ties to
+    the lower index. First deadlines have a random phase in ``[0, 1 / amount)``. In any window of deadline
+    time every material is served within one of ``window * amount`` times, however long the schedule runs.
 
     Parameters
     ----------
     amounts : array-like of shape (n_materials,)
-        Polls per unit of time of each material, non-negative and not all zero. Amount 0 is never served; amounts
-        below 2**-42 of the sum are served as if they were that.
+        Polls per unit of time of each material, non-negative and not all zero. Amount 0 is never served;
+        amounts below 2**-42 of the sum are served as if they were that.
     random_state : None, int, RandomState or Generator, default=None
         Source of the phases.
 
@@ -45,9 +45,7 @@ class EDFScheduler:
     """
 
     def __init__(self, amounts: Any, random_state: Any = None):
-        self.amounts = check_vector("amounts", amounts, low=0).copy()
-        if not (self.amounts > 0).any():
-            raise ValueError(f"amounts must hold at least one positive number, got {self.amounts.size} zeros")
+        self.amounts = check_amounts(amounts)
         self.random_state = random_state
         self._memory = DeadlineOrder.allocate(self.amounts.size)
         order, learner = self._views()
@@ -102,4 +100,4 @@ class EDFScheduler:
         material = check_integer("material", material, low=0, high=self.amounts.size - 1)
         self.amounts[material] = check_real("amount", amount, low=0)
         if amount > 0:
-            self._views()[0].insert(material, 1 / self.amounts[material])
+            self._views()[0].insert(material, 1 / float(amount))

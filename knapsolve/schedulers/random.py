@@ -8,7 +8,7 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import RandomOrder
-from knapsolve._validation import check_integer, check_real, check_vector, resolve_random_state
+from knapsolve._validation import check_amounts, check_integer, check_real, resolve_random_state
 
 
 class RandomScheduler:
@@ -39,9 +39,7 @@ class RandomScheduler:
     """
 
     def __init__(self, amounts: Any, random_state: Any = None):
-        self.amounts = check_vector("amounts", amounts, low=0).copy()
-        if not (self.amounts > 0).any():
-            raise ValueError(f"amounts must hold at least one positive number, got {self.amounts.size} zeros")
+        self.amounts = check_amounts(amounts)
         self.random_state = random_state
         self._generator = resolve_random_state(random_state)
         self._time = 0.0

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from crawl_twins import lspe
+from tests.learners.crawl_twins import lspe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from knapsolve._core.lspe import LSPE, update

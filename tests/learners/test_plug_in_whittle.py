@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas
 import pytest
-from crawl_twins import Totals, fit
+from tests.learners.crawl_twins import Totals, fit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from whittle_twins import EXAMPLE
+from tests.restless.whittle_twins import EXAMPLE
 
 from knapsolve import PlugInWhittle, WhittlePolicy
 from knapsolve.environments import EphemeralEnvironment

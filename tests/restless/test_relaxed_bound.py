@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
-from whittle_twins import EXAMPLE
+from tests.restless.whittle_twins import EXAMPLE
 
 from knapsolve import WhittlePolicy
 from knapsolve.restless import relaxed_bound

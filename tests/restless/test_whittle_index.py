@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from whittle_twins import dynamic_program_index, exact_index, exact_state_index, index_from_age
+from tests.restless.whittle_twins import dynamic_program_index, exact_index, exact_state_index, index_from_age
 
 from knapsolve import whittle_index
 from knapsolve.restless import inverse_whittle_index

@@ -1,0 +1,156 @@
+"""Cost of a poll in the closed loop, beside a Python twin and a heapq scheduler, on the reference scale.
+
+    python benchmarks/closed_loop.py
+
+Each figure is the smallest of many short trials; `scaled` multiplies it by 1.6 ns / the time that numpy's
+Generator.random(out=a) takes for a number in the same run, so that figures from different machines compare.
+"""
+
+import heapq
+import sys
+import time
+
+import numpy as np
+from knapsolve._core.loop import run
+from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+
+from knapsolve import HTRAA, LAKG, EDFScheduler
+from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+
+REFERENCE = 1.6  # ns a random number on the machine that targets are for
+TARGETS = {  # ns a poll, Bernoulli environment
+    ("LAKG", 500, "random"): 24,
+    ("LAKG", 500, "edf"): 35,
+    ("LAKG", 32768, "random"): 45,
+    ("LAKG", 32768, "edf"): 100,
+    ("HTRAA", 500, "random"): 36,
+    ("HTRAA", 500, "edf"): 70,
+    ("HTRAA", 32768, "random"): 50,
+    ("HTRAA", 32768, "edf"): 140,
+}  # fmt: skip
+
+
+def best_of(function, trials, work):
+    """Smallest time of `trials` calls, in ns per unit of work."""
+    times = []
+    for _ in range(trials):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times) / work * 1e9
+
+
+def random_number_cost():
+    """Cost of a random number, ns."""
+    generator, out = np.random.default_rng(0), np.empty(20_000)
+    return best_of(lambda: generator.random(out=out), 200, out.size)
+
+
+def make_learner(name, n):
+    if name == "HTRAA":
+        return HTRAA()
+    return LAKG(resolution=max(1500, int(np.ceil(n ** (1 / 1.3) * 1.7))))
+
+
+def closed_loop(name, n, order, environment=BernoulliEnvironment, warm_up=200_000):
+    """A function that makes some polls in the middle of a long run."""
+    world = environment(zipf_unchanged(n, 0.9, 1.5))
+    learner = make_learner(name, n)
+    learner._begin(n)
+    streams = [np.random.default_rng(seed) for seed in (1, 2)]
+    core, compiled = learner._core(), world._core()
+    scheduler = RandomOrder() if order == "random" else DeadlineOrder(n, DeadlineOrder.allocate(n))
+    scheduler.start(core, streams[0])
+    done = 0
+
+    def polls(count=20_000):
+        nonlocal done
+        run(core, scheduler, compiled, done, done + count, 0.0, 1.0, *streams)
+        done += count
+
+    polls(warm_up)
+    return polls
+
+
+def python_twin(name, n, polls=20_000):
+    """The same loop as one would write it in Python, random access: ns a poll."""
+    generator = np.random.default_rng(0)
+    rate = -np.log(zipf_unchanged(n, 0.9, 1.5))
+    if name == "LAKG":
+        resolution = 1500
+        table = (np.arange(resolution + 1) / resolution) ** 1.3
+        state = [max(1, int(np.searchsorted(n * table, 1.0)) - 1)] * n
+        table, amounts = table.tolist(), [table[s] for s in state]
+        start = time.perf_counter()
+        for _ in range(polls):
+            total = sum(amounts) if n <= 64 else 1.0
+            u, i = generator.random() * total, int(generator.integers(n))
+            v = generator.random() < 1 - np.exp(-rate[i] / amounts[i])
+            state[i] += (v and u < 1 and state[i] < resolution) - (not v and state[i] > 1)
+            amounts[i] = table[state[i]]
+        return (time.perf_counter() - start) / polls * 1e9
+    states, resolution = {}, 500
+    start = time.perf_counter()
+    for _ in range(polls):
+        low, high, x, path = 0, n, 1.0, []
+        while high - low > 1:
+            middle = (low + high + 1) // 2
+            share = states.setdefault((low, high), 250) / (resolution + 1)
+            left = generator.random() < share
+            path.append(((low, high), left, generator.random() < (1 - share if left else share)))
+            x *= share if left else 1 - share
+            low, high = (low, middle) if left else (middle, high)
+        v = generator.random() < 1 - np.exp(-rate[low] / x)
+        for node, left, gate in path:
+            step = gate * (1 if left == v else -1)
+            states[node] = min(max(states[node] + step, 1), resolution)
+    return (time.perf_counter() - start) / polls * 1e9
+
+
+def heapq_cost(amounts, polls=100_000):
+    """EDF with the standard library's heap: ns a poll."""
+    generator = np.random.default_rng(0)
+    periods = (1 / amounts).tolist()
+    heap = [(generator.random() * period, i) for i, period in enumerate(periods)]
+    heapq.heapify(heap)
+
+    def serve():
+        for _ in range(polls):
+            deadline, i = heap[0]
+            heapq.heapreplace(heap, (deadline + periods[i], i))
+
+    return best_of(serve, 3, polls)
+
+
+def edf_cost(amounts):
+    """EDF alone: ns a poll."""
+    order, learner = EDFScheduler(amounts, random_state=0)._views()
+    order.skip(learner, max(200_000, 2 * amounts.size))
+    return best_of(lambda: order.skip(learner, 20_000), 100, 20_000)
+
+
+def main():
+    print("closed loop, ns a poll   scaled  target  (raw)  pages   Python twin")
+    for (name, n, order), target in TARGETS.items():
+        cost = best_of(closed_loop(name, n, order), 200, 20_000)
+        pages = best_of(closed_loop(name, n, order, PollingEnvironment), 100, 20_000)
+        scale = REFERENCE / random_number_cost()
+        twin = f"{python_twin(name, n):8.0f}" if order == "random" else ""
+        print(
+            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d} {cost:7.1f} "
+            f"{pages * scale:6.1f} {twin}"
+        )
+        sys.stdout.flush()
+    print("\nEDF alone, ns a poll     scaled   (raw)   heapq   ratio")
+    generator = np.random.default_rng(0)
+    for n in (500, 32_768, 1_000_000):
+        amounts = np.exp(generator.normal(0, 1.5, n))
+        ours, theirs = edf_cost(amounts), heapq_cost(amounts)
+        print(
+            f"n={n:<21d} {ours * REFERENCE / random_number_cost():8.1f} {ours:7.1f} {theirs:7.0f} "
+            f"{theirs / ours:7.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
