@@ -133,7 +133,7 @@ def check_whole(name: str, values: Any, *, low: float = 0.0, finite: bool = True
 def check_sites(
     arrival_rate: Any, decay_rate: Any, max_age: Any, *, plural: str = ""
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return arrival rates, decay rates and maximum ages as vectors (n_sites,), or raise naming the culprit."""
+    """Return arrival rates, decay rates and maximum ages as vectors (n_sites,), or raise naming one."""
     arrival, decay = f"arrival_rate{plural}", f"decay_rate{plural}"
     rates = check_vector(arrival, arrival_rate, low=0.0)
     if rates.size == 0:
@@ -149,7 +149,10 @@ def check_sites(
         ceiling = rates / decays
     if not np.isfinite(ceiling).all():
         worst = int(np.argmin(np.isfinite(ceiling)))
-        raise ValueError(f"{arrival} / {decay} must be within the floating-point range, is not at position {worst}")
+        raise ValueError(
+            f"{arrival} / {decay} must be within the floating-point range, got {rates[worst]!r} / "
+            f"{decays[worst]!r} at position {worst}"
+        )
     if rates.size >= 2**31:
         raise ValueError(f"{arrival} must have fewer than 2**31 entries, got {rates.size}")
     return rates, decays, np.ascontiguousarray(np.broadcast_to(limits, rates.shape))
@@ -279,9 +282,12 @@ def _check_log_array(X: Any) -> np.ndarray:
     return array
 
 
-def check_crawl_log(X: Any, y: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray, np.ndarray]:
+def check_crawl_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the site column, ages (n_crawls,) and contents (n_crawls,) of a log of crawls."""
-    materials, ages, _ = check_poll_log(X, np.zeros(np.shape(y)) if y is not None else None, material, elapsed)
+    outcomes = None if y is None else np.zeros(np.shape(y))
+    materials, ages, _ = check_poll_log(X, outcomes, material, elapsed)
     contents = np.asarray(y)
     if contents.ndim == 2:
         contents = contents.ravel()

@@ -7,15 +7,18 @@ import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import knapsolve
-from knapsolve import datasets, environments
+from knapsolve import datasets, environments, restless
 
 OBJECTS = [
     pytest.param(getattr(room, name), id=name)
-    for room in (knapsolve, environments, datasets)
+    for room in (knapsolve, environments, datasets, restless)
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]
-RESULTS = (knapsolve.History, knapsolve.InfeasibleError)  # made by the package, not by the user
+RESULTS = (
+    knapsolve.History, knapsolve.InfeasibleError,
+    restless.ArmIndex, restless.CrawlHistory, restless.RelaxedBound,
+)  # made by the package, not by the user
 
 
 def takes_arguments(obj):

@@ -1,4 +1,4 @@
-"""A step of the policy at a million sites and 1,000 crawls: calendar, brute force, numpy; ratios in one run."""
+"""A step of the policy at a million sites and 1,000 crawls: calendar, brute force, numpy, in one run."""
 
 import time
 
@@ -42,7 +42,8 @@ def test_a_calendar_step(benchmark, sites, capsys):
     by_numpy = min(seconds(lambda: numpy_steps(*sites, 10)) for _ in range(3)) / 10
     with capsys.disabled():
         print(
-            f"\nunit {unit:.2f} ns; a step: calendar {1e3 * calendar:.3f} ms ({1.6e3 * calendar / unit:.3f} at 1.6 ns), "
+            f"\nunit {unit:.2f} ns; a step: calendar {1e3 * calendar:.3f} ms "
+            f"({1.6e3 * calendar / unit:.3f} at 1.6 ns), "
             f"brute force {1e3 * brute:.2f} ms ({brute / calendar:.0f}x), numpy {1e3 * by_numpy:.1f} ms "
             f"({by_numpy / calendar:.0f}x)"
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from knapsolve._core import ephemeral as kernel
+import knapsolve._core.ephemeral as kernel
 from knapsolve._validation import check_choice, check_site_numbers, check_sites, resolve_random_state
 
 __all__ = ["EphemeralEnvironment"]
@@ -21,7 +21,8 @@ class EphemeralEnvironment:
 
     An item that is :math:`s` steps old is worth :math:`e^{-cs}`, and nothing from `max_age` steps on. A crawl
     collects everything that waits at the site. One step passes per call of `crawl`; at the first one step's
-    content waits everywhere. Content right after a crawl is young, so nothing expires until `max_age` steps later.
+    content waits everywhere. Content right after a crawl is young, so nothing expires until `max_age` steps
+    later.
 
     Parameters
     ----------
@@ -45,8 +46,8 @@ class EphemeralEnvironment:
 
     References
     ----------
-    Avrachenkov and Borkar (2019), section II. Its mean recursion is not used for a finite maximum age: it lets
-    content expire right after a crawl, when there is none that old.
+    Avrachenkov and Borkar (2019), section II. Its mean recursion is not used for a
+    finite maximum age: it lets content expire right after a crawl, when there is none that old.
 
     Examples
     --------
@@ -74,8 +75,8 @@ class EphemeralEnvironment:
         if dynamics == "stochastic" and items.max() > _MOST_ITEMS:
             worst = int(items.argmax())
             raise ValueError(
-                f"arrival_rates must keep a crawl below {_MOST_ITEMS:g} items, got {self.arrival_rates[worst]!r} at "
-                f"position {worst}; dynamics='mean' has no such limit"
+                f"arrival_rates must keep a crawl below {_MOST_ITEMS:g} items, got "
+                f"{self.arrival_rates[worst]!r} at position {worst}; dynamics='mean' has no such limit"
             )
         self.random_state = random_state
         self.reset()
@@ -91,6 +92,12 @@ class EphemeralEnvironment:
         Returns
         -------
         self : EphemeralEnvironment
+            This environment.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `random_state` is none of these.
         """
         source = self.random_state if random_state is None else random_state
         self._random = resolve_random_state(source)
@@ -110,6 +117,11 @@ class EphemeralEnvironment:
         -------
         contents : ndarray of shape (n_crawls,)
             Interest in the content collected at each, items.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `sites` are not distinct site numbers; no step passes then.
         """
         numbers = check_site_numbers("sites", sites, self.n_sites)
         contents = np.empty(numbers.size)

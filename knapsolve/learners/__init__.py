@@ -9,8 +9,8 @@ from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, Proporti
 __all__ = [
     "HTRAA",
     "LAKG",
-    "LSPEWhittle",
     "EstimatorPolicy",
+    "LSPEWhittle",
     "OptimalPolicy",
     "PlugInWhittle",
     "ProportionalPolicy",

@@ -35,8 +35,8 @@ class CrawlLogLearner(PollLogLearner):
         Parameters
         ----------
         X : array-like or data frame of shape (n_polls, 2+)
-            A site column and an age column (whole steps since that site's crawl before, or since the beginning),
-            in time order.
+            A site column and an age column (whole steps since that site's crawl before, or since the
+            beginning), in time order.
         y : array-like of shape (n_polls,)
             Content collected, non-negative.
 
@@ -78,7 +78,7 @@ class CrawlLogLearner(PollLogLearner):
         super().partial_fit(X, y)
         return self
 
-    def allocate(self, n_crawls: int | None = None) -> np.ndarray:
+    def allocate(self, n_crawls: int | None = None) -> np.ndarray:  # type: ignore[override]
         """Return the sites to crawl now.
 
         Parameters
@@ -89,8 +89,8 @@ class CrawlLogLearner(PollLogLearner):
         Returns
         -------
         sites : ndarray of shape (n_crawls,)
-            Positions in `materials_`, ascending: ``materials_[sites]`` are the identifiers. Does not change the
-            learner; with `n_materials` given, a learner that has seen nothing yet answers too.
+            Positions in `materials_`, ascending: ``materials_[sites]`` are the identifiers. Does not change
+            the learner; with `n_materials` given, a learner that has seen nothing yet answers too.
 
         Raises
         ------

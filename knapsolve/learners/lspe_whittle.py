@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,20 +21,20 @@ _MOST_FEATURES = 1000
 class LSPEWhittle(CrawlLogLearner):
     r"""Learn a threshold policy by least-squares policy evaluation and a policy gradient.
 
-    The scheme of Avrachenkov and Borkar with its thresholds projected and its matrix regularised, as they say,
-    and these corrections: the reward is what is collected, :math:`\\sum_i X_i \\nu_i`; the step is
-    :math:`1/(n+1)` from n = 1; the quadratic threshold term has a parameter of its own; states are shares of the
-    most a site can hold. States are beliefs: the mean content at the estimated rates. Sites are drawn without
-    replacement in proportion to the odds of the model's independent choices. For few sites, and for study:
-    `PlugInWhittle` learns faster and earns more.
+    The scheme of Avrachenkov and Borkar with its thresholds projected and its matrix regularised, as they
+    say, and these corrections: the reward is what is collected, :math:`\sum_i X_i \nu_i`; the step is
+    :math:`1/(n+1)` from n = 1; the quadratic threshold term has a parameter of its own; states are shares of
+    the most a site can hold. States are beliefs: the mean content at the estimated rates. Sites are drawn
+    without replacement in proportion to the odds of the model's independent choices. For few sites, and for
+    study: `PlugInWhittle` learns faster and earns more.
 
     Parameters
     ----------
     capacity : int, default=1
         Sites to crawl at a step.
     n_materials : int, optional
-        Number of sites, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the start.
-        By default sites are admitted as they appear in the log.
+        Number of sites, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the
+        start. By default sites are admitted as they appear in the log.
     max_age : float, default=inf
         Whole steps after which content is dropped, known and the same for all sites.
     degree : {1, 2}, default=2
@@ -76,14 +77,16 @@ class LSPEWhittle(CrawlLogLearner):
     Examples
     --------
     >>> from knapsolve import LSPEWhittle
-    >>> learner = LSPEWhittle(random_state=0).fit([[0, 1], [1, 2], [0, 2], [1, 2]], [180.0, 270.0, 260.0, 280.0])
+    >>> X, y = [[0, 1], [1, 2], [0, 2], [1, 2]], [180.0, 270.0, 260.0, 280.0]
+    >>> learner = LSPEWhittle(random_state=0).fit(X, y)
     >>> learner.thresholds_.shape, learner.weights_.shape
     ((2, 3), (5,))
     """
 
     _state_names = (
         *CrawlLogLearner._state_names,
-        "thresholds_", "weights_", "pending_", "collected_", "second_moments_", "moves_", "rewards_", "numbers_",
+        "thresholds_", "weights_", "pending_", "collected_",
+        "second_moments_", "moves_", "rewards_", "numbers_",
     )  # fmt: skip
 
     def __init__(
@@ -139,8 +142,9 @@ class LSPEWhittle(CrawlLogLearner):
     def _check_features(self, n: int) -> None:
         if self._n_features(n) > _MOST_FEATURES:
             raise ValueError(
-                f"degree must be 1, or n_materials smaller: degree {self.degree} gives {self._n_features(n)} features for "
-                f"{n} sites, and at most {_MOST_FEATURES} are allowed; PlugInWhittle has no such limit"
+                f"degree must be 1, or n_materials smaller: degree {self.degree} gives "
+                f"{self._n_features(n)} features for {n} sites, and at most "
+                f"{_MOST_FEATURES} are allowed; PlugInWhittle has no such limit"
             )
 
     def _n_features(self, n: int) -> int:
@@ -184,7 +188,7 @@ class LSPEWhittle(CrawlLogLearner):
         codes = np.ascontiguousarray(codes, dtype=np.int32)
         known = np.maximum.accumulate(np.maximum(codes + 1, self.n_crawls_.size))
         cuts = [0, *(np.flatnonzero(np.diff(known)) + 1), codes.size]
-        for start, stop in zip(cuts[:-1], cuts[1:]):
+        for start, stop in pairwise(cuts):
             self._grow(int(known[start]))
             self._core().learn(codes[start:stop], gaps[start:stop], changed[start:stop])
 
@@ -195,5 +199,6 @@ class LSPEWhittle(CrawlLogLearner):
         )  # fmt: skip
         return LSPEChooser(
             self._book(), evaluation, self.thresholds_, self.pending_, self.collected_,
-            float(self.steepness), float(self.step_size), float(self.n_seeds), int(self.degree), int(self._seed),
+            float(self.steepness), float(self.step_size), float(self.n_seeds), int(self.degree),
+            int(self._seed),
         )  # fmt: skip

@@ -17,18 +17,18 @@ __all__ = ["PlugInWhittle"]
 class PlugInWhittle(CrawlLogLearner):
     r"""Crawl the sites with the largest Whittle indices at the rates estimated so far.
 
-    At first every site is crawled in pairs: after a wait, and again right after, since only different ages tell
-    the decay from the arrival rate. From then on the estimates decide. They maximise a quasi-likelihood of the
-    content collected at each age, which is all that is kept of the log: least squares weighted by the reciprocal
-    mean, with a weak prior on the decay.
+    At first every site is crawled in pairs: after a wait, and again right after, since only different ages
+    tell the decay from the arrival rate. From then on the estimates decide. They maximise a quasi-likelihood
+    of the content collected at each age, which is all that is kept of the log: least squares weighted by the
+    reciprocal mean, with a weak prior on the decay.
 
     Parameters
     ----------
     capacity : int, default=1
         Sites to crawl at a step.
     n_materials : int, optional
-        Number of sites, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the start.
-        By default sites are admitted as they appear in the log.
+        Number of sites, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the
+        start. By default sites are admitted as they appear in the log.
     max_age : float, default=inf
         Whole steps after which content is dropped, known and the same for all sites.
     n_seeds : int, default=2

@@ -59,8 +59,8 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 def optimum(n_ages: int = 12) -> tuple[float, float]:
     """Bounds on the optimum of the example with one crawl a step, by relative value iteration.
 
-    The state is the ages of all sites, cut at `n_ages`, where content is taken as what it is at that age (from
-    below) or as the most that a site can hold (from above). Damped, since optimal cycles are periodic.
+    The state is the ages of all sites, cut at `n_ages`, where content is taken as what it is at that age
+    (from below) or as the most that a site can hold (from above). Damped, since optimal cycles are periodic.
     """
     older = np.minimum(np.arange(n_ages) + 1, n_ages - 1)
     bounds = []
@@ -68,9 +68,8 @@ def optimum(n_ages: int = 12) -> tuple[float, float]:
         contents = RATES[:, None] / DECAYS[:, None] * -np.expm1(-DECAYS[:, None] * np.arange(1, n_ages + 1))
         if generous:
             contents[:, -1] = RATES / DECAYS
-        value = np.zeros((n_ages,) * 4)
+        value, low, high = np.zeros((n_ages,) * 4), -np.inf, np.inf
         for _ in range(5000):
-            waited = value[np.ix_(older, older, older, older)]
             best = np.full(value.shape, -np.inf)
             for site in range(4):
                 shape = [1, 1, 1, 1]
@@ -117,7 +116,7 @@ def _exact_lines() -> list[str]:
         f"{'Whittle index policy, 1 crawl':<44}{_policy_gain(RATES, 1):>18.10f}{'283':>9}",
         f"{'optimum, value iteration, from below':<44}{low:>18.10f}",
         f"{'optimum, value iteration, from above':<44}{high:>18.10f}",
-        f"{'Lagrangian bound (price %.4f)' % bound.price:<44}{bound.value:>18.10f}",
+        f"{f'Lagrangian bound, price {bound.price:.4f}':<44}{bound.value:>18.10f}",
         f"{'Whittle index policy, 2 crawls':<44}{_policy_gain(RATES, 2):>18.10f}",
         f"{'Whittle index policy, 3 crawls':<44}{_policy_gain(RATES, 3):>18.10f}",
         f"{'uniform random':<44}{uniform_random():>18.10f}",
@@ -131,9 +130,8 @@ def _learning_lines(
     curves: dict[str, CrawlHistory], known: CrawlHistory, n_steps: int, n_runs: int
 ) -> list[str]:
     lines = ["", f"Poisson arrivals, {n_runs} seeds, {n_steps} steps"]
-    lines += [
-        f"{'':<30}{'all steps':>11}{'s.e.':>7}{'last tenth':>12}{'s.e.':>7}{'worst':>8}{'best':>8}{'paper':>7}"
-    ]
+    heads = {"all steps": 11, "s.e.": 7, "last tenth": 12, " s.e.": 7, "worst": 8, "best": 8, "paper": 7}
+    lines += [" " * 30 + "".join(f"{head:>{width}}" for head, width in heads.items())]
     for name, history in {"Whittle, rates known": known, **curves}.items():
         every, late = history.reward.mean(axis=1), history.reward[:, -10:].mean(axis=1)
         errors = [values.std(ddof=1) / np.sqrt(n_runs) for values in (every, late)]
@@ -149,10 +147,10 @@ def _reasons() -> list[str]:
     least = float((RATES / DECAYS * -np.expm1(-DECAYS)).min())
     return [
         "",
-        "Why 283 and 160 cannot be: with Table I every single crawl, even of a site crawled the step before, brings",
-        f"{least:.2f} or more on average, so no policy of one crawl a step earns 160; and the Whittle policy crawls all",
-        f"four sites in turn, which brings {_policy_gain(RATES, 1):.2f}. At lambda = 150 it would bring "
-        f"{_policy_gain(0.6 * RATES, 1):.2f}, the printed 283.",
+        "Why 283 and 160 cannot be: with Table I every single crawl, even of a site crawled the step before,",
+        f"brings {least:.2f} or more on average, so no policy of one crawl a step earns 160; and the Whittle",
+        f"policy crawls all four sites in turn, which brings {_policy_gain(RATES, 1):.2f}. At lambda = 150",
+        f"it would bring {_policy_gain(0.6 * RATES, 1):.2f}, the printed 283.",
     ]
 
 
@@ -194,7 +192,8 @@ def _draw_index(ax: Any) -> None:
 def _draw_crawls(ax: Any) -> None:
     n_steps = 30
     for row, n_crawls in enumerate((1, 2, 3)):
-        crawls = WhittlePolicy(RATES, DECAYS, n_crawls).simulate(n_steps, return_crawls=True).crawls
+        history = WhittlePolicy(RATES, DECAYS, n_crawls).simulate(n_steps, return_crawls=True)
+        crawls = np.asarray(history.crawls)
         steps = np.repeat(np.arange(n_steps), n_crawls)
         ax.scatter(steps, 5 * row + crawls.ravel(), marker="s", s=28, color=f"C{row}")
         ax.text(n_steps, 5 * row + 1.5, f"{n_crawls} a step", color=f"C{row}", va="center")

@@ -1,4 +1,4 @@
-"""Restless bandits: the Whittle index of ephemeral content and of any finite arm, and policies made of them."""
+"""Restless bandits: the Whittle index of ephemeral content and of any finite arm, and their policies."""
 
 from knapsolve.restless.arm_policy import ArmIndexPolicy
 from knapsolve.restless.arms import ArmIndex, arm_whittle_index

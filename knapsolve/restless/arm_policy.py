@@ -18,7 +18,8 @@ __all__ = ["ArmIndexPolicy"]
 class ArmIndexPolicy:
     """Activate, at every step, the arms whose states have the largest Whittle indices.
 
-    Among equal indices the lower arm number goes first. An arm given many times (the same object) is solved once.
+    Among equal indices the lower arm number goes first. An arm given many times (the same object) is solved
+    once.
 
     Parameters
     ----------
@@ -35,6 +36,11 @@ class ArmIndexPolicy:
         The index of every state of each arm.
     indexable_ : ndarray of shape (n_arms,)
         Whether each arm is indexable; where it is not, the policy is no more than a heuristic.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an arm is not as `arm_whittle_index` takes it, or `n_active` out of range.
 
     References
     ----------
@@ -83,6 +89,11 @@ class ArmIndexPolicy:
         -------
         active : ndarray of shape (n_active,)
             Arm numbers, ascending.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `states` are not the numbers of states of the arms.
         """
         return self._select(self._check_states(states))
 
@@ -103,7 +114,12 @@ class ArmIndexPolicy:
         Returns
         -------
         history : CrawlHistory
-            `reward` (n_steps,): the sum of all arms' rewards at each step.
+            `reward` (n_steps,): the sum of all arms' rewards at each step; `crawls` the active arms.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not as described.
         """
         n_steps = check_integer("n_steps", n_steps, low=1)
         n_arms = len(self.arms)

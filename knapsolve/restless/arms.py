@@ -20,7 +20,7 @@ _TOLERANCE = 1e-11  # of the arm's rewards: what rounding may add to an advantag
 class ArmIndex(NamedTuple):
     """The index of every state, and whether the arm is indexable."""
 
-    index: np.ndarray
+    indices: np.ndarray
     indexable: bool
 
 
@@ -29,10 +29,10 @@ def arm_whittle_index(
 ) -> ArmIndex:
     r"""Whittle index of a finite restless arm: for each state the price at which activity stops to pay.
 
-    Let activity cost :math:`\\lambda`. From the policy that is active everywhere, optimal for small prices, states
-    become passive one by one as the price rises, and a state's index is the price at which it does. Each change of
-    the policy is of rank one, so all advantages follow by Gaussian elimination with the pivots in the order of
-    the indices; panels of pivots are applied by matrix products.
+    Let activity cost :math:`\lambda`. From the policy that is active everywhere, optimal for small prices,
+    states become passive one by one as the price rises, and a state's index is the price at which it does.
+    Each change of the policy is of rank one, so all advantages follow by Gaussian elimination with the pivots
+    in the order of the indices; panels of pivots are applied by matrix products.
 
     Parameters
     ----------
@@ -45,17 +45,17 @@ def arm_whittle_index(
 
     Returns
     -------
-    index : ndarray of shape (n_states,)
-        In units of reward; `inf` for a state that is active at any price. Where `indexable` is False this is the
-        order of that sweep, and no more than a heuristic.
+    indices : ndarray of shape (n_states,)
+        In units of reward; `inf` for a state that is active at any price. Where `indexable` is False this is
+        the order of that sweep, and no more than a heuristic.
     indexable : bool
         Whether the set of states where activity is optimal only ever shrinks as the price rises.
 
     Raises
     ------
     ValueError, TypeError
-        If shapes do not match, rows are not probabilities, a number is not finite, or a policy has more than one
-        recurrent class at discount 1.
+        If shapes do not match, rows are not probabilities, a number is not finite, or a policy has more than
+        one recurrent class at discount 1.
 
     Notes
     -----
@@ -63,16 +63,16 @@ def arm_whittle_index(
 
     References
     ----------
-    Gast, Gaujal and Khun (2023), "Testing indexability and computing Whittle and Gittins index in subcubic time",
-    algorithm 2.
+    Gast, Gaujal and Khun (2023), "Testing indexability and computing Whittle and
+    Gittins index in subcubic time", algorithm 2.
 
     Examples
     --------
     >>> import numpy as np
     >>> from knapsolve.restless import arm_whittle_index
     >>> P0, P1 = np.array([[0.3, 0.7], [0.2, 0.8]]), np.array([[0.6, 0.4], [0.5, 0.5]])
-    >>> index, indexable = arm_whittle_index(P0, P1, [0, 0], [1, 2], discount=0.9)
-    >>> index.round(3), indexable
+    >>> indices, indexable = arm_whittle_index(P0, P1, [0, 0], [1, 2], discount=0.9)
+    >>> indices.round(3), indexable
     (array([0.703, 2.   ]), True)
     """
     beta = check_real("discount", discount, low=0.0, high=1.0, low_open=True)
@@ -94,8 +94,8 @@ class _Sweep:
     """The policies met while the price rises, from active everywhere to passive everywhere.
 
     With D = discount (P1 - P0) and A the matrix of the present policy's value equations, X = D A^-1 and:
-    advantage = r1 - r0 - price + D v (n,) at the present price, slope (n,) = - d advantage / d price.
-    Making s passive is the pivot 1 + X_ss:  X <- X - X_:s X_s: / pivot,  slope <- slope - slope_s X_:s / pivot.
+    advantage = r1 - r0 - price + D v (n,) at the present price, slope (n,) = - d advantage / d price. Making
+    s passive is the pivot 1 + X_ss:  X <- X - X_:s X_s: / pivot,  slope <- slope - slope_s X_:s / pivot.
     """
 
     def __init__(self, X: np.ndarray, rest: np.ndarray, act: np.ndarray) -> None:
@@ -130,7 +130,7 @@ class _Sweep:
         return index, bool(indexable)
 
     def next_state(self) -> tuple[int, float]:
-        """Return the active state whose advantage vanishes first, and by how much the price rises until then."""
+        """Return the active state whose advantage vanishes first, and the rise of the price until then."""
         states = np.flatnonzero(self.active)
         advantage, slope = self.advantage[states], self.slope[states]
         falls = (slope > 1e-12) & (advantage > self.tolerance)

@@ -8,8 +8,8 @@ from typing import Any
 import joblib
 import numpy as np
 
-from knapsolve._core import ephemeral as kernel
-from knapsolve._validation import check_integer, resolve_random_state
+import knapsolve._core.ephemeral as kernel
+from knapsolve._validation import check_integer, resolve_seed_sequence
 from knapsolve.restless.history import CrawlHistory
 
 __all__ = ["simulate_ephemeral"]
@@ -31,10 +31,10 @@ def simulate_ephemeral(
     Parameters
     ----------
     chooser : WhittlePolicy, PlugInWhittle, LSPEWhittle or any object
-        Any object with `allocate(n_crawls)` will do; if it has `partial_fit(X, y)` it is told the sites and ages
-        (n_crawls, 2) and the contents (n_crawls,) of every step. A learner that knows nothing yet is started on the
-        environment's sites; one that is fitted goes on. With several runs each has its own copy and the one given
-        stays as it is; with one run the one given learns.
+        Any object with `allocate(n_crawls)` will do; if it has `partial_fit(X, y)` it is told the sites and
+        ages (n_crawls, 2) and the contents (n_crawls,) of every step. A learner that knows nothing yet is
+        started on the environment's sites; one that is fitted goes on. With several runs each has its own
+        copy and the one given stays as it is; with one run the one given learns.
     environment : EphemeralEnvironment
         It is reset first; with several runs each has its own copy.
     n_steps : int
@@ -60,6 +60,10 @@ def simulate_ephemeral(
     ValueError, TypeError
         If an argument is not as described.
 
+    References
+    ----------
+    Avrachenkov and Borkar (2019), section V: the numerical experiments.
+
     Examples
     --------
     >>> from knapsolve import PlugInWhittle
@@ -80,7 +84,7 @@ def simulate_ephemeral(
     if n_crawls is None:
         n_crawls = getattr(chooser, "n_crawls", getattr(chooser, "capacity", 1))
     m = check_integer("n_crawls", n_crawls, low=1, high=environment.n_sites)
-    seeds = resolve_random_state(random_state).bit_generator.seed_seq.spawn(n_runs)
+    seeds = resolve_seed_sequence(random_state).spawn(n_runs)
     pairs = [
         (chooser, environment) if n_runs == 1 else copy.deepcopy((chooser, environment))
         for _ in range(n_runs)

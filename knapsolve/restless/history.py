@@ -29,18 +29,46 @@ class CrawlHistory:
     crawls: np.ndarray | None = field(default=None, repr=False)
 
     def mean(self) -> np.ndarray:
-        """Return the mean reward over the runs, shape (n_records,)."""
+        """Average the reward over the runs.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_records,)
+            Items a step.
+        """
         return np.atleast_2d(self.reward).mean(axis=0)
 
     def standard_error(self) -> np.ndarray:
-        """Return the standard error of that mean, shape (n_records,); infinite for a single run."""
+        """Compute the standard error of the mean over the runs.
+
+        Returns
+        -------
+        standard_error : ndarray of shape (n_records,)
+            Items a step; infinite for a single run.
+        """
         runs = np.atleast_2d(self.reward)
         if len(runs) == 1:
             return np.full(runs.shape[1], np.inf)
         return runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the mean reward with a band of two standard errors on matplotlib axes; return the axes."""
+        """Draw the mean reward with a band of two standard errors.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; the current axes by default.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Where it was drawn.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If matplotlib is not installed (``pip install knapsolve[plot]``).
+        """
         import matplotlib.pyplot as plt
 
         ax = plt.gca() if ax is None else ax

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from knapsolve._core import whittle_index as kernel
+import knapsolve._core.whittle_index as kernel
 from knapsolve._validation import check_array, check_choice, check_vector, check_whole
 
 __all__ = ["LARGEST_AGE", "inverse_whittle_index", "whittle_index"]
@@ -27,10 +27,10 @@ def whittle_index(
 ) -> Any:
     r"""Whittle index of sites with ephemeral content: what a crawl may cost to be worth it now.
 
-    Content arrives at rate :math:`\\lambda`, its interest decays at rate :math:`c`, and what is older than
-    :math:`M` steps is gone. With :math:`\\alpha = e^{-c}` and :math:`x_k = (\\lambda/c)(1 - \\alpha^{\\min(k, M)})`,
-    the index `k` steps after a crawl is :math:`((k+1) x_k - k x_{k+1}) / C`. Exactly one of `state` and `age`
-    must be given; arguments broadcast.
+    Content arrives at rate :math:`\lambda`, its interest decays at rate :math:`c`, and what is older than
+    :math:`M` steps is gone. With :math:`\alpha = e^{-c}` and :math:`x_k = (\lambda/c)(1 - \alpha^{\min(k,
+    M)})`, the index `k` steps after a crawl is :math:`((k+1) x_k - k x_{k+1}) / C`. Exactly one of `state`
+    and `age` must be given; arguments broadcast.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def inverse_whittle_index(
     cost: ArrayLike = 1.0,
     of: str = "age",
 ) -> Any:
-    """Age or content at which the Whittle index is reached, the inverse of `whittle_index`.
+    r"""Age or content at which the Whittle index is reached, the inverse of `whittle_index`.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def inverse_whittle_index(
     Returns
     -------
     age or state : float or ndarray
-        The least whole age whose index is at least `index`, `inf` if none is; or the content whose index it is.
-        Negative indices are reached at once, at 0.
+        The least whole age whose index is at least `index`, `inf` if none is; or the content whose index it
+        is. Negative indices are reached at once, at 0.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def inverse_whittle_index(
 
     References
     ----------
-    Avrachenkov and Borkar (2019), section III: the threshold :math:`\\gamma_i^{-1}`. The age solves
+    Avrachenkov and Borkar (2019), section III: the threshold :math:`\gamma_i^{-1}`. The age solves
     Lambert's equation; closed form of Barry et al. (2000), refined by Newton steps.
 
     Examples

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from knapsolve._core import index_policy as kernel
+import knapsolve._core.index_policy as kernel
 from knapsolve._core.crawl_roles import Chooser
 from knapsolve._validation import check_choice, check_integer, check_sites, check_whole
 from knapsolve.restless.history import CrawlHistory
@@ -36,7 +36,8 @@ class WhittlePolicy:
     method : {"auto", "calendar", "brute"}, default="auto"
         How to find the largest indices. "brute" computes all of them. "calendar" notes for every waiting site
         the step at which its index can come near the cutoff, and looks at no other: the same crawls to the
-        last bit, and a step takes time in proportion to `n_crawls`. "auto" takes the calendar from 256 sites on.
+        last bit, and a step takes time in proportion to `n_crawls`. "auto" takes the calendar from 256 sites
+        on.
 
     Attributes
     ----------
@@ -86,6 +87,12 @@ class WhittlePolicy:
         Returns
         -------
         self : WhittlePolicy
+            This policy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `ages` are not whole and non-negative.
         """
         waiting = None if ages is None else check_whole("ages", ages)
         if waiting is not None and waiting.shape != (self.n_sites,):
@@ -120,7 +127,7 @@ class WhittlePolicy:
         return crawls[0].astype(np.intp)
 
     def simulate(self, n_steps: int, *, return_crawls: bool = False) -> CrawlHistory:
-        """Let the policy crawl sites that hold their mean contents, from step 0 on; leaves the policy as it is.
+        """Let a fresh copy of the policy crawl sites that hold their mean contents, from step 0 on.
 
         Parameters
         ----------
@@ -133,6 +140,11 @@ class WhittlePolicy:
         -------
         history : CrawlHistory
             `reward` (n_steps,): content collected at each step, items.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `n_steps` is not a positive integer.
         """
         n_steps = check_integer("n_steps", n_steps, low=1)
         fresh = WhittlePolicy(

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.learners.crawl_twins import lspe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from knapsolve._core.lspe import LSPE, update
@@ -13,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from knapsolve import LSPEWhittle
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
+from tests.learners.crawl_twins import lspe
 
 RATES = {"arrival_rates": [250.0] * 4, "decay_rates": [0.7, 0.35, 0.7, 0.21]}
 STATE = (

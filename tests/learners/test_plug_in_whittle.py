@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas
 import pytest
-from tests.learners.crawl_twins import Totals, fit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from knapsolve import PlugInWhittle, whittle_index
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
+from tests.learners.crawl_twins import Totals, fit
 
 RATES = {"arrival_rates": [250.0] * 4, "decay_rates": [0.7, 0.35, 0.7, 0.21]}
 
@@ -182,7 +182,10 @@ def test_bad_logs_are_named_and_leave_the_learner(X, y, says):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"capacity": 0}, {"n_seeds": -1}, {"optimism": -1.0}, {"prior_decay": 0.0}, {"prior_spread": 0.0}, {"n_ages": 2}, {"max_age": 0.0}],
+    [
+        {"capacity": 0}, {"n_seeds": -1}, {"optimism": -1.0}, {"prior_decay": 0.0}, {"prior_spread": 0.0},
+        {"n_ages": 2}, {"max_age": 0.0},
+    ],
 )  # fmt: skip
 def test_bad_parameters_are_named(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

@@ -19,7 +19,7 @@ def test_the_largest_indices_are_chosen_lower_arm_first():
     many = arms(6)
     policy = ArmIndexPolicy(many + many, n_active=5, discount=0.9)
     states = np.zeros(12, dtype=int)
-    keys = np.array([arm_whittle_index(*arm, discount=0.9).index[0] for arm in many + many])
+    keys = np.array([arm_whittle_index(*arm, discount=0.9).indices[0] for arm in many + many])
     assert np.array_equal(policy.select(states), np.sort(np.argsort(-keys, kind="stable")[:5]))
     assert policy.indexable_.shape == (12,)
 

@@ -110,9 +110,9 @@ def test_a_crawled_site_is_such_an_arm():
 
 def test_rewards_that_differ_by_a_constant_only_shift_the_index():
     P0, P1, r0, r1 = random_arm(np.random.default_rng(6), 8)
-    index = arm_whittle_index(P0, P1, r0, r1).index
-    assert np.allclose(arm_whittle_index(P0, P1, r0, r1 + 5).index, index + 5, rtol=1e-10)
-    assert np.allclose(arm_whittle_index(P0, P1, 1e6 * r0, 1e6 * r1).index, 1e6 * index, rtol=1e-9)
+    index = arm_whittle_index(P0, P1, r0, r1).indices
+    assert np.allclose(arm_whittle_index(P0, P1, r0, r1 + 5).indices, index + 5, rtol=1e-10)
+    assert np.allclose(arm_whittle_index(P0, P1, 1e6 * r0, 1e6 * r1).indices, 1e6 * index, rtol=1e-9)
 
 
 def test_one_state_is_worth_the_difference_of_its_rewards():
@@ -124,7 +124,7 @@ def test_multichain_arms_are_refused_at_the_average_and_solved_when_discounted()
     arm = np.eye(3), np.eye(3), np.zeros(3), np.arange(3.0)
     with pytest.raises(ValueError, match="unichain"):
         arm_whittle_index(*arm)
-    assert arm_whittle_index(*arm, discount=0.9).index.tolist() == pytest.approx([0, 1, 2])
+    assert arm_whittle_index(*arm, discount=0.9).indices.tolist() == pytest.approx([0, 1, 2])
 
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.restless.whittle_twins import EXAMPLE
 
 from knapsolve import PlugInWhittle, WhittlePolicy
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
+from tests.restless.whittle_twins import EXAMPLE
 
 RATES = EXAMPLE["arrival_rate"], EXAMPLE["decay_rate"]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
-from tests.restless.whittle_twins import EXAMPLE
 
 from knapsolve import WhittlePolicy
 from knapsolve.restless import relaxed_bound
+from tests.restless.whittle_twins import EXAMPLE
 
 
 def dual(price, rate, decay, limit, budget):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.restless.whittle_twins import dynamic_program_index, exact_index, exact_state_index, index_from_age
 
 from knapsolve import whittle_index
 from knapsolve.restless import inverse_whittle_index
+from tests.restless.whittle_twins import dynamic_program_index, exact_index, exact_state_index, index_from_age
 
 rates = st.floats(1e-3, 1e6)
 decays = st.floats(-9.0, np.log10(50.0)).map(lambda power: 10.0**power)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.restless.whittle_twins import EXAMPLE, whittle_policy
 
 from knapsolve import WhittlePolicy, whittle_index
 from knapsolve.restless import relaxed_bound
+from tests.restless.whittle_twins import EXAMPLE, whittle_policy
 
 
 @pytest.mark.parametrize(

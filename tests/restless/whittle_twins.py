@@ -43,8 +43,9 @@ def exact_state_index(state, rate, decay, max_age=np.inf):
 def dynamic_program_index(state, rate, decay, max_age=np.inf, horizon=400):
     """Bisect the price at which the one-arm dynamic program is indifferent between crawling and waiting.
 
-    At price p a crawl k steps after another earns (x_k - p)/k a step; the gain is the best of these, or 0. From
-    content `state` one may crawl now, or wait j steps and lose the gain j times, or wait for ever if the gain is 0.
+    At price p a crawl k steps after another earns (x_k - p)/k a step; the gain is the best of these, or 0.
+    From content `state` one may crawl now, or wait j steps and lose the gain j times, or wait for ever if the
+    gain is 0.
     """
     long = np.longdouble
     rate, decay, state = long(rate), long(decay), long(state)
