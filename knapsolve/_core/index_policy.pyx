@@ -44,7 +44,8 @@ cdef extern from "index_calendar.h":
 
     int calendar_step(calendar *c, int32_t *sites, double *contents) noexcept nogil
     Py_ssize_t calendar_wanted(const calendar *c) noexcept nogil
-    void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+    void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start,
+                       Py_ssize_t stop) noexcept nogil
     void calendar_set_level(calendar *c, top_stream *stream) noexcept nogil
     void calendar_place(calendar *c, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
 
@@ -131,7 +132,8 @@ cdef class Calendar(Chooser):
         self.n_sites = sites.shape[0]
         self.c.n_sites, self.c.n_crawls = sites.shape[0], n_crawls
         self.c.sites = <site *>&sites[0, 0]
-        self.c.next, self.c.heads, self.c.n_buckets = &self.next[0], &self.heads[0], heads.shape[0] // CALENDAR_CHAINS
+        self.c.next, self.c.heads = &self.next[0], &self.heads[0]
+        self.c.n_buckets = heads.shape[0] // CALENDAR_CHAINS
         self.c.hot, self.c.room = &self.hot[0], &self.room[0]
         self.c.slack = max(n_crawls, <Py_ssize_t>64)
         self.c.window = max(self.c.n_sites // n_crawls, <Py_ssize_t>64)
@@ -205,6 +207,7 @@ def site_rows(const double[::1] rate, const double[::1] decay, const double[::1]
     whittle_prepare(rate.shape[0], &rate[0], &decay[0], &max_age[0], <site *>&out[0, 0])
 
 
-def site_columns(const double[::1] rate, const double[::1] decay, const double[::1] max_age, double[:, ::1] out):
+def site_columns(const double[::1] rate, const double[::1] decay, const double[::1] max_age,
+                 double[:, ::1] out):
     """Fill the same as columns (8, n)."""
     whittle_prepare_columns(rate.shape[0], &rate[0], &decay[0], &max_age[0], &out[0, 0])

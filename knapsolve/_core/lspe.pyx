@@ -21,7 +21,8 @@ cdef class LSPE:
     def __init__(self, double[::1] weights, double[:, ::1] second, double[:, ::1] moves, double[::1] rewards,
                  double[::1] numbers, double gain, double delta):
         cdef Py_ssize_t n = weights.shape[0], m = n if delta > 0.0 else 1
-        self.weights, self.second, self.moves, self.rewards, self.numbers = weights, second, moves, rewards, numbers
+        self.weights, self.second, self.moves = weights, second, moves
+        self.rewards, self.numbers = rewards, numbers
         self.gain, self.delta, self.n_features = gain, delta, n
         self.room = np.empty((m, m))
         self.first_room, self.second_room = np.empty(n), np.empty(n)

@@ -14,8 +14,8 @@ from cpython.exc cimport PyErr_CheckSignals
 
 
 cdef class SiteBook:
-    def __init__(self, double[:, :, ::1] totals, double[:, ::1] estimates, double[::1] last, double[::1] count,
-                 double[::1] clock, double max_age, tuple prior):
+    def __init__(self, double[:, :, ::1] totals, double[:, ::1] estimates, double[::1] last,
+                 double[::1] count, double[::1] clock, double max_age, tuple prior):
         self.totals, self.estimates, self.last, self.count = totals, estimates, last, count
         self.clock, self.max_age, self.n_sites = clock, max_age, totals.shape[0]
         decay, self.prior.spread, self.prior.low, self.prior.high = prior

@@ -11,7 +11,8 @@ cdef enum:
     BLOCK = 512
 
 
-cdef const double *spread(const double[::1] values, Py_ssize_t start, Py_ssize_t m, double *room) noexcept nogil:
+cdef const double *spread(const double[::1] values, Py_ssize_t start, Py_ssize_t m,
+                          double *room) noexcept nogil:
     """Entries start..start+m of `values`, or its one entry m times in `room`."""
     cdef Py_ssize_t j
     if values.shape[0] != 1:
@@ -25,8 +26,9 @@ ctypedef int (*index_kernel)(Py_ssize_t, const double *, const double *, const d
                              const double *, double *) noexcept nogil
 
 
-cdef bint by_blocks(index_kernel kernel, const double[::1] first, const double[::1] rate, const double[::1] decay,
-                    const double[::1] max_age, const double[::1] cost, double[::1] out) noexcept nogil:
+cdef bint by_blocks(index_kernel kernel, const double[::1] first, const double[::1] rate,
+                    const double[::1] decay, const double[::1] max_age, const double[::1] cost,
+                    double[::1] out) noexcept nogil:
     cdef double firsts[BLOCK]
     cdef double rates[BLOCK]
     cdef double decays[BLOCK]
@@ -103,8 +105,8 @@ def content_at_age(const double[::1] age, const double[::1] rate, const double[:
             out[i] = whittle_content(at(rate, i) / at(decay, i), at(decay, i), at(max_age, i), at(age, i))
 
 
-def response_to_price(const double[::1] rate, const double[::1] decay, const double[::1] max_age, double price,
-                      Py_ssize_t start, Py_ssize_t stop):
+def response_to_price(const double[::1] rate, const double[::1] decay, const double[::1] max_age,
+                      double price, Py_ssize_t start, Py_ssize_t stop):
     """(sum of a site's best net income a step, sum of its crawls a step) at a price a crawl.
 
     Site i is best crawled at the least whole age k whose index is at least the price, k >= 1, and then
