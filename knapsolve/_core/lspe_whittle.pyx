@@ -5,8 +5,8 @@ the age and c_i the estimated decay. Site i's threshold is T_i = q_i . (1, s_i, 
 other sites' x, put back into [1 - e^-c_i, 1], where x_i lives; the chance to crawl it is modelled as
     p_i = 1/(1 + e^-z_i),  z_i = steepness * (x_i - T_i - 0.5/ceiling_i),
 and the step is decided by the n_crawls largest z_i plus standard Gumbel noise, which draws sites in
-proportion to their odds. A transition from x to x' that collected R/sum(ceilings) updates the LSPE weights r of features
-(x_j, and x_i x_j for i <= j), and then q_i <- q_i + a_n d ln p / d q_i * (r . features(x')).
+proportion to their odds. A transition from x to x' that collected R/sum(ceilings) updates the LSPE weights r
+of features (x_j, and x_i x_j for i <= j), and then q_i <- q_i + a_n d ln p / d q_i * (r . features(x')).
 Avrachenkov and Borkar (2019), eqs (8)-(9).
 """
 
@@ -25,8 +25,8 @@ from knapsolve._core.top_sites cimport TopSites
 cdef class LSPEChooser(Chooser):
     """A view over a book, an LSPE, thresholds q (n_sites, 3) and the step in progress.
 
-    Of that step, pending (n_sites,) holds the ages at which its sites were crawled, or -1, and collected (1,) the
-    content. A choice is O(n_sites), a step O(features^2) or, with Tikhonov's delta, O(features^3).
+    Of that step, pending (n_sites,) holds the ages at which its sites were crawled, or -1, and collected (1,)
+    the content. A choice is O(n_sites), a step O(features^2) or, with Tikhonov's delta, O(features^3).
     """
 
     cdef SiteBook book
@@ -43,7 +43,8 @@ cdef class LSPEChooser(Chooser):
     cdef double[::1] key
 
     def __init__(self, SiteBook book, LSPE evaluation, double[:, ::1] q, double[::1] pending,
-                 double[::1] collected, double steepness, double step_size, double n_seeds, int degree, uint64_t seed):
+                 double[::1] collected, double steepness, double step_size, double n_seeds, int degree,
+                 uint64_t seed):
         self.book, self.evaluation, self.q = book, evaluation, q
         self.pending, self.collected = pending, collected
         self.n_sites, self.seed, self.degree = book.n_sites, seed, degree

@@ -146,6 +146,20 @@ def test_never_breaks_in_short_runs(change):
     assert reward.min() > 150.0 and reward.max() < 500.0
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 1e-6, 1.0]), st.sampled_from([1, 2]))
+def test_extreme_logs_leave_finite_numbers(seed, delta, degree):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 80))
+    X = np.column_stack([random.integers(0, 4, n), np.floor(10.0 ** random.uniform(-1, 15, n))])
+    X[:2, 0] = [0, 1]
+    y = 10.0 ** random.uniform(-300, 290, n) * (random.random(n) < 0.8)
+    learner = LSPEWhittle(regularization=delta, degree=degree, steepness=1e6, random_state=0).fit(X, y)
+    for name in (*STATE, "pending_", "arrival_errors_", "decay_errors_"):
+        assert np.isfinite(getattr(learner, name)).all(), name
+    assert 1 <= learner.allocate(2).size <= 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_never_breaks_over_20_seeds_and_100000_steps(delta):
