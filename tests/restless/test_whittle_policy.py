@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knapsolve import WhittlePolicy, whittle_index
+from knapsolve._core import index_policy as kernel
 from knapsolve.restless import relaxed_bound
 from tests.restless.whittle_twins import EXAMPLE, whittle_policy
 
@@ -61,16 +62,27 @@ def test_calendar_equals_brute_force_over_many_rounds_to_the_last_bit():
     assert np.array_equal(runs[0].reward, runs[1].reward)
 
 
-def test_calendar_follows_when_the_cutoff_falls():
-    # a few rich sites are waiting long at first; once they are crawled the cutoff collapses
-    ages = np.ones(2000)
-    ages[:100] = 500
-    rate, decay = np.where(ages > 1, 1000.0, 1.0), np.full(2000, 0.01)
-    crawls = []
-    for method in ("brute", "calendar"):
-        policy = WhittlePolicy(rate, decay, 10, method=method).reset(ages)
-        crawls.append(np.array([policy.step() for _ in range(1500)]))
-    assert np.array_equal(*crawls)
+@pytest.mark.parametrize("n_buckets", [2, 8, 512])
+def test_calendar_follows_when_the_cutoff_falls(n_buckets):
+    """Rich sites wait long at first; when they are crawled the cutoff falls below the level.
+
+    With few buckets sites are looked at long before they are due, which must not pass for being at the level.
+    """
+    n, n_crawls = 2000, 10
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        ages = np.ones(n)
+        rich = random.choice(n, 400, replace=False)
+        rate, decay = random.uniform(1, 30, n), 10 ** random.uniform(-4, -2, n)
+        rate[rich], ages[rich] = 1000.0, 500.0
+        brute = WhittlePolicy(rate, decay, n_crawls, method="brute").reset(ages)
+        calendar = WhittlePolicy(rate, decay, n_crawls, method="calendar").reset(ages)
+        calendar._heads = np.empty(n_buckets * kernel.CHAINS, dtype=np.int32)
+        crawls = np.empty((2, 400, n_crawls), dtype=np.int32)
+        brute._chooser(n_crawls).run(np.empty(400), crawls[0])
+        n_lowered = calendar._chooser(n_crawls).run(np.empty(400), crawls[1])
+        assert np.array_equal(*crawls)
+        assert n_lowered >= 2  # the first time is the start
 
 
 def test_indices_that_nearly_touch_the_level_are_not_missed():
