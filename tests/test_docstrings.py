@@ -7,18 +7,20 @@ import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import knapsolve
-from knapsolve import datasets, environments, restless
+from knapsolve import datasets, environments, replay, restless
 
 OBJECTS = [
     pytest.param(getattr(room, name), id=name)
-    for room in (knapsolve, environments, datasets, restless)
+    for room in (knapsolve, environments, datasets, replay, restless)
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]
+# Made by the package, not by the user
 RESULTS = (
-    knapsolve.History, knapsolve.InfeasibleError,
-    restless.ArmIndex, restless.CrawlHistory, restless.RelaxedBound,
-)  # made by the package, not by the user
+    *(knapsolve.History, knapsolve.InfeasibleError),
+    *(replay.Estimate, replay.PolicyReplay, replay.ReplayResult),
+    *(restless.ArmIndex, restless.CrawlHistory, restless.RelaxedBound),
+)
 
 
 def takes_arguments(obj):

@@ -1,1 +1,1 @@
-"""One module per paper: its tables beside ours."""
+"""The papers, figure by figure: our numbers beside theirs."""
