@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from knapsolve._core.lspe import LSPE, update
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from knapsolve import LSPEWhittle
+from knapsolve._core.lspe import LSPE, update
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
 from tests.learners.crawl_twins import lspe
