@@ -31,6 +31,17 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.environments": [],
     "_core.python_roles": [],
     "_core.loop": [],
+    "_core.whittle_index": ["whittle_index.c", "whittle_inverse.c", "cpu_level.c"],
+    "_core.crawl_roles": [],
+    "_core.ephemeral": ["whittle_index.c", "cpu_level.c"],
+    "_core.top_sites": ["top_select.c"],
+    "_core.site_book": ["decay_fit.c"],
+    "_core.plug_in_whittle": ["whittle_index.c", "cpu_level.c"],
+    "_core.lspe": [],
+    "_core.lspe_whittle": [],
+    "_core.index_policy": [
+        "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
+    ],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]

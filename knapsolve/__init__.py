@@ -6,12 +6,15 @@ from knapsolve.learners import (
     HTRAA,
     LAKG,
     EstimatorPolicy,
+    LSPEWhittle,
     OptimalPolicy,
+    PlugInWhittle,
     ProportionalPolicy,
     RobotController,
     UniformPolicy,
     traa_stationary_distribution,
 )
+from knapsolve.restless import WhittlePolicy, whittle_index
 from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
 from knapsolve.simulation import History, simulate
@@ -25,12 +28,15 @@ __all__ = [
     "EstimatorPolicy",
     "History",
     "InfeasibleError",
+    "LSPEWhittle",
     "OptimalPolicy",
+    "PlugInWhittle",
     "ProportionalPolicy",
     "RandomScheduler",
     "RobotControl",
     "RobotController",
     "UniformPolicy",
+    "WhittlePolicy",
     "__version__",
     "datasets",
     "environments",
@@ -41,4 +47,5 @@ __all__ = [
     "simulate",
     "solve_robot_control",
     "traa_stationary_distribution",
+    "whittle_index",
 ]
