@@ -1,0 +1,25 @@
+"""What a poll is worth: the criteria that the deterministic knapsack maximises."""
+
+from knapsolve.nefk.criteria import (
+    Detection,
+    Exponential,
+    Freshness,
+    Harmonic,
+    Linear,
+    Logarithmic,
+    PoissonFreshness,
+    Power,
+    Quadratic,
+)
+
+__all__ = [
+    "Detection",
+    "Exponential",
+    "Freshness",
+    "Harmonic",
+    "Linear",
+    "Logarithmic",
+    "PoissonFreshness",
+    "Power",
+    "Quadratic",
+]

@@ -1,0 +1,58 @@
+"""The answer of the deterministic knapsack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class NEFKResult:
+    """Amounts that maximise the total value, and how well they do.
+
+    Attributes
+    ----------
+    amounts : ndarray of shape (n,)
+        Capacity given to each item.
+    price : float
+        Value of one more unit of capacity (the multiplier of the budget); 0 when capacity is left over,
+        infinite when there is no capacity and a derivative is infinite at 0.
+    value : float
+        Total weighted value of the amounts.
+    kkt_residual : float
+        Largest relative violation of w f'(x) = price (+ the group's price), one-sided at bounds.
+    budget_residual : float
+        |sum of amounts - capacity| / capacity.
+    n_passes : int
+        Passes over all items.
+    side : ndarray of shape (n,), int8
+        -1 at the lower bound, 1 at the upper bound, 0 between them.
+    group_prices : ndarray of shape (n_groups,) or None
+        Value of one more unit of each group's cap; 0 where the cap is not reached.
+    """
+
+    amounts: NDArray[np.float64]
+    price: float
+    value: float
+    kkt_residual: float
+    budget_residual: float
+    n_passes: int
+    side: NDArray[np.int8]
+    group_prices: NDArray[np.float64] | None = None
+
+    @property
+    def residual(self) -> float:
+        """The larger of the two residuals."""
+        return max(self.kkt_residual, self.budget_residual)
+
+    @property
+    def at_lower(self) -> NDArray[np.bool_]:
+        """Which items sit at their lower bound, (n,)."""
+        return self.side < 0
+
+    @property
+    def at_upper(self) -> NDArray[np.bool_]:
+        """Which items sit at their upper bound, (n,)."""
+        return self.side > 0
