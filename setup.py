@@ -16,7 +16,7 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
-    "_core.nefk": ["nefk_kernel.c", "cpu_features.c"],
+    "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_features.c"],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function"]

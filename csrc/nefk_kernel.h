@@ -1,9 +1,9 @@
 /* Passes over the items of a separable concave knapsack: what they take at a price, and how good that is.
  *
  * A problem is n items, each with a parameter, a weight and two bounds, in columns of doubles, floats or one
- * scalar. A pass covers items [start, stop), reads each column once and keeps everything else in blocks that
- * stay in the first-level cache. Nothing is allocated. Sums run over 8 fixed lanes within a block and in
- * double-double over blocks, so they depend on start and stop alone, never on threads or instruction set.
+ * scalar, and perhaps a group each. A pass covers items [start, stop), reads each column once and keeps all else
+ * in blocks that stay in the first-level cache. Nothing is allocated. Sums run over 8 fixed lanes within a block
+ * and in double-double over blocks, so they depend on start and stop alone, never on threads or instructions.
  */
 #ifndef NEFK_KERNEL_H
 #define NEFK_KERNEL_H
@@ -11,13 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NEFK_BLOCK = 512 };
-
-/* One column: n doubles (`doubles`), n floats (`singles`), else the scalar. With `index`, entry i is
- * table[index[i]] of the doubles (index may be -1: the entry before). */
+/* One column: n doubles, else n floats, else the scalar. With `index`, entry i is table[index[i]], where
+ * index -1 means the entry before the first. */
 typedef struct {
     const double *doubles;
     const float *singles;
+    const double *table;
     const ptrdiff_t *index;
     double scalar;
 } nefk_column;
@@ -26,35 +25,42 @@ typedef struct {
     int shape;                                   /* enum nefk_shape */
     nefk_column parameter, weight, lower, upper;
     double ceiling;                              /* every upper bound is cut to this */
+    const ptrdiff_t *group;                      /* (n,), -1 for no group; NULL without groups */
 } nefk_problem;
 
 typedef struct { double high, low; } nefk_sum;   /* unevaluated sum of two doubles */
 
-typedef struct {
-    nefk_sum amount, slope;     /* sum of x, and of -dx/dlog(price) (quadratic: -dx/dprice) */
-} nefk_response;
+/* What one group takes: its amount is high + low; the slope is that of nefk_respond. */
+typedef struct { double high, low, slope; } nefk_group_sum;
+
+typedef struct { nefk_sum amount, slope; } nefk_response;
+
+/* The answer to write: x(high) + share * (x(low) - x(high)), each a price or the share between them. */
+typedef struct { nefk_column low, high, share; } nefk_prices;
 
 typedef struct {
-    nefk_sum amount, value;
-    double residual;            /* largest relative violation of the optimality conditions */
-    double at_lower, at_upper;  /* counts */
+    nefk_sum amount, slope, value;
+    double residual; /* largest relative violation of the optimality conditions */
 } nefk_audit;
 
-/* Sums over items [start, stop) at the given prices. O(stop - start). If `amounts` (n, indexed from `start`)
- * is not NULL the amounts are written there too. */
+/* Sums over items [start, stop) at the given prices. O(stop - start). `amounts` (n,) is filled if not NULL;
+ * `groups` (one for each group, index -1 included) is added to if not NULL. */
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
-                        double *amounts, nefk_response *response);
+                        double *amounts, nefk_group_sum *groups, nefk_response *response);
 
-/* Check of given amounts x (n) over items [start, stop): value, optimality at the given prices, bounds.
- * `side` (n) becomes -1, 0, 1: at the lower bound, between, at the upper one. O(stop - start). */
-void nefk_audit_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
-                      const double *amounts, int8_t *side, nefk_audit *audit);
+/* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
+ * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
+ * else 0; `groups` as above. Values and violations are those before rounding to singles. */
+void nefk_settle_range(const nefk_problem *problem, const nefk_prices *prices, size_t start, size_t stop,
+                       double *doubles, float *singles, int8_t *side, nefk_group_sum *groups, nefk_audit *audit);
 
-/* Weighted value and weighted derivative of amounts x (n), each written to an array (n). O(n). */
+/* Weighted value and weighted derivative of amounts x (n,), each written to an array (n,). O(n). */
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope);
 
-/* Use at most this level of cpu_features.h from now on; returns the level in use. */
-int nefk_use_level(int level);
+/* Sums of the bounds over items [start, stop), by group too if not NULL (lower in high + low, upper in slope).
+ * Returns the first item whose lower bound exceeds its upper one, else `stop`. O(stop - start). */
+size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_group_sum *groups,
+                         nefk_sum *lower, nefk_sum *upper);
 
 #endif

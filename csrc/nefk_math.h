@@ -35,7 +35,7 @@ NEFK_INLINE double nefk_negative_log(double e, double y) {
     uint64_t exponent = (shifted + (2000ULL << 52)) >> 52; /* k + 2000 */
     double k = nefk_from_bits(0x4330000000000000ULL | exponent) - (4503599627370496.0 + 2000.0);
     double m = nefk_from_bits((shifted & mantissa) + root_half);
-    double f = exponent == 2000 ? -y : m - 1.0;
+    double f = k == 0.0 ? -y : m - 1.0;
     double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
     double r = 1.479819860511658591e-01;
     r = r * z + 1.531383769920937332e-01;

@@ -18,7 +18,8 @@
 
 enum nefk_shape {
     NEFK_DETECTION, NEFK_FRESHNESS, NEFK_POISSON, NEFK_HARMONIC, NEFK_LOGARITHMIC, NEFK_EXPONENTIAL,
-    NEFK_QUADRATIC, NEFK_POWER
+    NEFK_QUADRATIC, NEFK_POWER,
+    NEFK_LOG_EXPONENTIAL /* exponential where its price would underflow: `mu` is the logarithm of the price */
 };
 
 typedef struct { double a, p, v; } nefk_item;
@@ -26,14 +27,14 @@ typedef struct { double a, p, v; } nefk_item;
 NEFK_INLINE nefk_item nefk_item_of(int shape, double parameter, double weight) {
     nefk_item item = {parameter, parameter, weight};
     if (shape == NEFK_DETECTION) item.p = 1.0;
-    if (shape == NEFK_EXPONENTIAL) { item.a = 1.0 / parameter; item.p = 1.0; item.v = weight * parameter; }
+    if (shape == NEFK_EXPONENTIAL || shape == NEFK_LOG_EXPONENTIAL) { item.a = 1.0 / parameter; item.p = 1.0; item.v = weight * parameter; }
     if (shape == NEFK_QUADRATIC) { item.a = 1.0 / parameter; item.p = 1.0; }
     if (shape == NEFK_POWER) { item.a = 1.0 / (1.0 - parameter); item.p = 1.0; }
     return item;
 }
 
 /* Amount x that an item takes at price mu, and d = -dx/dlog(mu) (quadratic: -dx/dmu, as mu may change sign).
- * An item that takes nothing has x = d = 0. O(1), branch-free; `shape` and `fused` are compile-time constants.
+ * An item that takes nothing has x = d = 0; below price 0 every item takes without end (quadratic: as it says). O(1), branch-free; `shape` and `fused` are compile-time constants.
  * Reference: w f'(x) = mu; Cho and Garcia-Molina 2003 (freshness), Azar et al. 2018 (poisson), Kolobov et al.
  * 2019 (harmonic, in the form that does not cancel). */
 NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double mu, int fused,
@@ -41,15 +42,15 @@ NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double
     nefk_item item = nefk_item_of(shape, parameter, weight);
     double a = item.a, product = mu * item.p;
     double gap = (item.v - product) - nefk_product_error(mu, item.p, product, fused);
-    double inverse = 1.0 / item.v, y = product * inverse, e = gap * inverse;
-    int takes = (gap > 0.0) & (a > 0.0);
+    double both = 1.0 / (item.v * gap), inverse = gap * both, y = product * inverse, e = gap * inverse;
+    double takes = a > 0.0 ? gap : 0.0; /* positive where the item takes something */
     double amount, slope;
     if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
         double top, bottom;
         nefk_gamma2_inverse(nefk_negative_log(e, y), &top, &bottom);
         double ratio = bottom / top; /* 1 / z */
         amount = a * ratio;
-        slope = amount * ((ratio + 1.0) * ratio) * (y / e);
+        slope = amount * ((ratio + 1.0) * ratio) * (product * item.v * both); /* y / e */
     } else if (shape == NEFK_POISSON) {
         double root = sqrt(y);
         amount = a * (e / (root * (1.0 + root)));
@@ -58,23 +59,31 @@ NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double
         double root = sqrt(1.0 + 4.0 / y);
         amount = a * ((2.0 / y) / (1.0 + root));
         slope = a / (y * root);
-        takes = (a > 0.0) & (item.v > 0.0);
+        takes = a > 0.0 ? item.v : 0.0;
     } else if (shape == NEFK_LOGARITHMIC) {
         amount = a * (e / y);
         slope = a / y;
     } else if (shape == NEFK_EXPONENTIAL) {
-        amount = a * nefk_negative_log(y, e);
+        amount = y > 0.0 ? a * nefk_negative_log(y, e) : INFINITY;
         slope = a;
+    } else if (shape == NEFK_LOG_EXPONENTIAL) {
+        amount = a * (-nefk_negative_log(item.v, 1.0 - item.v) - mu);
+        slope = a;
+        takes = item.v > 0.0 ? amount : 0.0;
     } else if (shape == NEFK_QUADRATIC) {
         amount = a * e;
         slope = a * inverse;
     } else { /* power: x = y^(-1 / (1 - exponent)) */
         amount = nefk_exp_negative(a * -nefk_negative_log(y, e));
         slope = amount * a;
-        takes = item.v > 0.0;
+        takes = item.v;
     }
-    *x = takes ? amount : 0.0;
-    *d = takes ? slope : 0.0;
+    if (shape != NEFK_QUADRATIC && shape != NEFK_LOG_EXPONENTIAL) {
+        amount = mu < 0.0 ? INFINITY : amount;
+        takes = mu < 0.0 ? 1.0 : takes;
+    }
+    *x = takes > 0.0 ? amount : 0.0;
+    *d = takes > 0.0 ? slope : 0.0;
 }
 
 /* Weighted value w f(x) and weighted derivative w f'(x) of an amount x >= 0, evaluated from x alone, so that
@@ -111,11 +120,12 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
         double y = x / (x + a), e = a / (x + a);
         *value = v * nefk_negative_log(e, y);
         *slope = v / (x + a);
-    } else if (shape == NEFK_EXPONENTIAL) {
+    } else if (shape == NEFK_EXPONENTIAL || shape == NEFK_LOG_EXPONENTIAL) {
         double u = x * parameter, expu = nefk_exp_negative(u);
         double complement = u * (expu + u * nefk_gamma2_over_square(u, expu)); /* 1 - exp(-u) */
         *value = weight * (u > 700.0 ? 1.0 : complement);
         *slope = v * expu;
+        if (shape == NEFK_LOG_EXPONENTIAL) *slope = -nefk_negative_log(v, 1.0 - v) - u; /* its logarithm */
     } else if (shape == NEFK_QUADRATIC) {
         double u = x * parameter;
         *value = v * x * (1.0 - 0.5 * u);
@@ -126,6 +136,22 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
         *value = empty ? 0.0 : v * power / parameter;
         *slope = v <= 0.0 ? 0.0 : (empty ? INFINITY : v * nefk_exp_negative((parameter - 1.0) * log));
     }
+}
+
+/* How far an amount is from optimal at price mu: relative violation of w f'(x) = mu, one-sided at bounds.
+ * Relative to mu; for the quadratic to the larger of mu and w, of which w f' is a difference; where logarithms
+ * of prices are compared, to what one unit in the last place of x changes. O(1), branch-free. */
+NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, double x, double low, double high,
+                                  double slope, double mu) {
+    double scale = fabs(mu), steep = x * parameter;
+    if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
+    if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
+    double excess = slope == mu ? 0.0 : (slope - mu) / scale;
+    double above = excess > 0.0 ? excess : 0.0, below = excess < 0.0 ? -excess : 0.0;
+    double bad = fabs(excess);
+    bad = x >= high ? below : bad;
+    bad = x <= low ? above : bad;
+    return low >= high ? 0.0 : bad;
 }
 
 #endif

@@ -5,6 +5,7 @@ Each closed form names a family of csrc/nefk_shapes.h and holds its parameter, o
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,10 +31,21 @@ class Criterion:
         shown = self._parameter if isinstance(self._parameter, float) else f"<{self._parameter.size} items>"
         return f"{type(self).__name__}({self._name}={shown})"
 
-    def _items(self, n: int, weight: Any = 1.0, lower: Any = 0.0, upper: Any = np.inf, ceiling: float = np.inf) -> core.Items:
-        """The items in the form that the kernels read."""
-        columns = (core.Column(values) for values in (self._parameter, weight, lower, upper))
-        return core.Items(self._shape, *columns, ceiling)
+    def _columns(self) -> dict[str, Any]:
+        """Every column of the criterion by name."""
+        return {self._name: self._parameter}
+
+    def _take(self, which: Any) -> Criterion:
+        """The criterion of some of the items."""
+        part = copy(self)
+        if isinstance(self._parameter, np.ndarray):
+            part._parameter = np.ascontiguousarray(self._parameter[which])
+        return part
+
+    def _items(self) -> core.Items:
+        """The items in the form that the kernels read, without weights or bounds."""
+        columns = (core.Column(values) for values in (self._parameter, 1.0, 0.0, np.inf))
+        return core.Items(self._shape, *columns, np.inf)
 
     def _like(self, values: ArrayLike, name: str) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """`values` stretched to one per item, and the shape of the answer."""
@@ -49,7 +61,7 @@ class Criterion:
             raise ValueError(f"x must be non-negative, got {x[~(x >= 0)][0]!r}")
         value, slope = np.empty_like(x), np.empty_like(x)
         if x.size:
-            core.worth(self._items(x.size), x, value, slope)
+            core.worth(self._items(), 0, x.size, x, value, slope)
         return value.reshape(shape), slope.reshape(shape)
 
     def value(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -67,7 +79,7 @@ class Criterion:
             raise ValueError(f"price must be finite, got {prices[~np.isfinite(prices)][0]!r}")
         x = np.empty_like(prices)
         if x.size:
-            core.respond(self._items(x.size), core.Column(prices), 0, x.size, x)
+            core.respond(self._items(), core.Column(prices), 0, x.size, x)
         return x.reshape(shape)
 
 
@@ -238,6 +250,12 @@ class Exponential(Criterion):
 
     def __init__(self, rate: ArrayLike) -> None:
         super().__init__(rate)
+
+
+class LogExponential(Exponential):
+    """The exponential whose price is given by its logarithm, for prices that would underflow."""
+
+    _shape = core.LOG_EXPONENTIAL
 
 
 class Quadratic(Criterion):

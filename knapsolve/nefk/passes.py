@@ -1,26 +1,60 @@
-"""Passes over the items in fixed chunks: sums that depend on the items alone, whatever the threads."""
+"""Passes over compiled items in fixed chunks: sums depend on the items alone, whatever the threads."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knapsolve._core import nefk as core
 
-CHUNK = 32768
+CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
+STRIPE = 4 * CHUNK  # items that one thread takes at a time
+MOST_STEPS = 100  # passes over a chunk in one compiled call: tens of milliseconds
+GROUP_STRIPES = 8  # with groups, sums by group are kept for at most so many stripes
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Where the answer lies: x(high) + share (x(low) - x(high)); numbers, or one entry per group (g + 1,).
+
+    Entry 0 of a table is for items without a group. Neighbouring doubles where the total jumps, else equal.
+    """
+
+    low: Any
+    high: Any
+    share: Any = 0.0
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a settling pass found: totals of amount, slope and value, the violation, amounts by group (g + 1,)."""
+
+    total: float
+    slope: float
+    value: float
+    residual: float
+    by_group: NDArray[np.float64] | None
 
 
 class Passes:
     """The compiled items of one problem, and who works on them. Use as a context manager."""
 
-    def __init__(self, items: core.Items, n: int, n_jobs: int) -> None:
-        self.items, self.n, self.count = items, n, 0
-        self._starts = range(0, n, CHUNK)
-        jobs = min(n_jobs, len(self._starts) // 2)
+    def __init__(self, items: core.Items, n: int, n_jobs: int = 1, group: NDArray[np.intp] | None = None,
+                 n_groups: int = 0) -> None:
+        self.items, self.n, self.shape, self.count = items, n, items.shape, 0
+        self.group, self.n_groups = group, n_groups
+        stripe = STRIPE
+        if group is not None:  # few enough stripes that their sums take less memory than the items
+            stripes = max(1, min(GROUP_STRIPES, n // (4 * (n_groups + 1))))
+            stripe = max(STRIPE, -(-n // (stripes * CHUNK)) * CHUNK)
+        self._stripes = [(start, min(start + stripe, n)) for start in range(0, n, stripe)]
+        jobs = min(n_jobs, len(self._stripes))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
     def __enter__(self) -> Passes:
@@ -30,27 +64,63 @@ class Passes:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def over_chunks(self, work: Callable[[int, int], tuple]) -> list[tuple]:
-        """`work(start, stop)` of every chunk, in order."""
+    def _run(self, work: Callable[[int, int, Any], tuple], by_group: bool) -> tuple[list[tuple], Any]:
+        """`work(start, stop, groups)` of every chunk in order, and the sums by group (g + 1, 3)."""
         self.count += 1
-        run: Callable[..., Iterable] = map if self._pool is None else self._pool.map
-        return list(run(lambda start: work(start, min(start + CHUNK, self.n)), self._starts))
+        tables = np.zeros((len(self._stripes), self.n_groups + 1, 3)) if by_group else [None] * len(self._stripes)
 
-    def sums(self, price: float) -> tuple[float, float]:
+        def stripe(bounds: tuple[int, int], table: Any) -> list[tuple]:
+            starts = range(bounds[0], bounds[1], CHUNK)
+            return [work(start, min(start + CHUNK, bounds[1]), table) for start in starts]
+
+        run: Any = map if self._pool is None else self._pool.map
+        parts = [part for chunk in run(stripe, self._stripes, tables) for part in chunk]
+        return parts, tables.sum(axis=0) if by_group else None
+
+    def _column(self, price: Any) -> core.Column:
+        return core.Column(price, self.group) if isinstance(price, np.ndarray) else core.Column(float(price))
+
+    def search(self, search: NDArray[np.float64]) -> None:
+        """Take a search (8,) some steps further in one compiled call, where that does not take long."""
+        if self.n <= CHUNK and self.group is None:
+            self.count += core.search(self.items, self.n, search, MOST_STEPS)
+
+    def respond(self, price: float) -> tuple[float, float]:
         """Total amount at a price, and minus its derivative by log price (quadratic: by price)."""
-        column = core.Column(float(price))
-        parts = self.over_chunks(lambda start, stop: core.respond(self.items, column, start, stop))
+        column = self._column(price)
+        parts, _ = self._run(lambda a, b, _: core.respond(self.items, column, a, b), False)
         return fold(parts, 0), fold(parts, 2)
 
-    def fill(self, price: float, amounts: np.ndarray) -> float:
-        """Write the amounts at a price; return their total."""
-        column = core.Column(float(price))
-        return fold(self.over_chunks(lambda a, b: core.respond(self.items, column, a, b, amounts)), 0)
+    def respond_by_group(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Amount, its low part, and slope by group (g + 1, 3), each group at its own price (g + 1,)."""
+        column = self._column(prices)
+        return self._run(lambda a, b, sums: core.respond(self.items, column, a, b, None, sums), True)[1]
 
-    def audit(self, price: Any, amounts: np.ndarray, side: np.ndarray) -> tuple[float, float, float]:
-        """Total amount, total value and largest violation; `side` is filled."""
-        parts = self.over_chunks(lambda a, b: core.audit(self.items, price, a, b, amounts, side))
-        return fold(parts, 0), fold(parts, 2), max(part[4] for part in parts)
+    def settle(self, prices: Prices, amounts: np.ndarray, side: NDArray[np.int8]) -> Settled:
+        """Write the amounts and their sides, and check them."""
+        low, high, share = (self._column(x) for x in (prices.low, prices.high, prices.share))
+        wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
+        parts, sums = self._run(
+            lambda a, b, groups: core.settle(self.items, low, high, share, a, b, wide, narrow, side, groups),
+            self.group is not None,
+        )
+        by_group = None if sums is None else sums[:, 0] + sums[:, 1]
+        residual = max((part[6] for part in parts), key=lambda x: (math.isnan(x), x))
+        return Settled(fold(parts, 0), fold(parts, 2), fold(parts, 4), residual, by_group)
+
+    def bounds(self) -> tuple[float, float, int, Any]:
+        """Sums of lower and of upper bounds, the first item whose bounds cross (or n), the sums by group."""
+        parts, sums = self._run(lambda a, b, groups: (a, b, *core.bounds(self.items, a, b, groups)),
+                                self.group is not None)
+        self.count -= 1  # a look at the bounds, not at the items
+        crossed = next((part[6] for part in parts if part[6] < part[1]), self.n)
+        return fold(parts, 2), fold(parts, 4), crossed, sums
+
+    def worth(self, amounts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weighted value and derivative (n,) of amounts (n,)."""
+        value, slope = np.empty(self.n), np.empty(self.n)
+        self._run(lambda a, b, _: core.worth(self.items, a, b, amounts, value, slope) or (), False)
+        return value, slope
 
 
 def fold(parts: list[tuple], position: int) -> float:

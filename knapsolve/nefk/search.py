@@ -1,85 +1,95 @@
-"""Root of the total amount in the price: Newton in the coordinate that suits the family, kept in a bracket."""
+"""The price at which the total amount is the capacity."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knapsolve._core import nefk as core
+from knapsolve.nefk.passes import Prices, Settled
 
-TOLERANCE = 1e-15
-LARGEST = 1e300
-
-
-def newton_price(shape: int, price: float, total: float, slope: float, capacity: float, top: float) -> float:
-    """Next price from the total at `price` and its slope, by one Newton step; NaN where there is no step.
-
-    Logarithmic, Poisson, exponential and quadratic totals are piecewise linear in 1/price, price^(-1/2),
-    log(price) and price: the step is exact once the right items are in. Harmonic and power totals are near a
-    power of the price. Detection and freshness totals are near a power of -log(1 - price / top) at both ends.
-    """
-    if not (slope > 0.0 and total > 0.0):
-        return math.nan
-    gap = capacity - total
-    if shape == core.QUADRATIC:
-        return price - gap / slope
-    if shape == core.EXPONENTIAL:
-        return price * math.exp(max(min(-gap / slope, 700.0), -700.0))
-    if shape in (core.LOGARITHMIC, core.POISSON):
-        ratio = 1.0 + gap / (slope if shape == core.LOGARITHMIC else 2.0 * slope)
-        if ratio <= 0.0:
-            return math.nan
-        return price / (ratio if shape == core.LOGARITHMIC else ratio * ratio)
-    step = math.log(total / capacity) * total / slope  # in log price
-    if shape in (core.DETECTION, core.FRESHNESS):
-        left = (top - price) / top
-        if not 0.0 < left < 1.0:
-            return math.nan
-        t = -math.log1p(-price / top)
-        return -top * math.expm1(-t * math.exp(max(min(step * price / (top * left * t), 700.0), -700.0)))
-    return price * math.exp(max(min(step, 700.0), -700.0))
+LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
+FAR = 1e300
+TOLERANCE = 2e-15
+SAMPLE = 8192  # items on which a price is guessed
+CLOSE = 1e-6  # relative gap from which the next pass is expected to be the last
 
 
-def middle(low: float, high: float) -> float:
-    """The double half way between two in their order: few steps to any magnitude, adjacent ones at the end."""
-    a, b = (_rank(x) for x in (low, high))
-    rank = (a + b) // 2
-    return float(np.int64(rank if rank >= 0 else -rank - 2**63).view(np.float64))
+def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
+    """Searches (n, 8) for totals that meet `targets` (n,), from a guessed price, knowing nothing."""
+    searches = np.zeros((len(targets), 8))
+    searches[:, core.LOW] = -FAR if shape in LINEAR else -1.0
+    searches[:, core.HIGH] = FAR
+    searches[:, core.PRICE] = guess
+    searches[:, core.TARGET] = targets
+    searches[:, core.TOLERANCE] = TOLERANCE
+    searches[:, core.TOP] = top
+    return searches
 
 
-def _rank(x: float) -> int:
-    bits = int(np.float64(x).view(np.int64))
-    return bits if bits >= 0 else -(bits + 2**63)
+def enclosed(search: NDArray[np.float64]) -> bool:
+    """Whether the search (8,) ended between neighbouring prices."""
+    return search[core.STATE] == core.ENCLOSED
 
 
-def find_price(
-    sums: Callable[[float], tuple[float, float]], capacity: float, shape: int, low: float, high: float,
-    top: float, guess: float,
-) -> tuple[float, float]:
-    """Adjacent or equal prices (a, b), a <= b, whose totals enclose the capacity: total(a) >= c >= total(b).
+def share_of(target: float, low_total: float, high_total: float) -> float:
+    """Which share of the jump from the higher to the lower price's total meets the target."""
+    jump = low_total - high_total
+    return min(max((target - high_total) / jump, 0.0), 1.0) if jump > 0.0 else 0.0
 
-    total(low) >= capacity >= total(high) is known. Invariant: so is it for the bracket kept. Newton steps that
-    leave the bracket, or three in a row that do not halve it in the order of doubles, give way to a halving.
-    """
-    price, slow = guess, 0
-    while True:
-        if not low < price < high:
-            price = middle(low, high)
-            if not low < price < high:
-                return low, high
-        total, slope = sums(price)
-        if abs(total - capacity) <= TOLERANCE * capacity:
-            return price, price
-        width = _rank(high) - _rank(low)
-        if total > capacity:
-            low = price
+
+def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
+    """Run one search (8,) to its end; a jump is shared so that the total is met."""
+    passes.search(search)
+    while search[core.STATE] == core.RUNNING:
+        step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
+    if not enclosed(search):
+        return Prices(search[core.PRICE], search[core.PRICE])
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    return Prices(low, high, share_of(search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0]))
+
+
+def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:
+    """One step of one search (8,)."""
+    core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
+
+
+def settle_while_searching(passes: Any, search: NDArray[np.float64], amounts: Any, side: Any) -> Settled | None:
+    """Search, and settle at once where the next total should be the right one; None if none was."""
+    gap = np.inf
+    while search[core.STATE] == core.RUNNING:
+        price, target = float(search[core.PRICE]), search[core.TARGET]
+        settled = None
+        if abs(gap) < CLOSE * target:
+            settled = passes.settle(Prices(price, price), amounts, side)
+            total, slope = settled.total, settled.slope
         else:
-            high = price
-        slow = 0 if _rank(high) - _rank(low) <= width // 2 else slow + 1
-        proposal = newton_price(shape, price, total, slope, capacity, top)
-        if proposal == price:
-            proposal = math.nextafter(price, high if total > capacity else low)
-        price = math.nan if slow >= 3 else proposal
-        slow = 0 if slow >= 3 else slow
+            total, slope = passes.respond(price)
+        gap = total - target
+        step(search, passes.shape, total, slope)
+        if settled is not None and search[core.STATE] == core.MET:
+            return settled
+    return None
+
+
+def guess_price(problem: Any) -> tuple[float, float]:
+    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of items."""
+    part = problem.sample(SAMPLE)
+    with part.passes() as passes:
+        first = passes.worth(np.zeros(part.n))[1]
+        even = passes.worth(np.full(part.n, min(part.capacity / part.n, FAR)))[1]
+        if passes.shape in LINEAR:
+            top, guess = float(first.max()), float(even.mean())
+        else:
+            top = float(first.max())
+            even = even[(even > 0.0) & (even < np.inf)]
+            guess = float(np.exp(np.log(even).mean())) if even.size else min(0.5 * top, 1.0)
+        if part.n < problem.n:
+            search = new_searches(passes.shape, np.array([part.capacity]), top, guess)[0]
+            search[core.TOLERANCE] = 1e-4
+            passes.search(search)
+            if 0.0 < search[core.PRICE] < np.inf:
+                guess = float(search[core.PRICE])
+    return (top if 0.0 < top < np.inf else 1.0), guess

@@ -1,22 +1,24 @@
-"""solve_nefk: the deterministic nonlinear fractional knapsack on its price."""
+"""solve_nefk: the deterministic nonlinear fractional knapsack, solved on its price."""
+
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from knapsolve._core import nefk as core
-from knapsolve._validation import check_column, check_real
-from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.criteria import LARGEST, Criterion
-from knapsolve.nefk.passes import Passes
+from knapsolve.nefk.criteria import Criterion, LogExponential
+from knapsolve.nefk.groups import GroupSearch
+from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
-from knapsolve.nefk.search import find_price
+from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches, settle_while_searching
 
-SLACK = 1e-12
+UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 
 
 def solve_nefk(
@@ -30,92 +32,150 @@ def solve_nefk(
     group_caps: ArrayLike | None = None,
     equality: bool = True,
     n_jobs: int | None = None,
+    out: NDArray[Any] | None = None,
 ) -> NEFKResult:
-    """Maximise sum w_i f_i(x_i) subject to sum x_i = capacity and lower <= x <= upper."""
-    if groups is not None or group_caps is not None:
-        raise NotImplementedError("groups")
-    capacity = check_real("capacity", capacity, low=0.0, high=LARGEST)
-    weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
-    low = check_column("lower", lower, low=0.0, high=LARGEST)
-    high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
-    n = common_size(parameter=criterion._parameter, weights=weight, lower=low, upper=high)
-    items = criterion._items(n, weight, low, high, 2.0 * capacity + 1e-300)
-    with Passes(items, n, effective_n_jobs(n_jobs)) as passes:
-        return solve_plain(criterion, passes, capacity, weight, low, high, equality)
+    """Maximise sum w_i f_i(x_i) subject to sum x_i = capacity and lower <= x <= upper.
+
+    The solution is found on the price mu of capacity: w_i f_i'(x_i) = mu wherever x_i is inside its bounds. Items
+    of equal slope (ties) share in proportion to the room between their bounds.
+
+    Parameters
+    ----------
+    criterion : one of knapsolve.criteria
+        What an amount is worth; its parameter is one number or one per item.
+    capacity : float
+        What there is to share out; non-negative. Infinite is allowed with ``equality=False``.
+    weights : array-like of shape (n,), default=None
+        Weight of each item's value; non-negative. None weighs all items by 1.
+    lower, upper : float or array-like of shape (n,), default=0 and None
+        Bounds of each amount; None or infinity means no upper bound.
+    groups : array-like of int of shape (n,), default=None
+        Group of each item, -1 for none.
+    group_caps : array-like of shape (n_groups,), default=None
+        Most that each group may take in total.
+    equality : bool, default=True
+        Whether all capacity must be given out; otherwise at most that much is.
+    n_jobs : int, default=None
+        Threads, as in joblib. The answer is the same to the last bit whatever their number.
+    out : ndarray of shape (n,), float64 or float32, default=None
+        Where to put the amounts. float32 halves the memory; value and residuals are those before rounding.
+
+    Returns
+    -------
+    NEFKResult
+        Amounts (n,), price, value, residuals, which bounds are reached, group prices.
+
+    Raises
+    ------
+    InfeasibleError
+        No amounts meet the constraints, or the value is unbounded; the message names the numbers that clash.
+
+    References
+    ----------
+    J. Cho and H. Garcia-Molina, "Effective page refresh policies for Web crawlers", ACM TODS 28 (2003).
+    K. M. Bretthauer and B. Shetty, "The nonlinear knapsack problem - algorithms and applications",
+    European J. Oper. Res. 138 (2002).
+
+    Examples
+    --------
+    >>> from knapsolve import criteria, solve_nefk
+    >>> result = solve_nefk(criteria.Freshness([1.0, 2.0, 5.0, 10.0]), capacity=20.0)
+    >>> result.amounts.round(3)
+    array([3.089, 4.152, 5.836, 6.922])
+    """
+    problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality)
+    amounts, side = _check_out(out, problem.n), np.empty(problem.n, dtype=np.int8)
+    jobs = effective_n_jobs(n_jobs)
+    result = _solve(problem, jobs, amounts, side)
+    if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
+        logs = replace(problem, criterion=LogExponential(problem.criterion._parameter))
+        result = _solve(logs, jobs, amounts, side)
+        own = result.group_prices
+        own = None if own is None else np.exp(result.price) * np.expm1(own)
+        result = replace(result, price=math.exp(result.price), group_prices=own)
+    return result
 
 
-def common_size(**columns: Any) -> int:
-    """The number of items that all columns agree on."""
-    sizes = {name: column.size for name, column in columns.items() if isinstance(column, np.ndarray)}
-    if not sizes:
-        return 1
-    name, n = next(iter(sizes.items()))
-    for other, size in sizes.items():
-        if size != n:
-            raise ValueError(f"{other} must have {n} entries like {name}, got {size}")
-    if n == 0:
-        raise ValueError(f"{name} must not be empty")
-    return n
+def _check_out(out: Any, n: int) -> NDArray[Any]:
+    """`out`, or a new array (n,) of doubles."""
+    if out is None:
+        return np.empty(n)
+    if not isinstance(out, np.ndarray) or out.dtype not in (np.float64, np.float32):
+        raise TypeError(f"out must be an array of float64 or float32, got {getattr(out, 'dtype', type(out))}")
+    if out.shape != (n,) or not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError(f"out must be contiguous, writeable and of shape ({n},), got shape {out.shape}")
+    return out
 
 
-def solve_plain(criterion: Criterion, passes: Passes, capacity: float, weight: Any, low: Any, high: Any,
-                equality: bool) -> NEFKResult:
-    n, shape = passes.n, criterion._shape
-    floor = math.fsum(low) if isinstance(low, np.ndarray) else low * n
-    ceiling = math.fsum(high) if isinstance(high, np.ndarray) else high * n
-    if np.any(np.greater(low, high)):
-        where = int(np.argmax(np.broadcast_to(np.greater(low, high), (n,))))
-        raise InfeasibleError(f"lower exceeds upper at position {where}: "
-                              f"{np.broadcast_to(low, (n,))[where]!r} > {np.broadcast_to(high, (n,))[where]!r}")
-    if floor > capacity * (1 + SLACK):
-        raise InfeasibleError(f"the lower bounds sum to {floor!r}, more than the capacity {capacity!r}")
-    if ceiling < capacity * (1 - SLACK) and equality:
-        raise InfeasibleError(f"the upper bounds sum to {ceiling!r}, less than the capacity {capacity!r}")
-    amounts, side = np.empty(n), np.empty(n, np.int8)
-    lows, highs = np.broadcast_to(low, (n,)), np.broadcast_to(high, (n,))
-    ones = np.broadcast_to(weight, (n,))
-    if floor >= capacity * (1 - SLACK):
-        amounts[:] = lows
-        price = float(np.max(np.where(lows < highs, ones * criterion.derivative(lows), -np.inf)))
-        price = 0.0 if price == -np.inf else price
-    elif ceiling <= capacity * (1 + SLACK):
-        amounts[:] = highs
-        if ceiling < capacity * (1 - SLACK):
-            price = 0.0
+def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult:
+    with problem.passes(n_jobs) as passes:
+        bounds = check_feasible(problem, passes)
+        own, settled = None, None
+        if bounds.lower >= problem.capacity * (1 - SLACK):
+            prices = Prices(*2 * (_edge_price(problem, passes, at_lower=True),))
+        elif problem.groups is None and problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
+            prices = Prices(*2 * (_edge_price(problem, passes, at_lower=False),))
+        elif problem.groups is None:
+            budget = _new_search(problem, passes)
+            settled = settle_while_searching(passes, budget, amounts, side)
+            prices = find_prices(passes, budget)
+            if not problem.equality and prices.high <= 0.0:
+                prices = Prices(0.0, 0.0)
         else:
-            price = float(np.min(np.where(lows < highs, ones * criterion.derivative(highs), np.inf)))
-    else:
-        price = interior(criterion, passes, capacity, ones, lows, highs, equality, amounts)
-    total, value, residual = passes.audit(core.Column(float(price)), amounts, side)
-    gap = abs(total - capacity) / capacity if capacity > 0 else total
-    if not equality and price == 0.0:
-        gap = max(total - capacity, 0.0) / capacity
-    return NEFKResult(amounts, price, value, residual, gap, passes.count, side)
+            prices, own = GroupSearch(passes, _new_search(problem, passes), problem.caps).run(problem.equality)
+            tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
+            own = _reprice_tight_groups(problem, passes, own, tight)
+        settled = settled or passes.settle(prices, amounts, side)
+        return _result(problem, passes, prices, own, settled, amounts, side)
 
 
-def interior(criterion, passes, capacity, weight, lows, highs, equality, amounts) -> float:
-    shape = criterion._shape
-    with np.errstate(all="ignore"):
-        slopes = criterion.derivative(np.zeros(passes.n)) * weight
-    top = float(np.max(slopes))
-    if shape in (core.HARMONIC, core.POWER):
-        top = math.inf
-        least, most = 1e-300, 1e300
-    elif shape == core.QUADRATIC:
-        least, most = 0.0, math.nextafter(top, math.inf)
-        if passes.sums(0.0)[0] < capacity:
-            if not equality:
-                passes.fill(0.0, amounts)
-                return 0.0
-            most = 0.0
-            least = -1e300
-    else:
-        least, most = 0.0, math.nextafter(top, math.inf)
-    a, b = find_price(passes.sums, capacity, shape, least, most, top, 0.5 * top if top < math.inf else 1.0)
-    total = passes.fill(b, amounts)
-    if a != b:
-        more = np.empty_like(amounts)
-        above = passes.fill(a, more)
-        if above > total:
-            amounts += (capacity - total) / (above - total) * (more - amounts)
-    return b
+def _new_search(problem: Problem, passes: Any) -> NDArray[np.float64]:
+    """The budget's search (8,), from a price guessed on a sample."""
+    target = np.array([min(problem.capacity, FAR)])
+    search = new_searches(passes.shape, target, *guess_price(problem))[0]
+    if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
+        search[core.PRICE] = 0.0
+        if passes.respond(0.0)[0] <= problem.capacity:
+            search[core.STATE] = core.MET
+        search[core.LOW], search[core.PRICE] = 0.0, guess_price(problem)[1]
+    return search
+
+
+def _reprice_tight_groups(problem: Problem, passes: Any, own: Any, tight: Any) -> NDArray[np.float64]:
+    """Own prices of groups whose cap is the sum of their lower bounds: the largest slope there."""
+    if tight.any():
+        edge = np.ascontiguousarray(np.broadcast_to(np.asarray(problem.lower, dtype=np.float64), problem.n))
+        slope = np.where(np.less(problem.lower, problem.upper), passes.worth(edge)[1], -np.inf)
+        most = np.full(len(own) + 1, -np.inf)
+        np.maximum.at(most, problem.groups + 1, slope)
+        own = np.where(tight, most[1:], own)
+    return own
+
+
+def _edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
+    """The price just beyond which all items sit at a bound; 0 if none can move."""
+    bounds = problem.lower if at_lower else problem.upper
+    edge = np.ascontiguousarray(np.broadcast_to(np.asarray(bounds, dtype=np.float64), problem.n))
+    slope = passes.worth(edge)[1]
+    free = np.broadcast_to(np.less(problem.lower, problem.upper), problem.n)
+    if not free.any():
+        return 0.0
+    price = float(slope[free].max() if at_lower else slope[free].min())
+    return price + (4e-16 if at_lower else -4e-16) * abs(price) if math.isfinite(price) else price
+
+
+def _result(problem: Problem, passes: Any, prices: Prices, own: Any, settled: Settled, amounts: Any,
+            side: Any) -> NEFKResult:
+    price = float(np.ravel(prices.high)[0])
+    gap = settled.total - problem.capacity
+    if not problem.equality and price <= 0.0:
+        gap = max(gap, 0.0)
+    budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
+    group_prices = None
+    if problem.groups is not None:
+        group_prices = np.zeros(len(problem.caps)) if own is None else np.maximum(own - price, 0.0)
+        over = np.maximum(settled.by_group[1:] - problem.caps, 0.0)
+        off = np.where(group_prices > 0, np.abs(settled.by_group[1:] - problem.caps), over)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            budget = max(budget, float(np.max(np.where(off > 0, off / problem.caps, 0.0), initial=0.0)))
+    return NEFKResult(amounts, price, settled.value, settled.residual, budget, passes.count, side, group_prices)

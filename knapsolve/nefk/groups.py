@@ -1,0 +1,89 @@
+"""Disjoint groups with caps: every item answers the larger of the budget's price and its group's own price.
+
+The own price pi_g of a group is where its items alone take its cap; it does not depend on the budget. So the
+total at a price mu is T(mu) = sum over groups of min(S_g(mu), cap_g) + what the ungrouped take, and a pass that
+tries mu for the budget tries prices for all groups that mu is known to cap. Both searches run in the same passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knapsolve._core import nefk as core
+from knapsolve.nefk.passes import Prices
+from knapsolve.nefk.search import enclosed, new_searches, share_of, step
+
+Array = NDArray[np.float64]
+
+
+class GroupSearch:
+    """The budget's search and one search for each group, over common passes."""
+
+    def __init__(self, passes: Any, budget: Array, caps: Array) -> None:
+        self.passes, self.budget, self.caps = passes, budget, caps
+        self.own = new_searches(passes.shape, caps, budget[core.TOP], budget[core.PRICE])
+
+    def run(self, equality: bool) -> tuple[Prices, Array]:
+        """Prices of the answer by group (g + 1,), and each group's own price (g,); -inf where its cap is loose."""
+        while self.budget[core.STATE] == core.RUNNING:
+            self._pass(float(self.budget[core.PRICE]))
+        if not equality and self.budget[core.PRICE] <= 0.0:  # capacity is left over
+            self.budget[core.PRICE], self.budget[core.STATE] = 0.0, core.MET
+        mu = float(self.budget[core.PRICE])
+        while self._open(mu).any():
+            self._pass(mu)
+        return self._prices(mu)
+
+    def _capped(self, mu: float) -> NDArray[np.bool_]:
+        """Groups that are known to reach their cap at the budget's price."""
+        met = self.own[:, core.STATE] == core.MET
+        return (self.own[:, core.LOW] >= mu) | (met & (self.own[:, core.PRICE] > mu))
+
+    def _open(self, mu: float) -> NDArray[np.bool_]:
+        """Of those, the groups whose own price is not known yet."""
+        return self._capped(mu) & (self.own[:, core.STATE] == core.RUNNING)
+
+    def _pass(self, mu: float) -> None:
+        """Take every total once: groups known to be capped at their own next price, all others at mu."""
+        running = self.own[:, core.STATE] == core.RUNNING
+        capped = self._capped(mu)
+        tried = np.where(capped, self.own[:, core.PRICE], mu)
+        sums = self.passes.respond_by_group(np.concatenate([[mu], tried]))
+        totals, slopes = sums[:, 0] + sums[:, 1], sums[:, 2]
+        moves = np.flatnonzero(running & (capped | (tried > self.own[:, core.LOW]) & (tried < self.own[:, core.HIGH])))
+        self.own[moves, core.PRICE] = tried[moves]
+        core.advance(self.own, self.passes.shape, totals[1:], slopes[1:], moves)
+        if self.budget[core.STATE] == core.RUNNING:
+            over = capped | (totals[1:] > self.caps)
+            total = float(np.sum(np.where(over, self.caps, totals[1:]))) + totals[0]
+            step(self.budget, self.passes.shape, total, float(np.sum(slopes[1:][~over])) + slopes[0])
+
+    def _totals(self, prices: Array) -> Array:
+        sums = self.passes.respond_by_group(prices)
+        return sums[:, 0] + sums[:, 1]
+
+    def _prices(self, mu: float) -> tuple[Prices, Array]:
+        """Tables of prices and shares once every search has ended."""
+        low = float(self.budget[core.LOW]) if enclosed(self.budget) else mu
+        capped = self._capped(mu)
+        ended = self.own[:, core.STATE] == core.ENCLOSED
+        split = np.flatnonzero(capped & ended)
+        highs = np.concatenate([[mu], np.where(capped, self.own[:, core.PRICE], mu)])
+        lows = np.concatenate([[low], np.where(capped, self.own[:, core.PRICE], low)])
+        lows[1 + split] = self.own[split, core.LOW]
+        shares = np.zeros(len(highs))
+        if (lows != highs).any():
+            at_low, at_high = self._totals(lows), self._totals(highs)
+            for g in 1 + split:
+                shares[g] = share_of(self.caps[g - 1], at_low[g], at_high[g])
+            loose = np.concatenate([[True], ~capped])
+            limit = np.concatenate([[np.inf], self.caps])
+            room = np.where(loose, np.minimum(at_low, limit) - at_high, 0.0)
+            fixed = np.where(loose, at_high, limit)
+            part = share_of(self.budget[core.TARGET], fixed.sum() + room.sum(), fixed.sum())
+            moves = loose & (at_low > at_high)
+            shares[moves] = part * room[moves] / (at_low - at_high)[moves]
+        return Prices(lows, highs, shares), np.where(capped, highs[1:], -np.inf)
