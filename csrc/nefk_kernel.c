@@ -1,5 +1,7 @@
 #include "nefk_kernel.h"
 
+#include <math.h>
+
 #include "nefk_blocks.h"
 
 typedef struct { double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK]; } buffers;
@@ -104,6 +106,46 @@ void nefk_settle_range(const nefk_problem *problem, const nefk_prices *prices, s
             for (size_t i = 0; i < m; i++) singles[at + i] = (float)out[i];
     }
     *audit = total;
+}
+
+static void fill(size_t m, double *x, double value) {
+    for (size_t i = 0; i < m; i++) x[i] = value;
+}
+
+size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
+                         size_t start, size_t stop, ptrdiff_t *rough, size_t room,
+                         nefk_response *at_low, nefk_response *at_high) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    buffers space;
+    double lows[NEFK_BLOCK], highs[NEFK_BLOCK], more[NEFK_BLOCK], less[NEFK_BLOCK];
+    double more_slope[NEFK_BLOCK], less_slope[NEFK_BLOCK], error[NEFK_BLOCK];
+    nefk_response a = {{0, 0}, {0, 0}}, b = {{0, 0}, {0, 0}};
+    size_t count = 0;
+    fill(NEFK_BLOCK, lows, low);
+    fill(NEFK_BLOCK, highs, high);
+    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+        size_t m = block_size(at, stop);
+        nefk_block items = load_block(problem, at, m, &space);
+        use->respond(problem->shape, m, items, lows, problem->ceiling, more, more_slope);
+        use->respond(problem->shape, m, items, highs, problem->ceiling, less, less_slope);
+        for (size_t i = 0; i < m; i++) {
+            double drop = more[i] - less[i], straight = 0.5 * width * (more_slope[i] + less_slope[i]);
+            error[i] = fabs(drop - straight) - tolerance * more[i];
+        }
+        for (size_t i = 0; i < m; i++) {
+            if (!(error[i] > 0.0)) continue;
+            if (count < room) rough[count] = (ptrdiff_t)(at + i);
+            count++;
+            more[i] = less[i] = more_slope[i] = less_slope[i] = 0.0;
+        }
+        add(&a.amount.high, &a.amount.low, use->sum(m, more));
+        add(&a.slope.high, &a.slope.low, use->sum(m, more_slope));
+        add(&b.amount.high, &b.amount.low, use->sum(m, less));
+        add(&b.slope.high, &b.slope.low, use->sum(m, less_slope));
+    }
+    *at_low = a;
+    *at_high = b;
+    return count;
 }
 
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,

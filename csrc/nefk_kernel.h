@@ -54,6 +54,15 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
 void nefk_settle_range(const nefk_problem *problem, const nefk_prices *prices, size_t start, size_t stop,
                        double *doubles, float *singles, int8_t *side, nefk_group_sum *groups, nefk_audit *audit);
 
+/* Split items [start, stop) over the bracket of prices low < high, `width` = log(high / low) (quadratic:
+ * high - low) apart. An item is rough if the drop of its amount is not that of a straight line with its two slopes,
+ * up to `tolerance` of the amount: it activates, meets a bound or bends within the bracket. Rough items are listed
+ * in `rough` (room for `room` of them); the others' sums at both prices are returned, which fix them to the order
+ * width^4. Returns how many are rough; more than `room` means that the list is cut. O(stop - start). */
+size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
+                         size_t start, size_t stop, ptrdiff_t *rough, size_t room,
+                         nefk_response *at_low, nefk_response *at_high);
+
 /* Weighted value and weighted derivative of amounts x (n,), each written to an array (n,). O(n). */
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope);

@@ -41,6 +41,9 @@ cdef extern from "nefk_kernel.h":
     void nefk_settle_range(const nefk_problem *problem, const nefk_prices *prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, nefk_group_sum *groups,
                            nefk_audit *audit) noexcept nogil
+    size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
+                             size_t start, size_t stop, Py_ssize_t *rough, size_t room,
+                             nefk_response *at_low, nefk_response *at_high) noexcept nogil
     void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                           double *value, double *slope) noexcept nogil
     size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_group_sum *groups,
@@ -150,6 +153,21 @@ def settle(Items items, Column low, Column high, Column share, size_t start, siz
         nefk_settle_range(&items.problem, &prices, start, stop, wide, narrow, &side[0], sums, &out)
     return (out.amount.high, out.amount.low, out.slope.high, out.slope.low, out.value.high, out.value.low,
             out.residual)
+
+
+def narrow(Items items, double low, double high, double width, double tolerance, size_t start, size_t stop,
+           Py_ssize_t[::1] rough):
+    """List items of [start, stop) that are rough between two prices, and sum the others' amounts and slopes there.
+
+    (how many are rough, then pairs high, low: amount and slope at the low price, amount and slope at the high one)
+    """
+    cdef nefk_response a, b
+    cdef size_t count
+    with nogil:
+        count = nefk_narrow_range(&items.problem, low, high, width, tolerance, start, stop, &rough[0],
+                                  rough.shape[0], &a, &b)
+    return (count, a.amount.high, a.amount.low, a.slope.high, a.slope.low,
+            b.amount.high, b.amount.low, b.slope.high, b.slope.low)
 
 
 def worth(Items items, size_t start, size_t stop, const double[::1] amounts, double[::1] value, double[::1] slope):

@@ -16,6 +16,7 @@ from knapsolve._core import nefk as core
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
 STRIPE = 4 * CHUNK  # items that one thread takes at a time
 MOST_STEPS = 100  # passes over a chunk in one compiled call: tens of milliseconds
+MOST_ROUGH = 4  # one in so many items of a chunk may be rough
 GROUP_STRIPES = 8  # with groups, sums by group are kept for at most so many stripes
 
 
@@ -107,6 +108,21 @@ class Passes:
         by_group = None if sums is None else sums[:, 0] + sums[:, 1]
         residual = max((part[6] for part in parts), key=lambda x: (math.isnan(x), x))
         return Settled(fold(parts, 0), fold(parts, 2), fold(parts, 4), residual, by_group)
+
+    def narrow(self, low: float, high: float, width: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
+        """Items that are rough between two prices, and the others' amount and slope at the low, then the high one.
+
+        None for the items if there are too many.
+        """
+        def work(a: int, b: int, _: Any) -> tuple:
+            rough = np.empty(CHUNK // MOST_ROUGH, dtype=np.intp)
+            found = core.narrow(self.items, low, high, width, tolerance, a, b, rough)
+            return (*found[1:], rough[: found[0]].copy(), found[0] > len(rough))
+
+        parts, _ = self._run(work, False)
+        self.count += 1  # two prices
+        sums = tuple(fold(parts, position) for position in (0, 2, 4, 6))
+        return (None if any(part[9] for part in parts) else np.concatenate([part[8] for part in parts])), sums
 
     def bounds(self) -> tuple[float, float, int, Any]:
         """Sums of lower and of upper bounds, the first item whose bounds cross (or n), the sums by group."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,17 +43,20 @@ class Problem:
         items = core.Items(self.criterion._shape, *columns, self.ceiling, self.groups)
         return Passes(items, self.n, n_jobs, self.groups, len(self.caps))
 
-    def sample(self, size: int) -> Problem:
-        """The problem of every so many-th item, with its share of the capacity and without groups."""
-        step = -(-self.n // size)
-        which = slice(None, None, step)
+    def take(self, which: Any, capacity: float) -> Problem:
+        """The problem of some items, by slice or positions, without groups."""
         weights, lower, upper = (
             np.ascontiguousarray(x[which]) if isinstance(x, np.ndarray) else x
             for x in (self.weights, self.lower, self.upper)
         )
-        n = len(range(0, self.n, step))
-        return Problem(self.criterion._take(which), n, self.capacity * (n / self.n), weights, lower, upper,
-                       None, np.empty(0), self.equality)
+        n = len(range(*which.indices(self.n))) if isinstance(which, slice) else len(which)
+        return replace(self, criterion=self.criterion._take(which), n=n, capacity=capacity, weights=weights,
+                       lower=lower, upper=upper, groups=None, caps=np.empty(0))
+
+    def sample(self, size: int) -> Problem:
+        """The problem of every so many-th item, with its share of the capacity."""
+        which = slice(None, None, -(-self.n // size))
+        return self.take(which, self.capacity * (len(range(*which.indices(self.n))) / self.n))
 
 
 def check_problem(criterion: Any, capacity: Any, weights: Any, lower: Any, upper: Any, groups: Any,

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knapsolve._core import nefk as core
-from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.passes import Prices
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 FAR = 1e300
 TOLERANCE = 2e-15
 SAMPLE = 8192  # items on which a price is guessed
-CLOSE = 1e-6  # relative gap from which the next pass is expected to be the last
 
 
 def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
@@ -54,24 +53,6 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
 def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:
     """One step of one search (8,)."""
     core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
-
-
-def settle_while_searching(passes: Any, search: NDArray[np.float64], amounts: Any, side: Any) -> Settled | None:
-    """Search, and settle at once where the next total should be the right one; None if none was."""
-    gap = np.inf
-    while search[core.STATE] == core.RUNNING:
-        price, target = float(search[core.PRICE]), search[core.TARGET]
-        settled = None
-        if abs(gap) < CLOSE * target:
-            settled = passes.settle(Prices(price, price), amounts, side)
-            total, slope = settled.total, settled.slope
-        else:
-            total, slope = passes.respond(price)
-        gap = total - target
-        step(search, passes.shape, total, slope)
-        if settled is not None and search[core.STATE] == core.MET:
-            return settled
-    return None
 
 
 def guess_price(problem: Any) -> tuple[float, float]:

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from knapsolve._core import nefk as core
 from knapsolve.nefk.criteria import Criterion, LogExponential
 from knapsolve.nefk.groups import GroupSearch
+from knapsolve.nefk.narrow import MANY, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
-from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches, settle_while_searching
+from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 
@@ -117,8 +118,8 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             prices = Prices(*2 * (_edge_price(problem, passes, at_lower=False),))
         elif problem.groups is None:
             budget = _new_search(problem, passes)
-            settled = settle_while_searching(passes, budget, amounts, side)
-            prices = find_prices(passes, budget)
+            found = settle_many(problem, passes, budget, amounts, side, n_jobs) if problem.n > MANY else None
+            prices, settled = found or (find_prices(passes, budget), None)
             if not problem.equality and prices.high <= 0.0:
                 prices = Prices(0.0, 0.0)
         else:
