@@ -11,15 +11,18 @@ from knapsolve.nefk.criteria import (
     Power,
     Quadratic,
 )
+from knapsolve.nefk.sampled import FromDerivative, Tabulated
 
 __all__ = [
     "Detection",
     "Exponential",
     "Freshness",
+    "FromDerivative",
     "Harmonic",
     "Linear",
     "Logarithmic",
     "PoissonFreshness",
     "Power",
     "Quadratic",
+    "Tabulated",
 ]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from knapsolve._core import nefk as core
 from knapsolve._validation import check_column
+from knapsolve.nefk.passes import Passes
 
 LARGEST = 1e140  # parameters and weights beyond this would overflow exact products
 
@@ -34,6 +35,12 @@ class Criterion:
     def _columns(self) -> dict[str, Any]:
         """Every column of the criterion by name."""
         return {self._name: self._parameter}
+
+    def _passes(self, problem: Any, n_jobs: int) -> Passes:
+        """Who answers prices for all items of a problem."""
+        columns = (core.Column(x) for x in (self._parameter, problem.weights, problem.lower, problem.upper))
+        items = core.Items(self._shape, *columns, problem.ceiling, problem.groups)
+        return Passes(items, problem.n, n_jobs, problem.groups, len(problem.caps))
 
     def _take(self, which: Any) -> Criterion:
         """The criterion of some of the items."""

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
 from knapsolve._validation import check_column, check_real
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criteria import LARGEST, Criterion
-from knapsolve.nefk.passes import Passes
 
 SLACK = 1e-12  # relative difference of sums that counts as none
 
@@ -35,13 +33,11 @@ class Problem:
     @property
     def ceiling(self) -> float:
         """A finite amount that no item reaches in an answer unless it is that item's bound."""
-        return 2.0 * self.capacity + 1e-280 if math.isfinite(self.capacity) else math.inf
+        return 2.0 * self.capacity
 
-    def passes(self, n_jobs: int = 1) -> Passes:
+    def passes(self, n_jobs: int = 1) -> Any:
         """Who answers prices for all items."""
-        columns = (core.Column(x) for x in (self.criterion._parameter, self.weights, self.lower, self.upper))
-        items = core.Items(self.criterion._shape, *columns, self.ceiling, self.groups)
-        return Passes(items, self.n, n_jobs, self.groups, len(self.caps))
+        return self.criterion._passes(self, n_jobs)
 
     def take(self, which: Any, capacity: float) -> Problem:
         """The problem of some items, by slice or positions, without groups."""

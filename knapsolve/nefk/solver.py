@@ -11,13 +11,14 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from knapsolve._core import nefk as core
-from knapsolve.nefk.criteria import Criterion, LogExponential
+from knapsolve.nefk.array_passes import ArrayPasses
+from knapsolve.nefk.criteria import Criterion, Linear, LogExponential
 from knapsolve.nefk.groups import GroupSearch
 from knapsolve.nefk.narrow import MANY, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
-from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
+from knapsolve.nefk.search import FAR, aim_greedily, find_prices, guess_price, new_searches
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 
@@ -89,7 +90,7 @@ def solve_nefk(
     jobs = effective_n_jobs(n_jobs)
     result = _solve(problem, jobs, amounts, side)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
-        logs = replace(problem, criterion=LogExponential(problem.criterion._parameter))
+        logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
         result = _solve(logs, jobs, amounts, side)
         own = result.group_prices
         own = None if own is None else np.exp(result.price) * np.expm1(own)
@@ -118,7 +119,9 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             prices = Prices(*2 * (_edge_price(problem, passes, at_lower=False),))
         elif problem.groups is None:
             budget = _new_search(problem, passes)
-            found = settle_many(problem, passes, budget, amounts, side, n_jobs) if problem.n > MANY else None
+            if isinstance(problem.criterion, Linear):
+                aim_greedily(problem, budget)
+            found = settle_many(problem, passes, budget, amounts, side, n_jobs) if _narrows(problem, passes) else None
             prices, settled = found or (find_prices(passes, budget), None)
             if not problem.equality and prices.high <= 0.0:
                 prices = Prices(0.0, 0.0)
@@ -130,15 +133,20 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
         return _result(problem, passes, prices, own, settled, amounts, side)
 
 
+def _narrows(problem: Problem, passes: Any) -> bool:
+    return problem.n > MANY and not isinstance(passes, ArrayPasses)
+
+
 def _new_search(problem: Problem, passes: Any) -> NDArray[np.float64]:
     """The budget's search (8,), from a price guessed on a sample."""
     target = np.array([min(problem.capacity, FAR)])
-    search = new_searches(passes.shape, target, *guess_price(problem))[0]
+    top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem)
+    search = new_searches(passes.shape, target, top, guess)[0]
     if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
         search[core.PRICE] = 0.0
         if passes.respond(0.0)[0] <= problem.capacity:
             search[core.STATE] = core.MET
-        search[core.LOW], search[core.PRICE] = 0.0, guess_price(problem)[1]
+        search[core.LOW], search[core.PRICE] = 0.0, guess
     return search
 
 
