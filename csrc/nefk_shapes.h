@@ -78,6 +78,7 @@ NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double
         slope = amount * a;
         takes = item.v;
     }
+    if (shape == NEFK_HARMONIC || shape == NEFK_POWER) takes = mu < INFINITY ? takes : 0.0;
     if (shape != NEFK_QUADRATIC && shape != NEFK_LOG_EXPONENTIAL) {
         amount = mu < 0.0 ? INFINITY : amount;
         takes = mu < 0.0 ? 1.0 : takes;

@@ -145,6 +145,7 @@ def check_column(
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
         raise ValueError(f"{name} must have {size} entries, got {vector.size}")
+    low, high = np.float64(low), np.float64(high)  # so that a float32 column is compared in double
     for start in range(0, vector.size, 65536):
         part = vector[start : start + 65536]
         good = (part > low if low_open else part >= low) & (part < high if high_open else part <= high)

@@ -12,6 +12,7 @@ from knapsolve._core import nefk as core
 from knapsolve.nefk.passes import Prices, Settled
 
 Array = NDArray[np.float64]
+CEILING = 1e250  # stands for an amount without end, so that sums stay finite
 FEW_ULPS = 1e-15
 
 
@@ -27,7 +28,7 @@ class ArrayPasses:
             for x in (problem.weights, problem.lower, problem.upper)
         )
         self.upper = np.minimum(upper, self.criterion.limit)
-        self.ceiling = np.minimum(self.upper, problem.ceiling)
+        self.ceiling = np.minimum(self.upper, CEILING)
         self.group, self.n_groups = problem.groups, len(problem.caps)
 
     def __enter__(self) -> ArrayPasses:

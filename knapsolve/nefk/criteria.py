@@ -15,6 +15,7 @@ from knapsolve._core import nefk as core
 from knapsolve._validation import check_column
 from knapsolve.nefk.passes import Passes
 
+CEILING = 1e250  # stands for an amount without end, so that sums stay finite
 LARGEST = 1e140  # parameters and weights beyond this would overflow exact products
 
 
@@ -39,7 +40,7 @@ class Criterion:
     def _passes(self, problem: Any, n_jobs: int) -> Passes:
         """Who answers prices for all items of a problem."""
         columns = (core.Column(x) for x in (self._parameter, problem.weights, problem.lower, problem.upper))
-        items = core.Items(self._shape, *columns, problem.ceiling, problem.groups)
+        items = core.Items(self._shape, *columns, CEILING, problem.groups)
         return Passes(items, problem.n, n_jobs, problem.groups, len(problem.caps))
 
     def _take(self, which: Any) -> Criterion:

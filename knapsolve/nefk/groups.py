@@ -17,14 +17,15 @@ from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.search import enclosed, new_searches, share_of, step
 
 Array = NDArray[np.float64]
+NO_CAP = 1e290  # beyond any total
 
 
 class GroupSearch:
     """The budget's search and one search for each group, over common passes."""
 
     def __init__(self, passes: Any, budget: Array, caps: Array) -> None:
-        self.passes, self.budget, self.caps = passes, budget, caps
-        self.own = new_searches(passes.shape, caps, budget[core.TOP], budget[core.PRICE])
+        self.passes, self.budget, self.caps = passes, budget, np.minimum(caps, NO_CAP)
+        self.own = new_searches(passes.shape, self.caps, budget[core.TOP], budget[core.PRICE])
 
     def run(self, equality: bool) -> tuple[Prices, Array]:
         """Prices of the answer by group (g + 1,), and each group's own price (g,); -inf where its cap is loose."""

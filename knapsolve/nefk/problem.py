@@ -30,11 +30,6 @@ class Problem:
     caps: NDArray[np.float64]
     equality: bool
 
-    @property
-    def ceiling(self) -> float:
-        """A finite amount that no item reaches in an answer unless it is that item's bound."""
-        return 2.0 * self.capacity
-
     def passes(self, n_jobs: int = 1) -> Any:
         """Who answers prices for all items."""
         return self.criterion._passes(self, n_jobs)
@@ -63,8 +58,9 @@ def check_problem(criterion: Any, capacity: Any, weights: Any, lower: Any, upper
     if not isinstance(equality, (bool, np.bool_)):
         raise TypeError(f"equality must be True or False, got {equality!r}")
     budget = check_real("capacity", capacity, low=0.0, finite=False)
-    if LARGEST < budget < math.inf or (equality and budget == math.inf):
-        raise ValueError(f"capacity must be at most {LARGEST:g} (or infinite with equality=False), got {capacity!r}")
+    if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
+        allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"
+        raise ValueError(f"capacity must be {allowed}, got {capacity!r}")
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
     low = check_column("lower", lower, low=0.0, high=LARGEST)
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)

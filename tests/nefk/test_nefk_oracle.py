@@ -7,8 +7,8 @@ from nefk_oracle import FAMILIES, assert_optimal, exact_solution, random_paramet
 
 
 @pytest.fixture(autouse=True)
-def _fifty_digits():
-    with mp.workdps(50):
+def _hundred_digits():
+    with mp.workdps(100):
         yield
 
 
@@ -23,11 +23,11 @@ def bounds(kind, n, capacity, generator):
 @pytest.mark.parametrize("kind", ["none", "bounds"])
 @pytest.mark.parametrize("capacity", [1e-6, 0.3, 4.0, 1e4])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_amounts_equal_those_of_fifty_digits(family, capacity, kind):
+def test_amounts_equal_those_of_a_hundred_digits(family, capacity, kind):
     if family == "exponential" and capacity > 100:
         capacity = 60.0  # beyond, the price underflows
     if family in ("detection", "freshness") and capacity < 1e-3:
-        capacity = 0.2  # below, the price is within exp(-1 / capacity) of the largest slope: too near for 50 digits
+        capacity = 0.2  # below, the price is within exp(-1 / capacity) of the largest slope: too near for any digits
     generator = np.random.default_rng([len(family), int(np.log2(capacity) + 99)])
     for n in (2, 5):
         p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
