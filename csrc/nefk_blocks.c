@@ -10,16 +10,35 @@
 
 enum { LANES = 8 };
 
+/* Cut amounts to their bounds; no slope where they are cut. */
+NEFK_INLINE void cut(double low, double high, double ceiling, double *amount, double *slope) {
+    double x = *amount, d = *slope;
+    high = high < ceiling ? high : ceiling;
+    d = x < high ? d : 0.0;
+    *slope = x > low ? d : 0.0;
+    x = x < high ? x : high;
+    *amount = x > low ? x : low;
+}
+
 NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items, const double *price, double ceiling,
                                double *restrict x, double *restrict d) {
+    if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
+        double s[NEFK_BLOCK], odds[NEFK_BLOCK];
+        for (size_t i = 0; i < m; i++)
+            nefk_respond_first(shape, items.parameter[i], items.weight[i], price[i], fused, &s[i], &odds[i]);
+        for (size_t i = 0; i < m; i++) {
+            double amount, slope;
+            nefk_respond_second(items.parameter[i], s[i], odds[i], &amount, &slope);
+            cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
+            x[i] = amount;
+            d[i] = slope;
+        }
+        return;
+    }
     for (size_t i = 0; i < m; i++) {
-        double amount, slope, low = items.lower[i], high = items.upper[i];
+        double amount, slope;
         nefk_respond(shape, items.parameter[i], items.weight[i], price[i], fused, &amount, &slope);
-        high = high < ceiling ? high : ceiling;
-        slope = amount < high ? slope : 0.0;
-        slope = amount > low ? slope : 0.0;
-        amount = amount < high ? amount : high;
-        amount = amount > low ? amount : low;
+        cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
         x[i] = amount;
         d[i] = slope;
     }

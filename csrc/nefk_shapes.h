@@ -33,25 +33,49 @@ NEFK_INLINE nefk_item nefk_item_of(int shape, double parameter, double weight) {
     return item;
 }
 
+/* y = mu p / v, e = 1 - y and y / e of an item; `gap` is positive where it takes something. */
+typedef struct { double gap, y, e, odds; } nefk_position;
+
+NEFK_INLINE nefk_position nefk_position_of(nefk_item item, double mu, int fused) {
+    double product = mu * item.p;
+    double gap = (item.v - product) - nefk_product_error(mu, item.p, product, fused);
+    double both = 1.0 / (item.v * gap), inverse = gap * both;
+    nefk_position at = {item.a > 0.0 ? gap : 0.0, product * inverse, gap * inverse, product * item.v * both};
+    return at;
+}
+
+/* First half of nefk_respond for detection and freshness: s = sqrt(-2 log e), -1 where nothing is taken. Its own
+ * loop, because the processor overlaps two short chains of operations better than one long one. */
+NEFK_INLINE void nefk_respond_first(int shape, double parameter, double weight, double mu, int fused,
+                                    double *s, double *odds) {
+    nefk_position at = nefk_position_of(nefk_item_of(shape, parameter, weight), mu, fused);
+    double root = sqrt(2.0 * nefk_negative_log(at.e, at.y));
+    *s = at.gap > 0.0 ? root : -1.0;
+    *s = mu < 0.0 ? 0.0 : *s; /* without end */
+    *odds = at.odds;
+}
+
+/* Second half: x = a / z(s), and d. */
+NEFK_INLINE void nefk_respond_second(double a, double s, double odds, double *x, double *d) {
+    double top, bottom;
+    nefk_gamma2_inverse(s, &top, &bottom);
+    double ratio = bottom / top, amount = a * ratio; /* 1 / z */
+    double slope = amount * ((ratio + 1.0) * ratio) * odds;
+    *x = s >= 0.0 ? amount : 0.0;
+    *d = s >= 0.0 ? slope : 0.0;
+}
+
 /* Amount x that an item takes at price mu, and d = -dx/dlog(mu) (quadratic: -dx/dmu, as mu may change sign).
- * An item that takes nothing has x = d = 0; below price 0 every item takes without end (quadratic: as it says). O(1), branch-free; `shape` and `fused` are compile-time constants.
+ * An item that takes nothing has x = d = 0; below price 0 every item takes without end (quadratic: as it says). O(1), branch-free; `shape` and `fused` are compile-time constants. For all
+ * shapes but detection and freshness, which go by halves.
  * Reference: w f'(x) = mu; Cho and Garcia-Molina 2003 (freshness), Azar et al. 2018 (poisson), Kolobov et al.
  * 2019 (harmonic, in the form that does not cancel). */
 NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double mu, int fused,
                               double *x, double *d) {
     nefk_item item = nefk_item_of(shape, parameter, weight);
-    double a = item.a, product = mu * item.p;
-    double gap = (item.v - product) - nefk_product_error(mu, item.p, product, fused);
-    double both = 1.0 / (item.v * gap), inverse = gap * both, y = product * inverse, e = gap * inverse;
-    double takes = a > 0.0 ? gap : 0.0; /* positive where the item takes something */
-    double amount, slope;
-    if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
-        double top, bottom;
-        nefk_gamma2_inverse(nefk_negative_log(e, y), &top, &bottom);
-        double ratio = bottom / top; /* 1 / z */
-        amount = a * ratio;
-        slope = amount * ((ratio + 1.0) * ratio) * (product * item.v * both); /* y / e */
-    } else if (shape == NEFK_POISSON) {
+    nefk_position at = nefk_position_of(item, mu, fused);
+    double a = item.a, y = at.y, e = at.e, takes = at.gap, amount, slope;
+    if (shape == NEFK_POISSON) {
         double root = sqrt(y);
         amount = a * (e / (root * (1.0 + root)));
         slope = 0.5 * a / root;
@@ -72,7 +96,7 @@ NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double
         takes = item.v > 0.0 ? amount : 0.0;
     } else if (shape == NEFK_QUADRATIC) {
         amount = a * e;
-        slope = a * inverse;
+        slope = a / item.v;
     } else { /* power: x = y^(-1 / (1 - exponent)) */
         amount = nefk_exp_negative(a * -nefk_negative_log(y, e));
         slope = amount * a;
@@ -94,19 +118,23 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
     double a = item.a, v = item.v;
     int empty = x <= 0.0, still = a <= 0.0; /* still: nothing ever changes */
     if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
-        double z = a / x, expz = nefk_exp_negative(z), square = nefk_gamma2_over_square(z, expz);
-        double fresh = expz + z * square; /* (1 - exp(-z)) / z */
-        double share = z * z * square;
-        int far = z > 700.0; /* also z = inf */
-        fresh = far ? 1.0 / z : fresh;
-        share = far ? 1.0 : share;
-        fresh = still ? 1.0 : fresh;
-        share = still ? 0.0 : share;
-        fresh = empty & !still ? 0.0 : fresh;
-        double all = shape == NEFK_DETECTION ? (a > 1e300 ? x : x * (z * fresh)) : fresh;
-        all = (shape == NEFK_DETECTION) & (empty | still) ? 0.0 : all;
-        *value = v * all;
-        *slope = share * v / (shape == NEFK_DETECTION ? 1.0 : (still ? 1.0 : a));
+        double unit = 1.0 / (a * x), z = a * a * unit, inverse = x * x * unit; /* z = a / x and 1 / z at once */
+        double expz = nefk_exp_negative(z), square = nefk_gamma2_over_square(z);
+        double fresh = z < 1.0 ? expz + z * square : (1.0 - expz) * inverse;   /* (1 - exp(-z)) / z */
+        double share = z < 1.0 ? z * z * square : 1.0 - (1.0 + z) * expz;      /* P(2, z) */
+        fresh = z <= 700.0 ? fresh : inverse; /* beyond, also for an infinite or undefined z */
+        share = z <= 700.0 ? share : 1.0;
+        fresh = empty ? 0.0 : fresh;
+        if (shape == NEFK_DETECTION) {
+            double all = a < INFINITY ? a * fresh : x;
+            all = empty ? 0.0 : all;
+            *value = still ? 0.0 : v * all;
+            *slope = still ? 0.0 : v * share;
+        } else {
+            double per_rate = empty ? v / a : v * (x * unit);
+            *value = still ? v : v * fresh;
+            *slope = still ? 0.0 : share * per_rate;
+        }
     } else if (shape == NEFK_POISSON) {
         double part = a / (x + a);
         *value = v * (still ? 1.0 : x / (x + a));
@@ -123,8 +151,8 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
         *slope = v / (x + a);
     } else if (shape == NEFK_EXPONENTIAL || shape == NEFK_LOG_EXPONENTIAL) {
         double u = x * parameter, expu = nefk_exp_negative(u);
-        double complement = u * (expu + u * nefk_gamma2_over_square(u, expu)); /* 1 - exp(-u) */
-        *value = weight * (u > 700.0 ? 1.0 : complement);
+        double complement = u < 1.0 ? u * (expu + u * nefk_gamma2_over_square(u)) : 1.0 - expu;
+        *value = weight * complement;
         *slope = v * expu;
         if (shape == NEFK_LOG_EXPONENTIAL) *slope = -nefk_negative_log(v, 1.0 - v) - u; /* its logarithm */
     } else if (shape == NEFK_QUADRATIC) {

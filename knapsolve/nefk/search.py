@@ -15,6 +15,8 @@ LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either
 FAR = 1e300
 TOLERANCE = 2e-15
 SAMPLE = 8192  # items on which a price is guessed
+LARGE_SAMPLE = 16  # one in so many items sharpens the guess if there are many
+SAMPLE_STEPS = 6
 
 
 def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
@@ -70,22 +72,40 @@ def aim_greedily(problem: Any, search: NDArray[np.float64]) -> None:
         search[core.STATE] = core.ENCLOSED
 
 
-def guess_price(problem: Any) -> tuple[float, float]:
-    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of items."""
+def guess_price(problem: Any, n_jobs: int = 1) -> tuple[float, float]:
+    """A guess of the price above which nothing is taken, and of the answer's price, from samples of the items."""
     part = problem.sample(SAMPLE)
     with part.passes() as passes:
-        first = passes.worth(np.zeros(part.n))[1]
-        even = passes.worth(np.full(part.n, min(part.capacity / part.n, FAR)))[1]
-        if passes.shape in LINEAR:
-            top, guess = float(first.max()), float(even.mean())
-        else:
-            top = float(first.max())
-            even = even[(even > 0.0) & (even < np.inf)]
-            guess = float(np.exp(np.log(even).mean())) if even.size else min(0.5 * top, 1.0)
+        top, guess = _even_price(part, passes)
         if part.n < problem.n:
-            search = new_searches(passes.shape, np.array([part.capacity]), top, guess)[0]
-            search[core.TOLERANCE] = 1e-4
-            passes.search(search)
-            if 0.0 < search[core.PRICE] < np.inf:
-                guess = float(search[core.PRICE])
+            guess = _sampled_price(part, passes, top, guess, 1e-3)
+    if problem.n > LARGE_SAMPLE * SAMPLE:
+        part = problem.sample(problem.n // LARGE_SAMPLE)
+        with part.passes(n_jobs) as passes:
+            guess = _sampled_price(part, passes, top, guess, 1e-4)
+    return top, guess
+
+
+def _even_price(part: Any, passes: Any) -> tuple[float, float]:
+    """The largest slope at 0, and the mean slope where all get the same."""
+    slopes = passes.worth(np.zeros(part.n))[1]
+    even = passes.worth(np.full(part.n, min(part.capacity / part.n, FAR)))[1]
+    top = float(slopes.max())
+    if passes.shape in LINEAR:
+        return 1.0, float(even.mean())
+    even = even[(even > 0.0) & (even < np.inf)]
+    guess = float(np.exp(np.log(even).mean())) if even.size else min(0.5 * top, 1.0)
     return (top if 0.0 < top < np.inf else 1.0), guess
+
+
+def _sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: float) -> float:
+    """The price that solves a sample roughly."""
+    search = new_searches(passes.shape, np.array([part.capacity]), top, guess)[0]
+    search[core.TOLERANCE] = tolerance
+    passes.search(search)
+    for _ in range(SAMPLE_STEPS):
+        if search[core.STATE] != core.RUNNING:
+            break
+        step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
+    price = float(search[core.PRICE])
+    return price if 0.0 < price < np.inf or passes.shape in LINEAR else guess

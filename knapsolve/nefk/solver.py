@@ -118,7 +118,7 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
         elif problem.groups is None and problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
             prices = Prices(*2 * (_edge_price(problem, passes, at_lower=False),))
         elif problem.groups is None:
-            budget = _new_search(problem, passes)
+            budget = _new_search(problem, passes, n_jobs)
             if isinstance(problem.criterion, Linear):
                 aim_greedily(problem, budget)
             found = settle_many(problem, passes, budget, amounts, side, n_jobs) if _narrows(problem, passes) else None
@@ -126,7 +126,7 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             if not problem.equality and prices.high <= 0.0:
                 prices = Prices(0.0, 0.0)
         else:
-            prices, own = GroupSearch(passes, _new_search(problem, passes), problem.caps).run(problem.equality)
+            prices, own = GroupSearch(passes, _new_search(problem, passes, n_jobs), problem.caps).run(problem.equality)
             tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
             own = _reprice_tight_groups(problem, passes, own, tight)
         settled = settled or passes.settle(prices, amounts, side)
@@ -137,10 +137,10 @@ def _narrows(problem: Problem, passes: Any) -> bool:
     return problem.n > MANY and not isinstance(passes, ArrayPasses)
 
 
-def _new_search(problem: Problem, passes: Any) -> NDArray[np.float64]:
+def _new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float64]:
     """The budget's search (8,), from a price guessed on a sample."""
     target = np.array([min(problem.capacity, FAR)])
-    top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem)
+    top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
     search = new_searches(passes.shape, target, top, guess)[0]
     if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
         search[core.PRICE] = 0.0
