@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import Criterion
 
 Array = NDArray[np.float64]
-NODES = 161  # of the double exponential quadrature
+NODES = 201  # of the double exponential quadrature
 HALVINGS = 200  # more than the order of doubles has
 
 
@@ -190,11 +191,12 @@ class FromDerivative(Criterion):
         if self._value is not None:
             return np.asarray(self._value(np.atleast_1d(given)), dtype=np.float64).reshape(given.shape)
         amounts, total = np.atleast_1d(given), np.zeros(max(given.size, 1))
-        steps, h = np.linspace(-4.0, 4.0, NODES, retstep=True)
+        steps, h = np.linspace(-6.0, 4.0, NODES, retstep=True)
         for t in steps:
-            near = np.exp(-np.pi * np.sinh(t))
-            node, weight = 1.0 / (1.0 + near), h * np.pi * np.cosh(t) * near / (1.0 + near) ** 2
-            slope = self._call(amounts * node) if weight > 0 else 0.0
+            near = math.exp(-math.pi * math.sinh(t))
+            node = 1.0 / (1.0 + near)
+            weight = h * math.pi * math.cosh(t) * node * (near * node)
+            slope = self._call(amounts * node)
             total += np.where(amounts > 0, weight * np.where(amounts > 0, slope, 0.0), 0.0)
         return (total * amounts).reshape(given.shape)
 
