@@ -83,7 +83,9 @@ class ArrayPasses:
         """Weighted value and derivative (n,) of amounts (n,); an item without weight has neither."""
         idle = self.weights == 0
         with np.errstate(invalid="ignore"):
-            value, slope = (self.weights * f(amounts) for f in (self.criterion.value, self.criterion.derivative))
+            value, slope = (
+                self.weights * f(amounts) for f in (self.criterion.value, self.criterion.derivative)
+            )
         return np.where(idle, 0.0, value), np.where(idle, 0.0, slope)
 
     def settle(self, prices: Prices, amounts: Any, side: NDArray[np.int8]) -> Settled:
@@ -98,12 +100,15 @@ class ArrayPasses:
         side[:] = np.where(x <= self.lower, -1, np.where(x >= self.upper, 1, 0))
         total = math.fsum(x)
         by_group = None if self.group is None else self._by_group(x)[:, 0]
-        return Settled(total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), by_group)
+        return Settled(
+            total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), by_group
+        )
 
     def _violation(self, x: Array, price: Array) -> float:
         """Largest relative violation: the price must lie between the slopes a few units to either side of x."""
-        before, after = (self.worth(np.clip(x * (1.0 + e), 0.0, self.criterion.limit))[1]
-                         for e in (-FEW_ULPS, FEW_ULPS))
+        before, after = (
+            self.worth(np.clip(x * (1.0 + e), 0.0, self.criterion.limit))[1] for e in (-FEW_ULPS, FEW_ULPS)
+        )
         with np.errstate(all="ignore"):
             low = np.where((x > self.lower) & (before < price), (price - before) / np.abs(price), 0.0)
             high = np.where((x < self.upper) & (after > price), (after - price) / np.abs(price), 0.0)

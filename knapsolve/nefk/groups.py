@@ -54,7 +54,9 @@ class GroupSearch:
         tried = np.where(capped, self.own[:, core.PRICE], mu)
         sums = self.passes.respond_by_group(np.concatenate([[mu], tried]))
         totals, slopes = sums[:, 0] + sums[:, 1], sums[:, 2].copy()
-        moves = np.flatnonzero(running & (capped | (tried > self.own[:, core.LOW]) & (tried < self.own[:, core.HIGH])))
+        moves = np.flatnonzero(
+            running & (capped | (tried > self.own[:, core.LOW]) & (tried < self.own[:, core.HIGH]))
+        )
         self.own[moves, core.PRICE] = tried[moves]
         core.advance(self.own, self.passes.shape, totals[1:], slopes[1:], moves)
         if self.budget[core.STATE] == core.RUNNING:

@@ -30,8 +30,15 @@ CORRECTIONS = 4  # settling passes before the search goes on
 class NarrowModel:
     """The total over a bracket: rough items exactly, all others by a cubic. Answers prices as Passes do."""
 
-    def __init__(self, problem: Problem, rough: NDArray[np.intp], ends: tuple[float, float], width: float,
-                 sums: tuple[float, ...], n_jobs: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        rough: NDArray[np.intp],
+        ends: tuple[float, float],
+        width: float,
+        sums: tuple[float, ...],
+        n_jobs: int,
+    ) -> None:
         self.shape, self.ends, self.width, self.sums = problem.criterion._shape, ends, width, sums
         self.offset = 0.0  # what passes over all items found beyond the model
         self.rough = problem.take(rough, problem.capacity).passes(n_jobs) if len(rough) else None
@@ -53,8 +60,9 @@ class NarrowModel:
         return total + cubic + self.offset, slope + tilt / self.width
 
 
-def narrow_model(problem: Problem, passes: Any, search: NDArray[np.float64], half: float,
-                 n_jobs: int) -> NarrowModel | None:
+def narrow_model(
+    problem: Problem, passes: Any, search: NDArray[np.float64], half: float, n_jobs: int
+) -> NarrowModel | None:
     """The model of the total within `half` of the search's next price, if the answer is there.
 
     If it is not, the search goes on from the nearer end.
@@ -78,8 +86,9 @@ def narrow_model(problem: Problem, passes: Any, search: NDArray[np.float64], hal
     return model
 
 
-def settle_model(passes: Any, model: NarrowModel, search: NDArray[np.float64], amounts: Any,
-                 side: Any) -> tuple[Prices, Settled] | None:
+def settle_model(
+    passes: Any, model: NarrowModel, search: NDArray[np.float64], amounts: Any, side: Any
+) -> tuple[Prices, Settled] | None:
     """Settle at the model's price; what the total turns out to be beyond the model corrects it."""
     target = float(search[core.TARGET])
     for _ in range(CORRECTIONS):
@@ -93,8 +102,9 @@ def settle_model(passes: Any, model: NarrowModel, search: NDArray[np.float64], a
     return None
 
 
-def settle_many(problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any,
-                n_jobs: int) -> tuple[Prices, Settled] | None:
+def settle_many(
+    problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
+) -> tuple[Prices, Settled] | None:
     """Search by passes, narrow when close, settle when found; None where the search ends by itself."""
     while search[core.STATE] == core.RUNNING:
         price = float(search[core.PRICE])

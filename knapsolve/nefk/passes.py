@@ -46,8 +46,14 @@ class Settled:
 class Passes:
     """The compiled items of one problem, and who works on them. Use as a context manager."""
 
-    def __init__(self, items: core.Items, n: int, n_jobs: int = 1, group: NDArray[np.intp] | None = None,
-                 n_groups: int = 0) -> None:
+    def __init__(
+        self,
+        items: core.Items,
+        n: int,
+        n_jobs: int = 1,
+        group: NDArray[np.intp] | None = None,
+        n_groups: int = 0,
+    ) -> None:
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
         self.group, self.n_groups = group, n_groups
         stripe = STRIPE
@@ -68,7 +74,9 @@ class Passes:
     def _run(self, work: Callable[[int, int, Any], tuple], by_group: bool) -> tuple[list[tuple], Any]:
         """`work(start, stop, groups)` of every chunk in order, and the sums by group (g + 1, 3)."""
         self.count += 1
-        tables = np.zeros((len(self._stripes), self.n_groups + 1, 3)) if by_group else [None] * len(self._stripes)
+        tables = (
+            np.zeros((len(self._stripes), self.n_groups + 1, 3)) if by_group else [None] * len(self._stripes)
+        )
 
         def stripe(bounds: tuple[int, int], table: Any) -> list[tuple]:
             starts = range(bounds[0], bounds[1], CHUNK)
@@ -109,11 +117,14 @@ class Passes:
         residual = max((part[6] for part in parts), key=lambda x: (math.isnan(x), x))
         return Settled(fold(parts, 0), fold(parts, 2), fold(parts, 4), residual, by_group)
 
-    def narrow(self, low: float, high: float, width: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
+    def narrow(
+        self, low: float, high: float, width: float, tolerance: float
+    ) -> tuple[Any, tuple[float, ...]]:
         """Items that are rough between two prices, and the others' amount and slope at the low, then the high one.
 
         None for the items if there are too many.
         """
+
         def work(a: int, b: int, _: Any) -> tuple:
             rough = np.empty(CHUNK // MOST_ROUGH, dtype=np.intp)
             found = core.narrow(self.items, low, high, width, tolerance, a, b, rough)
@@ -126,8 +137,9 @@ class Passes:
 
     def bounds(self) -> tuple[float, float, int, Any]:
         """Sums of lower and of upper bounds, the first item whose bounds cross (or n), the sums by group."""
-        parts, sums = self._run(lambda a, b, groups: (a, b, *core.bounds(self.items, a, b, groups)),
-                                self.group is not None)
+        parts, sums = self._run(
+            lambda a, b, groups: (a, b, *core.bounds(self.items, a, b, groups)), self.group is not None
+        )
         self.count -= 1  # a look at the bounds, not at the items
         crossed = next((part[6] for part in parts if part[6] < part[1]), self.n)
         return fold(parts, 2), fold(parts, 4), crossed, sums

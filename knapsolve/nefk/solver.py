@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from knapsolve._core import nefk as core
 from knapsolve.nefk.array_passes import ArrayPasses
-from knapsolve.nefk.criteria import Criterion, Linear, LogExponential
+from knapsolve.nefk.criteria import Linear, LogExponential
+from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.groups import GroupSearch
 from knapsolve.nefk.narrow import MANY, settle_many
 from knapsolve.nefk.passes import Prices, Settled
@@ -121,12 +122,18 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             budget = _new_search(problem, passes, n_jobs)
             if isinstance(problem.criterion, Linear):
                 aim_greedily(problem, budget)
-            found = settle_many(problem, passes, budget, amounts, side, n_jobs) if _narrows(problem, passes) else None
+            found = (
+                settle_many(problem, passes, budget, amounts, side, n_jobs)
+                if _narrows(problem, passes)
+                else None
+            )
             prices, settled = found or (find_prices(passes, budget), None)
             if not problem.equality and prices.high <= 0.0:
                 prices = Prices(0.0, 0.0)
         else:
-            prices, own = GroupSearch(passes, _new_search(problem, passes, n_jobs), problem.caps).run(problem.equality)
+            prices, own = GroupSearch(passes, _new_search(problem, passes, n_jobs), problem.caps).run(
+                problem.equality
+            )
             tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
             own = _reprice_tight_groups(problem, passes, own, tight)
         settled = settled or passes.settle(prices, amounts, side)
@@ -140,7 +147,9 @@ def _narrows(problem: Problem, passes: Any) -> bool:
 def _new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float64]:
     """The budget's search (8,), from a price guessed on a sample."""
     target = np.array([min(problem.capacity, FAR)])
-    top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
+    top, guess = (
+        passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
+    )
     search = new_searches(passes.shape, target, top, guess)[0]
     if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
         search[core.PRICE] = 0.0
@@ -173,8 +182,9 @@ def _edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
     return price + (4e-16 if at_lower else -4e-16) * abs(price) if math.isfinite(price) else price
 
 
-def _result(problem: Problem, passes: Any, prices: Prices, own: Any, settled: Settled, amounts: Any,
-            side: Any) -> NEFKResult:
+def _result(
+    problem: Problem, passes: Any, prices: Prices, own: Any, settled: Settled, amounts: Any, side: Any
+) -> NEFKResult:
     price = float(np.ravel(prices.high)[0])
     gap = settled.total - problem.capacity
     if not problem.equality and price <= 0.0:
@@ -187,4 +197,6 @@ def _result(problem: Problem, passes: Any, prices: Prices, own: Any, settled: Se
         off = np.where(group_prices > 0, np.abs(settled.by_group[1:] - problem.caps), over)
         with np.errstate(invalid="ignore", divide="ignore"):
             budget = max(budget, float(np.max(np.where(off > 0, off / problem.caps, 0.0), initial=0.0)))
-    return NEFKResult(amounts, price, settled.value, settled.residual, budget, passes.count, side, group_prices)
+    return NEFKResult(
+        amounts, price, settled.value, settled.residual, budget, passes.count, side, group_prices
+    )

@@ -106,8 +106,10 @@ def exact_amount(family, p, price):
 
 def exact_amounts(family, p, w, low, high, price):
     """Amounts of all items at one price in arbitrary precision, cut to their bounds."""
-    return [min(max(exact_amount(family, pi, price / mp.mpf(wi)), mp.mpf(li)), mp.mpf(ui))
-            for pi, wi, li, ui in zip(p, w, low, high)]
+    return [
+        min(max(exact_amount(family, pi, price / mp.mpf(wi)), mp.mpf(li)), mp.mpf(ui))
+        for pi, wi, li, ui in zip(p, w, low, high)
+    ]
 
 
 def exact_solution(family, p, w, low, high, capacity, near):
@@ -141,8 +143,14 @@ def assert_optimal(family, p, result, capacity, weights=1.0, lower=0.0, upper=np
     assert np.all(np.abs(off[inside]) <= 5 * tolerance)
     at_zero = bottom & (x == 0)
     if at_zero.any():
-        limit = {"detection": p**0, "freshness": 1 / p, "poisson": 1 / p, "logarithmic": 1 / p, "exponential": p,
-                 "quadratic": p**0}[family]  # the other families have an infinite slope at 0
+        limit = {
+            "detection": p**0,
+            "freshness": 1 / p,
+            "poisson": 1 / p,
+            "logarithmic": 1 / p,
+            "exponential": p,
+            "quadratic": p**0,
+        }[family]  # the other families have an infinite slope at 0
         assert np.all((w * limit)[at_zero] <= result.price + tolerance * scale[at_zero])
     assert np.all(off[bottom & (x > 0)] <= 5 * tolerance)
     assert np.all(off[top] >= -5 * tolerance)

@@ -13,7 +13,9 @@ from knapsolve.nefk.distributed import Rounds, allocate, combine, solve_dask, su
 def solve_in_parts(criterion, p, capacity, n_parts, equality=True, **columns):
     """The driver's loop over partitions that are kept apart; (amounts, rounds)."""
     parts = np.array_split(np.arange(len(p)), n_parts)
-    pieces = [(criterion(p[part]), {name: column[part] for name, column in columns.items()}) for part in parts]
+    pieces = [
+        (criterion(p[part]), {name: column[part] for name, column in columns.items()}) for part in parts
+    ]
     rounds = Rounds(pieces[0][0], capacity, equality)
     while rounds.answer is None:
         summary = None
@@ -58,7 +60,9 @@ def test_the_vertical_piece_after_an_activation_takes_no_more_than_the_allowed_r
     capacity = base.sum() + share * edge / 60
     amounts, _ = solve_in_parts(criteria.Freshness, rate, capacity, 4)
     assert math.fsum(amounts) == pytest.approx(capacity, rel=1e-13)
-    np.testing.assert_allclose(amounts, solve_nefk(criteria.Freshness(rate), capacity).amounts, atol=1e-12 * capacity)
+    np.testing.assert_allclose(
+        amounts, solve_nefk(criteria.Freshness(rate), capacity).amounts, atol=1e-12 * capacity
+    )
 
 
 def test_ties_across_partitions_share_alike():
@@ -67,7 +71,9 @@ def test_ties_across_partitions_share_alike():
 
 
 def test_at_most_stops_at_price_zero():
-    amounts, rounds = solve_in_parts(criteria.Freshness, np.ones(6), 10.0, 2, equality=False, upper=np.ones(6))
+    amounts, rounds = solve_in_parts(
+        criteria.Freshness, np.ones(6), 10.0, 2, equality=False, upper=np.ones(6)
+    )
     np.testing.assert_array_equal(amounts, 1.0)
     assert rounds.answer.price == 0.0
     amounts, _ = solve_in_parts(criteria.Quadratic, np.ones(6), 10.0, 2, equality=False)
@@ -87,10 +93,15 @@ def test_infeasible_problems_are_told_in_the_first_round():
         solve_in_parts(criteria.Freshness, np.ones(3), 5.0, 2, upper=np.ones(3))
 
 
-@pytest.mark.parametrize(("criterion", "capacity", "error"), [
-    (criteria.FromDerivative(np.exp), 1.0, TypeError), ("freshness", 1.0, TypeError),
-    (criteria.Freshness(1.0), 0.0, ValueError), (criteria.Freshness(1.0), np.nan, ValueError),
-])
+@pytest.mark.parametrize(
+    ("criterion", "capacity", "error"),
+    [
+        (criteria.FromDerivative(np.exp), 1.0, TypeError),
+        ("freshness", 1.0, TypeError),
+        (criteria.Freshness(1.0), 0.0, ValueError),
+        (criteria.Freshness(1.0), np.nan, ValueError),
+    ],
+)
 def test_the_driver_refuses_what_it_cannot_do(criterion, capacity, error):
     with pytest.raises(error):
         Rounds(criterion, capacity)
@@ -100,8 +111,13 @@ def test_dask_arrays_are_solved_where_they_lie():
     da = pytest.importorskip("dask.array")
     generator = np.random.default_rng(2)
     rate, weight = np.exp(generator.standard_normal((2, 10_000)))
-    result = solve_dask(criteria.Freshness, da.from_array(rate, chunks=3000), 3000.0,
-                        weights=da.from_array(weight, chunks=3000), upper=2.0)
+    result = solve_dask(
+        criteria.Freshness,
+        da.from_array(rate, chunks=3000),
+        3000.0,
+        weights=da.from_array(weight, chunks=3000),
+        upper=2.0,
+    )
     whole = solve_nefk(criteria.Freshness(rate), 3000.0, weights=weight, upper=2.0)
     np.testing.assert_allclose(result.amounts.compute(), whole.amounts, rtol=1e-10, atol=1e-12)
     assert result.value == pytest.approx(whole.value, rel=1e-13)
@@ -116,8 +132,10 @@ def test_sixteen_million_items_in_eight_partitions_of_a_local_cluster():
     da = pytest.importorskip("dask.array")
     distributed = pytest.importorskip("distributed")
     n = 16_000_000
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, \
-            distributed.Client(cluster):
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
         state = da.random.default_rng(1)
         rate = da.exp(1.5 * state.standard_normal(n, chunks=n // 8)).persist()
         weight = da.exp(state.standard_normal(n, chunks=n // 8)).persist()

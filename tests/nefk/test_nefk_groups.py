@@ -66,10 +66,16 @@ def test_no_general_solver_finds_more_value(family):
     membership = [(groups == g).astype(float) for g in range(2)]
     start = low + (capacity - low.sum()) * (high - low) / (high - low).sum()
     found = optimize.minimize(
-        lambda x: -np.sum(w * value(family, p, x)), start, jac=lambda x: -w * slope(family, p, np.maximum(x, 1e-12)),
-        bounds=list(zip(np.maximum(low, 1e-9), high)), method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
-        constraints=[{"type": "eq", "fun": lambda x: x.sum() - capacity},
-                     *({"type": "ineq", "fun": lambda x, m=m, c=c: c - m @ x} for m, c in zip(membership, caps))],
+        lambda x: -np.sum(w * value(family, p, x)),
+        start,
+        jac=lambda x: -w * slope(family, p, np.maximum(x, 1e-12)),
+        bounds=list(zip(np.maximum(low, 1e-9), high)),
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+        constraints=[
+            {"type": "eq", "fun": lambda x: x.sum() - capacity},
+            *({"type": "ineq", "fun": lambda x, m=m, c=c: c - m @ x} for m, c in zip(membership, caps)),
+        ],
     )
     assert result.value == pytest.approx(np.sum(w * value(family, p, result.amounts)), rel=1e-13)
     assert -found.fun <= result.value * (1 + 1e-9)
@@ -85,10 +91,19 @@ def test_linear_with_bounds_and_groups_equals_linear_programming(seed):
     groups = generator.integers(-1, n_groups, n)
     caps = np.array([1.2 * low[groups == g].sum() + 0.2 for g in range(n_groups)])
     capacity = 0.5 * (low.sum() + min(high.sum(), high[groups < 0].sum() + caps.sum()))
-    result = solve_nefk(criteria.Linear(), capacity, weights=w, lower=low, upper=high, groups=groups, group_caps=caps)
+    result = solve_nefk(
+        criteria.Linear(), capacity, weights=w, lower=low, upper=high, groups=groups, group_caps=caps
+    )
     membership = np.array([(groups == g).astype(float) for g in range(n_groups)])
-    exact = optimize.linprog(-w, A_ub=membership, b_ub=caps, A_eq=np.ones((1, n)), b_eq=[capacity],
-                             bounds=np.column_stack([low, high]), method="highs")
+    exact = optimize.linprog(
+        -w,
+        A_ub=membership,
+        b_ub=caps,
+        A_eq=np.ones((1, n)),
+        b_eq=[capacity],
+        bounds=np.column_stack([low, high]),
+        method="highs",
+    )
     assert result.value == pytest.approx(-exact.fun, rel=1e-12)
     assert result.residual <= 1e-12
 
@@ -110,7 +125,10 @@ def test_a_group_without_cap_is_no_group():
 
 def test_group_price_is_the_worth_of_its_cap():
     def solved(cap):
-        return solve("logarithmic", [1.0, 2.0, 1.0], 6.0, weights=[2.0, 3.0, 1.0], groups=[0, 0, -1], group_caps=[cap])
+        return solve(
+            "logarithmic", [1.0, 2.0, 1.0], 6.0, weights=[2.0, 3.0, 1.0], groups=[0, 0, -1], group_caps=[cap]
+        )
+
     step = 1e-5
     difference = (solved(2.0 + step).value - solved(2.0 - step).value) / (2 * step)
     assert solved(2.0).group_prices[0] == pytest.approx(difference, rel=1e-8)
@@ -130,13 +148,16 @@ def test_at_most_leaves_what_no_cap_admits():
     assert result.residual <= 1e-12
 
 
-@pytest.mark.parametrize(("options", "numbers"), [
-    ({"lower": [1.0, 0.5, 0.0], "groups": [0, 0, -1], "group_caps": [1.0]}, ["1.5", "1.0", "group 0"]),
-    ({"groups": [0, 0, 0], "group_caps": [1.0]}, ["1.0", "2.0"]),
-    ({"upper": [0.1, 0.2, 0.3]}, ["0.6", "2.0"]),
-    ({"lower": [1.0, 1.0, 1.0]}, ["3.0", "2.0"]),
-    ({"lower": [0.5, 0.0, 0.0], "upper": 0.25}, ["0.5", "0.25", "position 0"]),
-])
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [
+        ({"lower": [1.0, 0.5, 0.0], "groups": [0, 0, -1], "group_caps": [1.0]}, ["1.5", "1.0", "group 0"]),
+        ({"groups": [0, 0, 0], "group_caps": [1.0]}, ["1.0", "2.0"]),
+        ({"upper": [0.1, 0.2, 0.3]}, ["0.6", "2.0"]),
+        ({"lower": [1.0, 1.0, 1.0]}, ["3.0", "2.0"]),
+        ({"lower": [0.5, 0.0, 0.0], "upper": 0.25}, ["0.5", "0.25", "position 0"]),
+    ],
+)
 def test_infeasible_problems_name_the_numbers_that_clash(options, numbers):
     with pytest.raises(InfeasibleError) as error:
         solve("freshness", [1.0, 2.0, 3.0], 2.0, **options)
@@ -148,8 +169,10 @@ def test_infeasible_problems_name_the_numbers_that_clash(options, numbers):
 def test_two_hundred_thousand_items_in_twenty_thousand_groups(family):
     problem = random_problem(family, 200_000, 20_000, 1, True)
     p, w, groups, caps, low, high, capacity = problem
-    one, two = (solve(family, p, capacity, weights=w, lower=low, upper=high, groups=groups, group_caps=caps, n_jobs=j)
-                for j in (1, 2))
+    one, two = (
+        solve(family, p, capacity, weights=w, lower=low, upper=high, groups=groups, group_caps=caps, n_jobs=j)
+        for j in (1, 2)
+    )
     np.testing.assert_array_equal(one.amounts, two.amounts)
     taken = np.bincount(groups[groups >= 0], one.amounts[groups >= 0], len(caps))
     assert (taken <= caps * (1 + 1e-12)).all()

@@ -28,14 +28,17 @@ def test_any_problem_is_solved_to_1e_minus_12(family):
         assert result.residual <= 1e-12
         if result.price > 1e-200 or family == "quadratic":
             assert_optimal(family, p, result, capacity, w)
+
     check()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_any_bounds_are_respected(family):
     @settings(max_examples=60, deadline=None)
-    @given(st.lists(st.tuples(item(family), st.floats(0, 5), st.floats(0, 5)), min_size=1, max_size=10),
-           st.one_of(st.just(0.0), st.floats(1e-30, 1.0)))
+    @given(
+        st.lists(st.tuples(item(family), st.floats(0, 5), st.floats(0, 5)), min_size=1, max_size=10),
+        st.one_of(st.just(0.0), st.floats(1e-30, 1.0)),
+    )
     def check(rows, share):
         p, w = columns([row[0] for row in rows])
         low, high = np.sort(np.array([row[1:] for row in rows]), axis=1).T
@@ -44,6 +47,7 @@ def test_any_bounds_are_respected(family):
         result = solve(family, p, capacity, weights=w, lower=low, upper=high)
         assert result.residual <= 1e-12
         assert (result.amounts >= low).all() and (result.amounts <= high).all()
+
     check()
 
 
@@ -54,7 +58,10 @@ def test_scaling_rates_and_capacity_by_a_power_of_two_scales_the_amounts_exactly
     def check(items, capacity, k):
         p, w = columns(items)
         plain, scaled = (solve(family, p * 2.0**e, capacity * 2.0**e, weights=w) for e in (0, k))
-        np.testing.assert_allclose(scaled.amounts, plain.amounts * 2.0**k, rtol=1e-9, atol=1e-13 * capacity * 2.0**k)
+        np.testing.assert_allclose(
+            scaled.amounts, plain.amounts * 2.0**k, rtol=1e-9, atol=1e-13 * capacity * 2.0**k
+        )
+
     check()
 
 
@@ -68,6 +75,7 @@ def test_order_does_not_matter(family):
         p, w = columns(items)
         plain, shuffled = (solve(family, p[o], capacity, weights=w[o]) for o in (slice(None), order))
         np.testing.assert_allclose(shuffled.amounts, plain.amounts[order], rtol=1e-9, atol=1e-12 * capacity)
+
     check()
 
 
@@ -80,6 +88,7 @@ def test_doubling_every_item_and_the_capacity_keeps_the_amounts(family):
         plain = solve(family, p, capacity, weights=w)
         twice = solve(family, np.tile(p, 2), 2 * capacity, weights=np.tile(w, 2))
         np.testing.assert_allclose(twice.amounts, np.tile(plain.amounts, 2), rtol=1e-9, atol=1e-12 * capacity)
+
     check()
 
 

@@ -35,7 +35,9 @@ def test_inverse_undoes_the_derivative(family):
     price = criterion.derivative(x)
     again = criterion.derivative(criterion.inverse(price))
     positive = price > 0
-    np.testing.assert_allclose(again[positive], price[positive], rtol=1e-14 if family != "quadratic" else 1e-11, atol=2e-16)
+    np.testing.assert_allclose(
+        again[positive], price[positive], rtol=1e-14 if family != "quadratic" else 1e-11, atol=2e-16
+    )
 
 
 @pytest.mark.parametrize("family", ["detection", "freshness"])
@@ -85,7 +87,9 @@ def test_the_number_of_threads_never_changes_a_bit(family, grouped):
     generator = np.random.default_rng(4)
     n = 300_000
     p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
-    more = {"groups": generator.integers(-1, 50, n), "group_caps": np.linspace(500, 3000, 50)} if grouped else {}
+    more = (
+        {"groups": generator.integers(-1, 50, n), "group_caps": np.linspace(500, 3000, 50)} if grouped else {}
+    )
     one, two, three = (solve(family, p, 0.3 * n, weights=w, upper=3.0, n_jobs=j, **more) for j in (1, 2, 3))
     assert one.residual <= 1e-12
     for other in (two, three):

@@ -49,7 +49,9 @@ def test_tabulated_step_functions_equal_linear_programming(seed):
     w = generator.uniform(0.5, 2.0, n)
     grid = np.sort(np.concatenate([[0.0], np.arange(1, m) - eps, np.arange(1, m), [m]]).astype(float))
     result = solve_nefk(criteria.Tabulated(grid, np.repeat(heights, 2, axis=1)), 9.7, weights=w)
-    exact = optimize.linprog(-(w[:, None] * heights).ravel(), A_eq=np.ones((1, n * m)), b_eq=[9.7], bounds=(0, 1))
+    exact = optimize.linprog(
+        -(w[:, None] * heights).ravel(), A_eq=np.ones((1, n * m)), b_eq=[9.7], bounds=(0, 1)
+    )
     assert result.value == pytest.approx(-exact.fun, rel=1e-7)
     assert math.fsum(result.amounts) == pytest.approx(9.7, rel=1e-13)
 
@@ -103,8 +105,11 @@ def test_a_derivative_alone_gives_the_answer_of_the_closed_form(family, grouped)
 
 
 def test_a_derivative_with_jumps_is_solved_between_its_jumps():
-    result = solve_nefk(criteria.FromDerivative(lambda x: np.where(x < 1, 2.0, np.where(x < 3, 1.0, 0.5))), 7.0,
-                        weights=[1.0, 1.0, 1.0])
+    result = solve_nefk(
+        criteria.FromDerivative(lambda x: np.where(x < 1, 2.0, np.where(x < 3, 1.0, 0.5))),
+        7.0,
+        weights=[1.0, 1.0, 1.0],
+    )
     assert result.price == 1.0
     np.testing.assert_allclose(result.amounts, 7 / 3, rtol=1e-14)
     assert result.residual <= 1e-12
