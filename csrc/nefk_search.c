@@ -6,7 +6,7 @@
 
 #include "nefk_shapes.h"
 
-enum { PATIENCE = 3 };
+enum { PATIENCE = 5 };
 static const double SMALLEST = 1e-290; /* a price below is tried as 0 */
 
 /* Position of a double in the order of all doubles, as a signed integer. */
@@ -66,6 +66,15 @@ static double newton(const nefk_search *s, int shape, double total, double slope
     }
 }
 
+/* Newton creeps up from one side: step beyond it, further each time, or halve where that is nearer. */
+static double overshot(nefk_search *s, double proposal) {
+    double beyond = proposal + (proposal - s->price) * ldexp(1.0, (int)(s->slow < 60.0 ? s->slow : 60.0) - PATIENCE);
+    double half = nefk_middle(s->low < 0.0 && s->high > 0.0 ? 0.0 : s->low, s->high);
+    if (fabs(beyond - s->price) < fabs(half - s->price)) return beyond;
+    s->slow = 0.0;
+    return NAN;
+}
+
 void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     double before = width(s), proposal;
     if (fabs(total - s->target) <= s->tolerance * s->target) {
@@ -77,10 +86,7 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     s->slow = width(s) <= 0.5 * before ? 0.0 : s->slow + 1.0;
     proposal = newton(s, shape, total, slope);
     if (proposal == s->price) proposal = nextafter(s->price, total > s->target ? s->high : s->low);
-    if (s->slow >= PATIENCE) {
-        s->slow = 0.0;
-        proposal = NAN;
-    }
+    if (s->slow >= PATIENCE) proposal = overshot(s, proposal);
     int unsigned_price = shape != NEFK_QUADRATIC && shape != NEFK_LOG_EXPONENTIAL;
     double low = unsigned_price && s->low < 0.0 ? 0.0 : s->low;
     if (unsigned_price && s->low < 0.0) {

@@ -1,8 +1,9 @@
 /* The price at which a non-increasing total meets its target: one step of a safeguarded Newton search.
  *
  * Keeps the bracket total(low) >= target >= total(high). Newton runs in the coordinate in which the family's
- * total is (nearly) straight; a step that leaves the bracket, or the third in a row that does not halve it in
- * the order of doubles, gives way to the middle of that order. So it ends after at most about 3 * 64 totals, and
+ * total is (nearly) straight. From the fifth step in a row on that does not halve the bracket in the order of
+ * doubles, steps go beyond Newton's, doubly so each time, to move the other end; a step that leaves the bracket, or
+ * goes further than its middle, gives way to the middle. So it ends after some hundred totals at worst, and
  * usually 5. At a vertical piece (an item that activates, a tie) it ends with neighbouring doubles.
  * Units: totals and targets in capacity, prices in value per capacity. O(1) a step.
  */

@@ -7,36 +7,97 @@ tries mu for the budget tries prices for all groups that mu is known to cap. Bot
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from knapsolve._core import nefk as core
+from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices
-from knapsolve.nefk.search import enclosed, new_searches, share_of, step
+from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.search import FAR, enclosed, find_prices, new_searches, share_of, step
 
 Array = NDArray[np.float64]
 NO_CAP = 1e290  # beyond any total
+CLOSE = 1e-3  # relative step of the budget's price from which the capped groups are likely to stay
 
 
 class GroupSearch:
-    """The budget's search and one search for each group, over common passes."""
+    """The budget's search and one search for each group, over common passes.
 
-    def __init__(self, passes: Any, budget: Array, caps: Array) -> None:
-        self.passes, self.budget, self.caps = passes, budget, np.minimum(caps, NO_CAP)
+    Near the end they part: the budget's price is found on the items outside capped groups alone, and confirmed by
+    a pass that caps the same groups; the capped groups go on by themselves, the fewer the longer it takes.
+    """
+
+    def __init__(self, problem: Problem, passes: Any, budget: Array, n_jobs: int, scratch: tuple[Any, Any]) -> None:
+        self.problem, self.passes, self.budget, self.n_jobs = problem, passes, budget, n_jobs
+        self.scratch = scratch
+        self.caps = np.minimum(problem.caps, NO_CAP)
         self.own = new_searches(passes.shape, self.caps, budget[core.TOP], budget[core.PRICE])
 
-    def run(self, equality: bool) -> tuple[Prices, Array]:
+    def run(self) -> tuple[Prices, Array]:
         """Prices of the answer by group (g + 1,), and each group's own price (g,); -inf where its cap is loose."""
+        splits = hasattr(self.passes, "narrow")
         while self.budget[core.STATE] == core.RUNNING:
-            self._pass(float(self.budget[core.PRICE]))
-        if not equality and self.budget[core.PRICE] <= 0.0:  # capacity is left over
-            self.budget[core.PRICE], self.budget[core.STATE] = 0.0, core.MET
-        mu = float(self.budget[core.PRICE])
-        while self._open(mu).any():
+            mu = float(self.budget[core.PRICE])
             self._pass(mu)
+            near = abs(float(self.budget[core.PRICE]) - mu) <= CLOSE * abs(mu)
+            if splits and near and self.budget[core.STATE] == core.RUNNING:
+                self._find_budget_price(self._capped(mu))
+        if not self.problem.equality and self.budget[core.PRICE] <= 0.0 and self.passes.shape != core.LOG_EXPONENTIAL:
+            self.budget[core.PRICE], self.budget[core.STATE] = 0.0, core.MET  # capacity is left over
+        mu = float(self.budget[core.PRICE])
+        while not splits and self._open(mu).any():
+            self._pass(mu)
+        self._find_own_prices(mu)
         return self._prices(mu)
+
+    def _items_of(self, chosen: NDArray[np.bool_], ungrouped: bool) -> NDArray[np.intp]:
+        """Positions of the items of the chosen groups."""
+        return np.flatnonzero(np.concatenate([[ungrouped], chosen])[self.problem.groups + 1])
+
+    def _find_budget_price(self, capped: NDArray[np.bool_]) -> None:
+        """The price at which the items outside capped groups take what those leave, if it caps the same groups."""
+        loose = self.problem.take(self._items_of(~capped, True), self.problem.capacity - math.fsum(self.caps[capped]))
+        if loose.n == 0 or not loose.capacity > 0:
+            return
+        guess, target = float(self.budget[core.PRICE]), np.array([loose.capacity])
+        search = new_searches(self.passes.shape, target, self.budget[core.TOP], guess)[0]
+        with loose.passes(self.n_jobs) as passes:
+            amounts, side = (x[: loose.n] for x in self.scratch)
+            found = settle_many(loose, passes, search, amounts, side, self.n_jobs) if narrows(loose, passes) else None
+            prices = found[0] if found else find_prices(passes, search)
+            self.passes.count += passes.count
+        self.budget[core.PRICE] = prices.high
+        self._pass(prices.high)
+        if self.budget[core.STATE] == core.RUNNING and (self._capped(prices.high) == capped).all():
+            self.budget[core.LOW], self.budget[core.PRICE] = prices.low, prices.high
+            self.budget[core.STATE] = core.MET if prices.low == prices.high else core.ENCLOSED
+
+    def _find_own_prices(self, mu: float) -> None:
+        """The own prices of all groups that are capped at the budget's price."""
+        passes, members, size = None, None, np.inf
+        while (open_ := np.flatnonzero(self._open(mu))).size:
+            if open_.size <= 0.5 * size:
+                members, size = open_, open_.size
+                passes = self._passes_of(members)
+            prices = np.concatenate([[FAR], self.own[members, core.PRICE]])
+            sums = passes.respond_by_group(prices)[1:]
+            totals, slopes = np.zeros((2, len(self.caps)))
+            totals[members], slopes[members] = sums[:, 0] + sums[:, 1], sums[:, 2]
+            core.advance(self.own, self.passes.shape, totals, slopes, open_)
+            self.passes.count += 1
+
+    def _passes_of(self, members: NDArray[np.intp]) -> Any:
+        """Passes over the items of some groups alone."""
+        chosen, place = np.zeros(len(self.caps), dtype=bool), np.empty(len(self.caps), dtype=np.intp)
+        chosen[members], place[members] = True, np.arange(members.size)
+        which = self._items_of(chosen, False)
+        part = self.problem.take(which, self.problem.capacity)
+        return replace(part, groups=place[self.problem.groups[which]], caps=self.caps[members]).passes(self.n_jobs)
 
     def _capped(self, mu: float) -> NDArray[np.bool_]:
         """Groups that are known to reach their cap at the budget's price."""

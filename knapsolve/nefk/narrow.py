@@ -27,6 +27,11 @@ CONFIRMED = 1e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
+def narrows(problem: Problem, passes: Any) -> bool:
+    """Whether the items are many enough for this, and compiled."""
+    return problem.n > MANY and hasattr(passes, "narrow")
+
+
 class NarrowModel:
     """The total over a bracket: rough items exactly, all others by a cubic. Answers prices as Passes do."""
 

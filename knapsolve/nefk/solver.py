@@ -15,7 +15,7 @@ from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import Linear, LogExponential
 from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.groups import GroupSearch
-from knapsolve.nefk.narrow import MANY, settle_many
+from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
@@ -124,24 +124,19 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
                 aim_greedily(problem, budget)
             found = (
                 settle_many(problem, passes, budget, amounts, side, n_jobs)
-                if _narrows(problem, passes)
+                if narrows(problem, passes)
                 else None
             )
             prices, settled = found or (find_prices(passes, budget), None)
             if not problem.equality and prices.high <= 0.0:
                 prices = Prices(0.0, 0.0)
         else:
-            prices, own = GroupSearch(passes, _new_search(problem, passes, n_jobs), problem.caps).run(
-                problem.equality
-            )
+            budget = _new_search(problem, passes, n_jobs)
+            prices, own = GroupSearch(problem, passes, budget, n_jobs, (amounts, side)).run()
             tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
             own = _reprice_tight_groups(problem, passes, own, tight)
         settled = settled or passes.settle(prices, amounts, side)
         return _result(problem, passes, prices, own, settled, amounts, side)
-
-
-def _narrows(problem: Problem, passes: Any) -> bool:
-    return problem.n > MANY and not isinstance(passes, ArrayPasses)
 
 
 def _new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float64]:
