@@ -5,7 +5,7 @@
 
 #include "nefk_blocks.h"
 
-#include "cpu_features.h"
+#include "cpu_level.h"
 #include "nefk_shapes.h"
 
 enum { LANES = 8 };
@@ -133,7 +133,7 @@ static int level_in_use = CPU_PORTABLE;
 const nefk_instructions *nefk_instructions_in_use(void) { return &SETS[level_in_use]; }
 
 int nefk_use_level(int level) {
-    int best = cpu_best_level();
+    int best = cpu_level();
     level_in_use = level < CPU_PORTABLE ? CPU_PORTABLE : (level < best ? level : best);
     return level_in_use;
 }

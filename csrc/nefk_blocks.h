@@ -26,7 +26,7 @@ typedef struct {
 
 const nefk_instructions *nefk_instructions_in_use(void);
 
-/* Use at most this level of cpu_features.h from now on; returns the level in use. */
+/* Use at most this level of cpu_level.h from now on; returns the level in use. */
 int nefk_use_level(int level);
 
 #endif

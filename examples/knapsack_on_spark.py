@@ -20,10 +20,7 @@ def summaries(request):
     """For ``frame.mapInPandas(summaries(request), "price int, total double, low double, slope double")``."""
 
     def run(batches):
-        parts = [
-            summarise(Freshness(b["rate"].to_numpy()), request, weights=b["weight"].to_numpy())
-            for b in batches
-        ]
+        parts = [summarise(Freshness(b["rate"].to_numpy()), request, weights=b["weight"].to_numpy()) for b in batches]
         if parts:
             table = functools.reduce(combine, parts)
             yield pd.DataFrame(

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
+import warnings
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import scipy.sparse
+from sklearn.exceptions import DataConversionWarning
+
+from knapsolve import _frames
 
 
 def check_real(
@@ -27,7 +33,10 @@ def check_real(
     """Return `value` as a float within the interval, or raise naming `name`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if operator.gt(value, 0) else -math.inf
     inside = (number > low or (not low_open and number == low)) and (
         number < high or (not high_open and number == high)
     )
@@ -42,7 +51,13 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
         raise TypeError(f"{name} must be an integer, got {value!r}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        allowed = f"at least {low}" if high is None else f"in [{low}, {high}]" if low is not None else f"at most {high}"
+        allowed = (
+            f"at least {low}"
+            if high is None
+            else f"in [{low}, {high}]"
+            if low is not None
+            else f"at most {high}"
+        )
         raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
     return number
 
@@ -70,9 +85,14 @@ def check_vector(
 ) -> np.ndarray:
     """Return `values` as a C-contiguous vector (size,) within the interval, or raise naming `name`."""
     try:
-        vector = np.ascontiguousarray(values, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of real numbers, got {type(values).__name__}") from error
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufOUS":
+            raise TypeError(f"its type is {given.dtype}")
+        vector = given.astype(dtype, order="C", copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(
+            f"{name} must be an array of real numbers, got {type(values).__name__}: {error}"
+        ) from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -103,6 +123,14 @@ def resolve_random_state(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
+def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the root that streams are spawned from; a Generator or RandomState spends 128 bits on it."""
+    generator = resolve_random_state(random_state)
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        return np.random.SeedSequence(generator.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
+    return cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
+
+
 def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: bool) -> str:
     """Say in words which interval is allowed."""
     prefix = "finite and " if finite else ""
@@ -115,6 +143,110 @@ def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: 
     if low == -math.inf:
         return f"{prefix}{'less than' if high_open else 'at most'} {high:g}"
     return f"in {'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+
+
+def check_capacity(capacity: Any) -> float:
+    """Return the capacity (polls per unit of time) as a positive float."""
+    check_real("capacity", capacity, low=0, low_open=True)
+    return check_real("capacity", capacity, low=1e-300, high=1e300)
+
+
+def check_amounts(amounts: Any) -> np.ndarray:
+    """Return a copy of the amounts (n_materials,), non-negative and not all zero."""
+    vector = check_vector("amounts", amounts, low=0).copy()
+    if not (vector > 0).any():
+        raise ValueError(f"amounts must hold at least one positive number, got {vector.size} zeros")
+    with np.errstate(over="ignore"):
+        check_real("the sum of amounts", vector.sum(), low=1e-301, high=1e301)
+    return vector
+
+
+def check_amount(amount: Any) -> float:
+    """Return one amount of a schedule, non-negative."""
+    return check_real("amount", amount, low=0, high=1e301)
+
+
+def check_states(states: np.ndarray, resolution: int) -> None:
+    """Raise if automata stand in states that they no longer have."""
+    if states.size and states.max() > resolution:
+        raise ValueError(f"resolution must be at least {states.max()}, the highest state held, got {resolution}")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise unless `n_jobs` is None or an integer other than 0."""
+    if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:
+        raise ValueError(
+            "n_jobs must be None, positive, or negative (that many less than the processors), got 0"
+        )
+
+
+def check_poll_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the material column, elapsed (n_polls,) float64 and changed (n_polls,) int8 of a poll log."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: y must say 0 or 1 for each poll")
+    if not _frames.is_frame(X):
+        X = _check_log_array(X)
+    n_polls, n_columns = X.shape[0], X.shape[1]
+    if n_columns < 2:
+        raise ValueError(
+            f"X must have a material and an elapsed column, got {n_columns} feature(s) "
+            f"(shape=({n_polls}, {n_columns})) while a minimum of 2 is required."
+        )
+    if n_polls == 0:
+        raise ValueError("X must hold at least one poll, got 0 sample(s) while a minimum of 1 is required.")
+    gaps = _check_elapsed(np.asarray(_frames.take_column(X, elapsed, "elapsed")))
+    materials = _frames.take_column(X, material, "material")
+    if np.asarray(materials).dtype.kind == "f" and not np.isfinite(np.asarray(materials)).all():
+        raise ValueError("material must not hold NaN or infinity (missing or infinite identifiers)")
+    return materials, gaps, _check_changed(y, n_polls)
+
+
+def _check_elapsed(values: np.ndarray) -> np.ndarray:
+    gaps = check_vector("elapsed", values, low=-math.inf)
+    if (gaps < 0).any():
+        where = int(np.argmax(gaps < 0))
+        raise ValueError(
+            "Negative values in data: elapsed must be finite and non-negative, "
+            f"got {gaps[where]!r} at position {where}"
+        )
+    return gaps
+
+
+def _check_log_array(X: Any) -> np.ndarray:
+    if scipy.sparse.issparse(X):
+        raise TypeError("X must be dense: sparse data was passed, convert it by X.toarray()")
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold identifiers and real elapsed times")
+    if array.ndim != 2:
+        raise ValueError(f"X must be 2-dimensional (n_polls, 2+), got shape {array.shape}. Reshape your data")
+    return array
+
+
+def _check_changed(y: Any, n_polls: int) -> np.ndarray:
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5
+        )
+        values = values.ravel()
+    if values.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
+    if values.size != n_polls:
+        raise ValueError(f"y must have one entry for each of the {n_polls} polls in X, got {values.size}")
+    try:
+        good = (values == 0) | (values == 1)
+    except TypeError:
+        good = np.zeros(values.shape, dtype=bool)
+    if not np.all(good):
+        where = int(np.argmin(good))
+        note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""
+        raise ValueError(
+            f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}"
+        )
+    return np.ascontiguousarray(values, dtype=np.int8)
 
 
 def check_column(

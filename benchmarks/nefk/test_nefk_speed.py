@@ -7,13 +7,14 @@ triad (read two arrays, write one) and the cost of a random number beside it.
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import optimize, special
 
+import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
-from knapsolve._core import nefk as core
 
 SIZES = [10**4, 10**5, 10**6, 10**7]
 THREADS = min(2, os.cpu_count() or 1)
@@ -76,10 +77,8 @@ def test_ratio_to_a_triad(n):
     for jobs in range(1, THREADS + 1):
         base, single = triad(n, jobs), triad(n)
         out = np.empty(n)
-        ours = best(
-            lambda: solve_nefk(criteria.Freshness(rate), capacity, weights=weight, n_jobs=jobs, out=out)
-        )
-        result = solve_nefk(criteria.Freshness(rate), capacity, weights=weight, n_jobs=jobs)
+        run = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=jobs, out=out)
+        ours, result = best(run), run()
         lines.append(
             f"{jobs} threads: {ours * 1e3:.2f} ms, {ours / base:.1f} triads of {base * 1e3:.3f} ms on as many "
             f"threads, {ours / single:.1f} of one thread; {result.n_passes} passes, residual {result.residual:.0e}"
@@ -93,8 +92,7 @@ def test_ratio_to_numpy_newton_inside_brentq(n):
     ours = best(lambda: solve_nefk(criteria.Freshness(rate), capacity, weights=weight, n_jobs=THREADS))
     theirs = best(lambda: numpy_newton(rate, weight, capacity), 1)
     same = np.abs(
-        numpy_newton(rate, weight, capacity)
-        - solve_nefk(criteria.Freshness(rate), capacity, weights=weight).amounts
+        numpy_newton(rate, weight, capacity) - solve_nefk(criteria.Freshness(rate), capacity, weights=weight).amounts
     )
     print(
         f"\nn = {n:.0e}: numpy {theirs * 1e3:.0f} ms, ours {ours * 1e3:.2f} ms, {theirs / ours:.0f} times; "
@@ -133,7 +131,8 @@ def test_ratio_to_cvxpy_with_clarabel(n):
     )
 
 
-def test_every_family_bounds_and_groups_beside_freshness(n=10**6):
+def test_every_family_bounds_and_groups_beside_freshness():
+    n = 10**6
     rate, weight, capacity = problem(n)
     generator = np.random.default_rng(2)
     kinds = {
@@ -157,11 +156,7 @@ def test_every_family_bounds_and_groups_beside_freshness(n=10**6):
     }
     for size in (1000, 10):
         groups = generator.integers(-1, n // size, n)
-        caps = (
-            0.6
-            * np.bincount(groups[groups >= 0], minlength=n // size)
-            * np.exp(generator.normal(0, 0.5, n // size))
-        )
+        caps = 0.6 * np.bincount(groups[groups >= 0], minlength=n // size) * np.exp(generator.normal(0, 0.5, n // size))
         kinds[f"groups of {size}"] = (
             criteria.Freshness(rate),
             {"weights": weight, "groups": groups, "group_caps": caps},
@@ -169,17 +164,18 @@ def test_every_family_bounds_and_groups_beside_freshness(n=10**6):
     print()
     base = None
     for name, (criterion, options) in kinds.items():
-        seconds = best(lambda: solve_nefk(criterion, capacity, n_jobs=THREADS, **options), 3)
+        run = partial(solve_nefk, criterion, capacity, n_jobs=THREADS, **options)
+        seconds = best(run, 3)
         base = base or seconds
-        result = solve_nefk(criterion, capacity, n_jobs=THREADS, **options)
+        result = run()
         print(
             f"{name:26s} {seconds * 1e3:8.1f} ms, {seconds / base:5.2f} of freshness; {result.n_passes} passes, "
             f"residual {result.residual:.0e}"
         )
 
 
-def test_instruction_sets(n=10**6):
-    rate, weight, capacity = problem(n)
+def test_instruction_sets():
+    rate, weight, capacity = problem(10**6)
     print()
     for level, name in enumerate(("portable", "AVX2", "AVX-512")):
         if core.use_level(level) == level:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices, Settled
 
 Array = NDArray[np.float64]
@@ -83,9 +83,7 @@ class ArrayPasses:
         """Weighted value and derivative (n,) of amounts (n,); an item without weight has neither."""
         idle = self.weights == 0
         with np.errstate(invalid="ignore"):
-            value, slope = (
-                self.weights * f(amounts) for f in (self.criterion.value, self.criterion.derivative)
-            )
+            value, slope = (self.weights * f(amounts) for f in (self.criterion.value, self.criterion.derivative))
         return np.where(idle, 0.0, value), np.where(idle, 0.0, slope)
 
     def settle(self, prices: Prices, amounts: Any, side: NDArray[np.int8]) -> Settled:
@@ -100,9 +98,7 @@ class ArrayPasses:
         side[:] = np.where(x <= self.lower, -1, np.where(x >= self.upper, 1, 0))
         total = math.fsum(x)
         by_group = None if self.group is None else self._by_group(x)[:, 0]
-        return Settled(
-            total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), by_group
-        )
+        return Settled(total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), by_group)
 
     def _violation(self, x: Array, price: Array) -> float:
         """Largest relative violation: the price must lie between the slopes a few units to either side of x."""

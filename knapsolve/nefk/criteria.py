@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, Criterion
 
 

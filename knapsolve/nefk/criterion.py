@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve._validation import check_column
 from knapsolve.nefk.passes import Passes
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.problem import Problem
@@ -79,7 +79,8 @@ class GroupSearch:
 
     def _find_own_prices(self, mu: float) -> None:
         """The own prices of all groups that are capped at the budget's price."""
-        passes, members, size = None, None, np.inf
+        passes: Any = None
+        members, size = np.empty(0, dtype=np.intp), np.inf
         while (open_ := np.flatnonzero(self._open(mu))).size:
             if open_.size <= 0.5 * size:
                 members, size = open_, open_.size
@@ -115,9 +116,7 @@ class GroupSearch:
         tried = np.where(capped, self.own[:, core.PRICE], mu)
         sums = self.passes.respond_by_group(np.concatenate([[mu], tried]))
         totals, slopes = sums[:, 0] + sums[:, 1], sums[:, 2].copy()
-        moves = np.flatnonzero(
-            running & (capped | (tried > self.own[:, core.LOW]) & (tried < self.own[:, core.HIGH]))
-        )
+        moves = np.flatnonzero(running & (capped | (tried > self.own[:, core.LOW]) & (tried < self.own[:, core.HIGH])))
         self.own[moves, core.PRICE] = tried[moves]
         core.advance(self.own, self.passes.shape, totals[1:], slopes[1:], moves)
         if self.budget[core.STATE] == core.RUNNING:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, find_prices, new_searches, step

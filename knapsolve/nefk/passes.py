@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
 STRIPE = 4 * CHUNK  # items that one thread takes at a time
@@ -40,7 +40,7 @@ class Settled:
     slope: float
     value: float
     residual: float
-    by_group: NDArray[np.float64] | None
+    by_group: Any
 
 
 class Passes:
@@ -74,9 +74,7 @@ class Passes:
     def _run(self, work: Callable[[int, int, Any], tuple], by_group: bool) -> tuple[list[tuple], Any]:
         """`work(start, stop, groups)` of every chunk in order, and the sums by group (g + 1, 3)."""
         self.count += 1
-        tables = (
-            np.zeros((len(self._stripes), self.n_groups + 1, 3)) if by_group else [None] * len(self._stripes)
-        )
+        tables: Any = np.zeros((len(self._stripes), self.n_groups + 1, 3)) if by_group else [None] * len(self._stripes)
 
         def stripe(bounds: tuple[int, int], table: Any) -> list[tuple]:
             starts = range(bounds[0], bounds[1], CHUNK)
@@ -117,9 +115,7 @@ class Passes:
         residual = max((part[6] for part in parts), key=lambda x: (math.isnan(x), x))
         return Settled(fold(parts, 0), fold(parts, 2), fold(parts, 4), residual, by_group)
 
-    def narrow(
-        self, low: float, high: float, width: float, tolerance: float
-    ) -> tuple[Any, tuple[float, ...]]:
+    def narrow(self, low: float, high: float, width: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
         """Items that are rough between two prices, and the others' amount and slope at the low, then the high one.
 
         None for the items if there are too many.

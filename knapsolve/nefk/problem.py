@@ -26,7 +26,7 @@ class Problem:
     weights: Any
     lower: Any
     upper: Any
-    groups: NDArray[np.intp] | None
+    groups: Any  # NDArray[np.intp] of shape (n,), or None
     caps: NDArray[np.float64]
     equality: bool
 
@@ -80,20 +80,15 @@ def check_problem(
         raise ValueError(f"capacity must be {allowed}, got {capacity!r}")
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
     low = check_column("lower", lower, low=0.0, high=LARGEST)
-    high = (
-        math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
-    )
+    high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
     group = None if groups is None else _check_groups(groups)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
     if (groups is None) != (group_caps is None):
         raise ValueError("groups and group_caps must be given together")
-    caps = (
-        np.empty(0)
-        if group_caps is None
-        else check_column(
-            "group_caps", np.atleast_1d(group_caps), low=0.0, high=LARGEST, or_infinite=True
-        ).astype(np.float64)
-    )
+    caps = np.empty(0)
+    if group_caps is not None:
+        checked = check_column("group_caps", np.atleast_1d(group_caps), low=0.0, high=LARGEST, or_infinite=True)
+        caps = np.asarray(checked, dtype=np.float64)
     if group is not None and group.max() >= len(caps):
         raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {group.max()}")
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
@@ -103,9 +98,7 @@ def _check_groups(groups: Any) -> NDArray[np.intp]:
     """Group of each item (n,), -1 for none."""
     given = np.asarray(groups)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise TypeError(
-            f"groups must be a one-dimensional array of integers, got {given.dtype} {given.shape}"
-        )
+        raise TypeError(f"groups must be a one-dimensional array of integers, got {given.dtype} {given.shape}")
     if given.size and given.min() < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {given.min()}")
     return np.ascontiguousarray(given, dtype=np.intp)
@@ -131,7 +124,7 @@ class Bounds:
 
     lower: float
     upper: float
-    lower_by_group: NDArray[np.float64] | None
+    lower_by_group: Any
 
 
 def check_feasible(problem: Problem, passes: Any) -> Bounds:
@@ -151,14 +144,10 @@ def check_feasible(problem: Problem, passes: Any) -> Bounds:
             )
         upper = float(most[0] + np.minimum(most[1:], problem.caps).sum())
     if lower > problem.capacity * (1 + SLACK):
-        raise InfeasibleError(
-            f"the lower bounds sum to {lower!r}, more than the capacity {problem.capacity!r}"
-        )
+        raise InfeasibleError(f"the lower bounds sum to {lower!r}, more than the capacity {problem.capacity!r}")
     if problem.equality and upper < problem.capacity * (1 - SLACK):
         what = "upper bounds" if by_group is None else "upper bounds and group caps"
         raise InfeasibleError(f"the {what} allow {upper!r}, less than the capacity {problem.capacity!r}")
     if problem.capacity == math.inf and upper == math.inf:
-        raise InfeasibleError(
-            "the problem is unbounded: capacity is infinite and so is the sum of the upper bounds"
-        )
+        raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")
     return Bounds(lower, upper, least)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve._validation import check_vector
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criterion import Criterion
@@ -54,9 +54,7 @@ class Tabulated(Criterion):
             raise ValueError(f"grid must be at least two increasing amounts, got {grid!r}")
         given = np.asarray(values, dtype=np.float64)
         if given.ndim not in (1, 2) or given.shape[-1] != self._grid.size:
-            raise ValueError(
-                f"values must have shape (m,) or (n, m) with m = {self._grid.size}, got {given.shape}"
-            )
+            raise ValueError(f"values must have shape (m,) or (n, m) with m = {self._grid.size}, got {given.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"values must be finite, got {given[~np.isfinite(given)][0]!r}")
         rows = np.array(np.atleast_2d(given))
@@ -158,9 +156,7 @@ class FromDerivative(Criterion):
     _shape = core.QUADRATIC
     limit = np.inf
 
-    def __init__(
-        self, function: Callable[[Array], Array], value: Callable[[Array], Array] | None = None
-    ) -> None:
+    def __init__(self, function: Callable[[Array], Array], value: Callable[[Array], Array] | None = None) -> None:
         for name, given in (("function", function), ("value", value)):
             if not callable(given) and not (name == "value" and given is None):
                 raise TypeError(f"{name} must be callable, got {given!r}")
@@ -216,9 +212,7 @@ class FromDerivative(Criterion):
         step = 1e-5 * np.maximum(near, 1e-300)
         fall = self._call(np.maximum(near - step, 0.0)) - self._call(near + step)
         with np.errstate(all="ignore"):
-            slope = np.where(
-                (x > 0) & (fall > 0) & np.isfinite(fall) & np.isfinite(x), 2.0 * step / fall, 0.0
-            )
+            slope = np.where((x > 0) & (fall > 0) & np.isfinite(fall) & np.isfinite(x), 2.0 * step / fall, 0.0)
         return x, slope
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
@@ -61,8 +61,7 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
 def aim_greedily(problem: Any, search: NDArray[np.float64]) -> None:
     """End the search (8,) of a linear problem at the weight where the greedy order runs out of capacity."""
     weights, lower, upper = (
-        np.broadcast_to(x, problem.n)
-        for x in (problem.weights, problem.lower, np.minimum(problem.upper, FAR))
+        np.broadcast_to(x, problem.n) for x in (problem.weights, problem.lower, np.minimum(problem.upper, FAR))
     )
     order = np.argsort(-weights, kind="stable")
     taken = np.cumsum((upper - lower)[order])

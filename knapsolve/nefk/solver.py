@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import Linear, LogExponential
 from knapsolve.nefk.criterion import Criterion
@@ -122,11 +122,7 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             budget = _new_search(problem, passes, n_jobs)
             if isinstance(problem.criterion, Linear):
                 aim_greedily(problem, budget)
-            found = (
-                settle_many(problem, passes, budget, amounts, side, n_jobs)
-                if narrows(problem, passes)
-                else None
-            )
+            found = settle_many(problem, passes, budget, amounts, side, n_jobs) if narrows(problem, passes) else None
             prices, settled = found or (find_prices(passes, budget), None)
             if not problem.equality and prices.high <= 0.0:
                 prices = Prices(0.0, 0.0)
@@ -142,9 +138,7 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
 def _new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float64]:
     """The budget's search (8,), from a price guessed on a sample."""
     target = np.array([min(problem.capacity, FAR)])
-    top, guess = (
-        passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
-    )
+    top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
     search = new_searches(passes.shape, target, top, guess)[0]
     if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
         search[core.PRICE] = 0.0
@@ -192,6 +186,4 @@ def _result(
         off = np.where(group_prices > 0, np.abs(settled.by_group[1:] - problem.caps), over)
         with np.errstate(invalid="ignore", divide="ignore"):
             budget = max(budget, float(np.max(np.where(off > 0, off / problem.caps, 0.0), initial=0.0)))
-    return NEFKResult(
-        amounts, price, settled.value, settled.residual, budget, passes.count, side, group_prices
-    )
+    return NEFKResult(amounts, price, settled.value, settled.residual, budget, passes.count, side, group_prices)

@@ -13,9 +13,7 @@ from knapsolve.nefk.distributed import Rounds, allocate, combine, solve_dask, su
 def solve_in_parts(criterion, p, capacity, n_parts, equality=True, **columns):
     """The driver's loop over partitions that are kept apart; (amounts, rounds)."""
     parts = np.array_split(np.arange(len(p)), n_parts)
-    pieces = [
-        (criterion(p[part]), {name: column[part] for name, column in columns.items()}) for part in parts
-    ]
+    pieces = [(criterion(p[part]), {name: column[part] for name, column in columns.items()}) for part in parts]
     rounds = Rounds(pieces[0][0], capacity, equality)
     while rounds.answer is None:
         summary = None
@@ -60,9 +58,7 @@ def test_the_vertical_piece_after_an_activation_takes_no_more_than_the_allowed_r
     capacity = base.sum() + share * edge / 60
     amounts, _ = solve_in_parts(criteria.Freshness, rate, capacity, 4)
     assert math.fsum(amounts) == pytest.approx(capacity, rel=1e-13)
-    np.testing.assert_allclose(
-        amounts, solve_nefk(criteria.Freshness(rate), capacity).amounts, atol=1e-12 * capacity
-    )
+    np.testing.assert_allclose(amounts, solve_nefk(criteria.Freshness(rate), capacity).amounts, atol=1e-12 * capacity)
 
 
 def test_ties_across_partitions_share_alike():
@@ -71,9 +67,7 @@ def test_ties_across_partitions_share_alike():
 
 
 def test_at_most_stops_at_price_zero():
-    amounts, rounds = solve_in_parts(
-        criteria.Freshness, np.ones(6), 10.0, 2, equality=False, upper=np.ones(6)
-    )
+    amounts, rounds = solve_in_parts(criteria.Freshness, np.ones(6), 10.0, 2, equality=False, upper=np.ones(6))
     np.testing.assert_array_equal(amounts, 1.0)
     assert rounds.answer.price == 0.0
     amounts, _ = solve_in_parts(criteria.Quadratic, np.ones(6), 10.0, 2, equality=False)

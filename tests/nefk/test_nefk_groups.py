@@ -91,9 +91,7 @@ def test_linear_with_bounds_and_groups_equals_linear_programming(seed):
     groups = generator.integers(-1, n_groups, n)
     caps = np.array([1.2 * low[groups == g].sum() + 0.2 for g in range(n_groups)])
     capacity = 0.5 * (low.sum() + min(high.sum(), high[groups < 0].sum() + caps.sum()))
-    result = solve_nefk(
-        criteria.Linear(), capacity, weights=w, lower=low, upper=high, groups=groups, group_caps=caps
-    )
+    result = solve_nefk(criteria.Linear(), capacity, weights=w, lower=low, upper=high, groups=groups, group_caps=caps)
     membership = np.array([(groups == g).astype(float) for g in range(n_groups)])
     exact = optimize.linprog(
         -w,
@@ -125,9 +123,7 @@ def test_a_group_without_cap_is_no_group():
 
 def test_group_price_is_the_worth_of_its_cap():
     def solved(cap):
-        return solve(
-            "logarithmic", [1.0, 2.0, 1.0], 6.0, weights=[2.0, 3.0, 1.0], groups=[0, 0, -1], group_caps=[cap]
-        )
+        return solve("logarithmic", [1.0, 2.0, 1.0], 6.0, weights=[2.0, 3.0, 1.0], groups=[0, 0, -1], group_caps=[cap])
 
     step = 1e-5
     difference = (solved(2.0 + step).value - solved(2.0 - step).value) / (2 * step)

@@ -58,9 +58,7 @@ def test_scaling_rates_and_capacity_by_a_power_of_two_scales_the_amounts_exactly
     def check(items, capacity, k):
         p, w = columns(items)
         plain, scaled = (solve(family, p * 2.0**e, capacity * 2.0**e, weights=w) for e in (0, k))
-        np.testing.assert_allclose(
-            scaled.amounts, plain.amounts * 2.0**k, rtol=1e-9, atol=1e-13 * capacity * 2.0**k
-        )
+        np.testing.assert_allclose(scaled.amounts, plain.amounts * 2.0**k, rtol=1e-9, atol=1e-13 * capacity * 2.0**k)
 
     check()
 

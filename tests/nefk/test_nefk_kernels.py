@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from nefk_oracle import FAMILIES, exact_amount, random_parameters, slope, solve, value
 
+import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
-from knapsolve._core import nefk as core
 
 
 @pytest.fixture
@@ -87,9 +87,7 @@ def test_the_number_of_threads_never_changes_a_bit(family, grouped):
     generator = np.random.default_rng(4)
     n = 300_000
     p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
-    more = (
-        {"groups": generator.integers(-1, 50, n), "group_caps": np.linspace(500, 3000, 50)} if grouped else {}
-    )
+    more = {"groups": generator.integers(-1, 50, n), "group_caps": np.linspace(500, 3000, 50)} if grouped else {}
     one, two, three = (solve(family, p, 0.3 * n, weights=w, upper=3.0, n_jobs=j, **more) for j in (1, 2, 3))
     assert one.residual <= 1e-12
     for other in (two, three):

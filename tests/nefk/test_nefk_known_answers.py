@@ -23,9 +23,7 @@ def test_freshness_of_four_rates_at_large_capacity():
 
 @pytest.mark.parametrize(("capacity", "expected"), [(3.0, [2, 1, 0]), (5.0, [3, 2, 0])])
 def test_water_filling_also_exactly_on_a_breakpoint(capacity, expected):
-    np.testing.assert_allclose(
-        solve("logarithmic", [1.0, 2, 4], capacity).amounts, expected, rtol=1e-15, atol=1e-15
-    )
+    np.testing.assert_allclose(solve("logarithmic", [1.0, 2, 4], capacity).amounts, expected, rtol=1e-15, atol=1e-15)
 
 
 @pytest.mark.parametrize(("capacity", "expected"), [(4.0, [3, 1]), (1.0, [1, 0])])
@@ -74,9 +72,7 @@ def test_always_changing_materials_of_equal_weight_share_equally():
 
 @pytest.mark.parametrize("rate", [1e-9, 1.0, 1e6])
 @pytest.mark.parametrize("capacity", [1e-12, 1e-3, 1.0, 1e12])
-@pytest.mark.parametrize(
-    "family", ["detection", "freshness", "poisson", "harmonic", "logarithmic", "exponential"]
-)
+@pytest.mark.parametrize("family", ["detection", "freshness", "poisson", "harmonic", "logarithmic", "exponential"])
 def test_one_item_takes_everything(family, rate, capacity):
     result = solve(family, [rate], capacity)
     assert result.amounts[0] == pytest.approx(capacity, rel=1e-12)

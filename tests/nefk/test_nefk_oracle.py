@@ -27,9 +27,7 @@ def test_amounts_equal_those_of_a_hundred_digits(family, capacity, kind):
     if family == "exponential" and capacity > 100:
         capacity = 60.0  # beyond, the price underflows
     if family in ("detection", "freshness") and capacity < 1e-3:
-        capacity = (
-            0.2  # below, the price is within exp(-1 / capacity) of the largest slope: too near for any digits
-        )
+        capacity = 0.2  # below, the price is within exp(-1 / capacity) of the largest slope: too near for any digits
     generator = np.random.default_rng([len(family), int(np.log2(capacity) + 99)])
     for n in (2, 5):
         p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
@@ -38,9 +36,7 @@ def test_amounts_equal_those_of_a_hundred_digits(family, capacity, kind):
         exact, price = exact_solution(family, p, w, low, high, capacity, result.price)
         expected = np.array([float(x) for x in exact])
         np.testing.assert_allclose(result.amounts, expected, rtol=1e-12, atol=1e-15 * capacity)
-        assert abs(result.price - float(price)) <= 1e-14 * max(
-            abs(result.price), w.max() * (family == "quadratic")
-        )
+        assert abs(result.price - float(price)) <= 1e-14 * max(abs(result.price), w.max() * (family == "quadratic"))
         assert_optimal(family, p, result, capacity, w, low, high)
 
 

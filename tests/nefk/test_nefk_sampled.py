@@ -49,9 +49,7 @@ def test_tabulated_step_functions_equal_linear_programming(seed):
     w = generator.uniform(0.5, 2.0, n)
     grid = np.sort(np.concatenate([[0.0], np.arange(1, m) - eps, np.arange(1, m), [m]]).astype(float))
     result = solve_nefk(criteria.Tabulated(grid, np.repeat(heights, 2, axis=1)), 9.7, weights=w)
-    exact = optimize.linprog(
-        -(w[:, None] * heights).ravel(), A_eq=np.ones((1, n * m)), b_eq=[9.7], bounds=(0, 1)
-    )
+    exact = optimize.linprog(-(w[:, None] * heights).ravel(), A_eq=np.ones((1, n * m)), b_eq=[9.7], bounds=(0, 1))
     assert result.value == pytest.approx(-exact.fun, rel=1e-7)
     assert math.fsum(result.amounts) == pytest.approx(9.7, rel=1e-13)
 

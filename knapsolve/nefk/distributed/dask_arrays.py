@@ -71,9 +71,7 @@ def solve_dask(
     columns = {"weights": weights, "lower": lower, "upper": upper}
     for name, column in columns.items():
         if isinstance(column, da.Array) and column.chunks != parameter.chunks:
-            raise ValueError(
-                f"{name} must have the chunks of parameter, {parameter.chunks}, got {column.chunks}"
-            )
+            raise ValueError(f"{name} must have the chunks of parameter, {parameter.chunks}, got {column.chunks}")
     blocks = [
         {
             "parameter": part,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import Criterion
@@ -45,7 +45,7 @@ def _passes(criterion: Criterion, columns: dict[str, Any]) -> Passes:
     return problem.passes(1)
 
 
-def summarise(criterion: Criterion, request: Request, **columns: ArrayLike | None) -> Array:
+def summarise(criterion: Criterion, request: Request, **columns: Any) -> Array:
     """Map: what one partition takes at the prices that a round asks.
 
     Parameters
@@ -90,7 +90,7 @@ def combine(first: Array, second: Array) -> Array:
     return total
 
 
-def allocate(criterion: Criterion, answer: Answer, **columns: ArrayLike | None) -> Array:
+def allocate(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
     """Amounts (n,) of one partition's items once the rounds are done."""
     with _passes(criterion, columns) as passes:
         amounts = np.empty(passes.n)
@@ -98,15 +98,13 @@ def allocate(criterion: Criterion, answer: Answer, **columns: ArrayLike | None) 
         return amounts
 
 
-def check(criterion: Criterion, answer: Answer, **columns: ArrayLike | None) -> Array:
+def check(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
     """Map of the last round: total and value of one partition's amounts, and its largest violation (3, 3).
 
     Add the first two rows as `combine` does; of the third, take the largest.
     """
     with _passes(criterion, columns) as passes:
-        settled: Settled = passes.settle(
-            _prices(answer), np.empty(passes.n), np.empty(passes.n, dtype=np.int8)
-        )
+        settled: Settled = passes.settle(_prices(answer), np.empty(passes.n), np.empty(passes.n, dtype=np.int8))
         return np.array([[settled.total, 0.0, 0.0], [settled.value, 0.0, 0.0], [settled.residual, 0.0, 0.0]])
 
 

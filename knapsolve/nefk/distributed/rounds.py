@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._core import nefk as core
+import knapsolve._core.nefk as core
 from knapsolve._validation import check_real
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criteria import LogExponential
@@ -84,7 +84,8 @@ class Rounds:
         self._by_price = criterion._shape == core.QUADRATIC  # slopes are by price, else by log price
         self._signed = self._by_price and self.equality
         ladder = np.concatenate([-LADDER[::-1], LADDER]) if self._signed else LADDER
-        self.request, self.answer = Request(ladder, SAMPLE), None
+        self.request = Request(ladder, SAMPLE)
+        self.answer: Answer | None = None
         self._width = 2**65  # of the bracket, in doubles
         self._low: tuple[float, float, float] | None = None  # price, total, slope by price
         self._high: tuple[float, float, float] | None = None
@@ -115,13 +116,9 @@ class Rounds:
 
     def _check_feasible(self, lower: float, upper: float) -> None:
         if lower > self.capacity * (1 + SLACK):
-            raise InfeasibleError(
-                f"the lower bounds sum to {lower!r}, more than the capacity {self.capacity!r}"
-            )
+            raise InfeasibleError(f"the lower bounds sum to {lower!r}, more than the capacity {self.capacity!r}")
         if self.equality and upper < self.capacity * (1 - SLACK):
-            raise InfeasibleError(
-                f"the upper bounds sum to {upper!r}, less than the capacity {self.capacity!r}"
-            )
+            raise InfeasibleError(f"the upper bounds sum to {upper!r}, less than the capacity {self.capacity!r}")
 
     def _second(self, prices: Array, totals: Array) -> None:
         """Prices around the estimate that the sample gives, and at the ends of what is possible."""

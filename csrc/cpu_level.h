@@ -1,0 +1,14 @@
+/* Which vector instructions this processor and its operating system offer.
+ *
+ * Read once by <cpuid.h> and xgetbv, which link everywhere (target_clones and
+ * __builtin_cpu_supports do not link in a manylinux2014 build).
+ */
+#ifndef KNAPSOLVE_CPU_LEVEL_H
+#define KNAPSOLVE_CPU_LEVEL_H
+
+enum { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 };
+
+/* The best of the three levels that may be used here. */
+int cpu_level(void);
+
+#endif

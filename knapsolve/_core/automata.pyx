@@ -1,0 +1,151 @@
+"""The learning automata: LAKG (KnapsackGame) and H-TRAA (AutomataTree).
+
+KnapsackGame. States s_i in 1..N, amounts table[s_i] = (s_i / N)^exponent, polls per unit of time.
+  Invariant: total = sum of units[s_i], exactly; full means total >= full_at, read before the update.
+  A rewarded material moves up unless the knapsack is full; an unrewarded one moves down if it is.
+  O(1) a poll, O(log n) with random access.
+  Reference: Granmo, Oommen, Myrer and Olsen (2007), section II.
+
+AutomataTree. A balanced binary tree over the materials (csrc/share_tree), every inner node a TRAA. The
+  automata on the polled material's path move towards it when rewarded (away when not, by the updating scheme)
+  where their gates open.
+  O(log n) a poll.
+  Reference: Granmo and Oommen (2011), equations 1 to 3 and section 4.3.2.
+"""
+
+import numpy as np
+
+from knapsolve._core.weight_tree cimport sum_tree_add
+
+
+cdef class KnapsackGame(Learner):
+    def __init__(self, int32_t[::1] states, Py_ssize_t n_known, const double[::1] table,
+                 const uint64_t[::1] units, double capacity):
+        cdef Py_ssize_t i
+        self.states = states
+        self.n_materials = n_known
+        self.table = table
+        self.units = units
+        self.resolution = <int32_t>(table.shape[0] - 1)
+        self.capacity = capacity
+        self.total = 0
+        for i in range(n_known):
+            self.total += units[states[i]]
+        self.rescale()
+
+    cdef inline void rescale(self) noexcept nogil:
+        """Full is a matter of amounts, not of their rounding: allow half a unit a material, twice over."""
+        cdef double units_per_amount = <double>self.units[self.resolution]   # table[N] is 1
+        cdef double threshold = self.capacity * units_per_amount - <double>self.n_materials
+        self.full_at = <uint64_t>min(threshold, 2.0 ** 63) if threshold > 1.0 else 1
+
+    cdef double amount(self, Py_ssize_t i) noexcept nogil:
+        return self.table[self.states[i]]
+
+    cpdef prepare_draws(self):
+        self.tree = WeightTree(self.n_materials)
+        self.tree.build_units(np.asarray(self.units)[np.asarray(self.states)[:self.n_materials]])
+
+    cdef Py_ssize_t draw(self, bitgen_t *bits) noexcept nogil:
+        return self.tree.draw(bits)
+
+    cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
+        cdef int32_t s = self.states[i]
+        cdef bint full = self.total >= self.full_at
+        cdef bint up = v != 0 and not full and s < self.resolution
+        cdef bint down = v == 0 and full and s > 1
+        cdef int32_t after = s + up - down
+        cdef uint64_t change = self.units[after] - self.units[s]
+        self.states[i] = after
+        self.total += change
+        if self.tree is not None and change:
+            sum_tree_add(&self.tree.tree, i, change)
+
+    cdef void admit(self) noexcept nogil:
+        """A newcomer starts where all would start uniformly: the largest s with n table[s] <= capacity."""
+        cdef double n = <double>(self.n_materials + 1)
+        cdef int32_t low = 1, high = self.resolution, middle
+        while low < high:
+            middle = (low + high + 1) // 2
+            if n * self.table[middle] <= self.capacity:
+                low = middle
+            else:
+                high = middle - 1
+        self.states[self.n_materials] = low
+        self.n_materials += 1
+        self.total += self.units[low]
+        self.rescale()
+
+
+cdef class AutomataTree(Learner):
+    def __init__(self, int32_t[::1] states, int32_t[::1] leaf_of, Py_ssize_t n_known,
+                 const int32_t[::1] base, const double[:, :, ::1] share, double capacity,
+                 bint linear, bint on_reward, bint on_penalty):
+        self.states = states
+        self.leaf_of = leaf_of
+        self.n_materials = n_known
+        self.base = base
+        self.share = share
+        depth = (<object>states.shape[0]).bit_length() - 1
+        self.tree = share_tree(state=&states[0], material_at=NULL, base=&base[0], share=&share[0, 0, 0],
+                               width=share.shape[2], depth=depth, linear=linear,
+                               paired=share_tree_pairs(max(base)), capacity=capacity)
+        self.direction = [-<int>on_penalty, on_reward]
+        self.gated = self.cached = -1
+
+    cpdef prepare_draws(self):
+        material_at = np.full(2 * self.states.shape[0], -1, dtype=np.int32)
+        material_at[np.asarray(self.leaf_of)[:self.n_materials]] = np.arange(self.n_materials, dtype=np.int32)
+        self.material_at = material_at
+        self.tree.material_at = &self.material_at[0]
+
+    cdef double amount(self, Py_ssize_t i) noexcept nogil:
+        if i != self.cached:
+            self.cached = i
+            self.cached_amount = share_tree_amount(&self.tree, self.leaf_of[i])
+        return self.cached_amount
+
+    cdef Py_ssize_t draw(self, bitgen_t *bits) noexcept nogil:
+        cdef double *amount = &self.cached_amount if self.amount_wanted else NULL
+        self.drawn = share_tree_draw(&self.tree, bits, &self.gates, amount)
+        self.gated = self.tree.material_at[self.drawn]
+        self.cached = self.gated if self.amount_wanted else -1
+        return self.gated
+
+    cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
+        cdef int32_t leaf
+        if self.gated == i:      # drawn by a walk: nobody asks for the new amount
+            share_tree_move(&self.tree, self.drawn, &self.gates, self.direction[v])
+            self.gated = self.cached = -1
+        else:
+            leaf = self.leaf_of[i]
+            share_tree_throw(&self.tree, leaf, bits, &self.gates)
+            self.cached_amount = share_tree_move_to(&self.tree, leaf, &self.gates, self.direction[v])
+            self.cached = i
+
+    cdef void admit(self) noexcept nogil:
+        """Split the leaf at which the balanced tree has room: the newcomer becomes its right child.
+
+        A subtree of m leaves has ceil(m / 2) of them on its left, so its next leaf goes left if m is even.
+        """
+        cdef Py_ssize_t m = self.n_materials, i
+        cdef int32_t node = 1
+        cdef int level = 0
+        self.cached = self.gated = -1
+        if m == 0:
+            self.leaf_of[0] = 1
+            self.material_at[1] = 0
+            self.n_materials = 1
+            return
+        while m > 1:
+            node = 2 * node + (m & 1)
+            m = m // 2
+            level += 1
+        i = self.material_at[node]
+        self.material_at[node] = -1
+        self.material_at[2 * node] = <int32_t>i
+        self.material_at[2 * node + 1] = <int32_t>self.n_materials
+        self.leaf_of[i] = 2 * node
+        self.leaf_of[self.n_materials] = 2 * node + 1
+        self.states[node] = self.base[level] // 2
+        self.n_materials += 1

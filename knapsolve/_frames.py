@@ -1,0 +1,99 @@
+"""Columns out of arrays and data frames, and identifiers turned into codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def is_frame(X: Any) -> bool:
+    """Whether `X` is a data frame (pandas, polars, pyarrow): it has named columns."""
+    return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "__getitem__"))
+
+
+def column_names(X: Any) -> list[Any]:
+    """Names of a data frame's columns."""
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
+def take_column(X: Any, key: int | str, role: str) -> Any:
+    """The column of `X` that `key` (an index or a name) says; `role` is the parameter named in errors."""
+    if is_frame(X):
+        names = column_names(X)
+        if key in names:
+            return X[key]
+        if isinstance(key, (int, np.integer)) and -len(names) <= key < len(names):
+            return X[names[key]]
+        raise ValueError(f"{role} must name or number a column of X, got {key!r}; X has {names}")
+    if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
+        raise ValueError(
+            f"{role}={key!r} names a column, but X is an array: give a column number or a data frame"
+        )
+    if not -X.shape[1] <= key < X.shape[1]:
+        raise ValueError(f"{role} must number a column of X, got {key!r}; X has {X.shape[1]} columns")
+    return X[:, key]
+
+
+def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) intp of `values` and the distinct values, both in order of first appearance.
+
+    Goes through Arrow's hash tables where pyarrow is installed (fast for strings), else sorts.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        return _factorize_by_sorting(np.asarray(values))
+    try:
+        native = values.to_arrow() if hasattr(values, "to_arrow") else values
+        chunked = (
+            native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
+        )
+        if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
+            chunked = chunked.cast(chunked.type.value_type)
+        encoded = chunked.dictionary_encode()
+    except (
+        pyarrow.ArrowException,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # nothing that Arrow has a type for
+        return _factorize_by_sorting(np.asarray(values))
+    if isinstance(encoded, pyarrow.ChunkedArray):
+        encoded = encoded.combine_chunks() if encoded.num_chunks else pyarrow.array([]).dictionary_encode()
+        if isinstance(encoded, pyarrow.ChunkedArray):
+            encoded = encoded.unify_dictionaries().chunk(0)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    return codes, _natural(encoded.dictionary.to_numpy(zero_copy_only=False))
+
+
+def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if values.dtype == object:
+        order: dict[Any, int] = {}
+        try:
+            gone = (v is None or v != v for v in values)
+            codes = np.fromiter(
+                (-1 if missing else order.setdefault(v, len(order)) for v, missing in zip(values, gone)),
+                dtype=np.intp,
+                count=values.size,
+            )
+        except TypeError as error:
+            raise TypeError("material identifiers must be hashable") from error
+        uniques = np.empty(len(order), dtype=object)
+        uniques[:] = list(order)
+        return codes, _natural(uniques)
+    uniques, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(uniques.size, dtype=np.intp)
+    order_of_first = np.argsort(first, kind="stable")
+    rank[order_of_first] = np.arange(uniques.size)
+    codes = rank[inverse.ravel()]
+    if values.dtype.kind == "f":
+        codes[np.isnan(values).ravel()] = -1
+    return codes, uniques[order_of_first]
+
+
+def _natural(values: np.ndarray) -> np.ndarray:
+    """Identifiers as a numpy array of strings where all are strings, else as they are."""
+    if values.dtype == object and values.size and all(isinstance(v, str) for v in values):
+        return values.astype(str)
+    return values

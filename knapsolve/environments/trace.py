@@ -1,0 +1,121 @@
+"""Recorded change times, polled as if live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from knapsolve._core.environments import Trace
+from knapsolve._frames import factorize
+from knapsolve._validation import check_real, check_vector
+
+
+class TraceEnvironment:
+    """Recorded changes of real items: a poll finds a change if one was recorded since the item's last poll.
+
+    Parameters
+    ----------
+    items : array-like of shape (n_changes,)
+        Which item changed.
+    times : array-like of shape (n_changes,)
+        When, in any unit, ascending within each item. ``datetime64`` values count in seconds since 1970.
+    start, stop : float, optional
+        The stretch of time to poll in; by default from the first to the last change. All copies are current
+        at `start`; changes outside ``(start, stop]`` do not count, but their items are polled nevertheless.
+
+    Attributes
+    ----------
+    materials : ndarray of shape (n_materials,)
+        The items, in order of first appearance.
+    n_materials : int
+        Their number.
+    n_changes : ndarray of shape (n_materials,), intp
+        Number of recorded changes in ``(start, stop]`` of each item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the columns do not match, a time is not finite or runs backwards within an item, there are fewer
+        than two items, or `stop` is not after `start`.
+
+    References
+    ----------
+    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to continuous queries", WWW
+    2003.
+
+    Examples
+    --------
+    >>> from knapsolve.environments import TraceEnvironment
+    >>> trace = TraceEnvironment(["a", "a", "b"], [1., 2., 5.], start=0)
+    >>> trace.materials.tolist(), trace.n_changes.tolist(), trace.stop
+    (['a', 'b'], [2, 1], 5.0)
+    """
+
+    def __init__(self, items: Any, times: Any, start: float | None = None, stop: float | None = None):
+        times = np.asarray(times)
+        if times.dtype.kind == "M":
+            if np.isnat(times).any():
+                raise ValueError(
+                    f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(times)))}"
+                )
+            times = times.astype("datetime64[ns]").astype(np.int64) / 1e9
+        self.times = check_vector("times", times)
+        codes, self.materials = factorize(items)
+        if codes.size != self.times.size:
+            raise ValueError(
+                f"items and times must have the same length, got {codes.size} and {self.times.size}"
+            )
+        if (codes < 0).any():
+            raise ValueError("items must not hold missing identifiers (None or NaN)")
+        if self.materials.size < 2:
+            raise ValueError(f"items must hold at least 2 different items, got {self.materials.size}")
+        order = np.argsort(codes, kind="stable")
+        self.items, self.times = codes[order], self.times[order]
+        backwards = (np.diff(self.times) < 0) & (np.diff(self.items) == 0)
+        if backwards.any():
+            where = int(np.argmax(backwards)) + 1
+            raise ValueError(
+                f"times must ascend within each item, got {self.times[where]:.15g} after "
+                f"{self.times[where - 1]:.15g} for {self.materials.tolist()[self.items[where]]!r}"
+            )
+        self.start = check_real("start", self.times.min() if start is None else start)
+        self.stop = check_real("stop", self.times.max() if stop is None else stop)
+        if not self.stop > self.start:
+            raise ValueError(f"stop must be after start={self.start:.15g}, got {self.stop:.15g}")
+        inside = (self.times > self.start) & (self.times <= self.stop)
+        self.n_changes = np.bincount(self.items[inside], minlength=self.materials.size)
+
+    @property
+    def n_materials(self) -> int:
+        """Number of items."""
+        return self.materials.size
+
+    def between(self, start: float, stop: float) -> TraceEnvironment:
+        """The same recording, polled from `start` to `stop`.
+
+        Parameters
+        ----------
+        start, stop : float
+            The stretch of time, in the trace's unit.
+
+        Returns
+        -------
+        trace : TraceEnvironment
+            A new environment.
+
+        Raises
+        ------
+        ValueError
+            If `stop` is not after `start`.
+        """
+        return TraceEnvironment(self.materials[self.items], self.times, start, stop)
+
+    def _core(self) -> Trace:
+        first = np.searchsorted(self.items, np.arange(self.n_materials + 1)).astype(np.int64)
+        return Trace(first, self.times, self.start)
+
+    def __repr__(self) -> str:
+        changes = int(self.n_changes.sum())
+        held = f"<{self.n_materials} items, {changes} changes>"
+        return f"TraceEnvironment({held}, start={self.start:g}, stop={self.stop:g})"

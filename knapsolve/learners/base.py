@@ -1,0 +1,287 @@
+"""What every learner from poll logs shares: checking, identifiers, streaming, exact budgets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from knapsolve._frames import factorize
+from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state
+
+ATOMIC_ROWS = 65536  # a batch up to this size is learnt without a look at signals, so it needs no copy
+
+
+class PollLogLearner(BaseEstimator):
+    """Base of the learners: `fit`, `partial_fit` and `allocate` over a poll log.
+
+    A subclass has the constructor parameters `capacity`, `random_state`, `material`, `elapsed` and
+    `n_materials`, keeps its state in the numpy arrays named by `_state_names`, and says
+
+    - `_check_parameters()`: raises on bad constructor parameters;
+    - `_start(n)`: sets the state for `n` materials known from the start (0: none yet);
+    - `_resize(n)`: makes room in the state for `n` materials in all;
+    - `_core()`: the compiled learner, a view over the state.
+    """
+
+    capacity: float
+    random_state: Any
+    material: int | str
+    elapsed: int | str
+    n_materials: int | None
+    materials_: np.ndarray
+    _state_names: tuple[str, ...] = ()
+
+    # -- public ---------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> PollLogLearner:
+        """Forget everything and learn from a poll log.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_polls, 2+)
+            A material column and an elapsed column (time since that material's previous poll), in time order.
+        y : array-like of shape (n_polls,)
+            1 where the poll found a change, 0 where not.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or the log is not as described; the learner is as it was.
+        """
+        return self._learn(X, y, fresh=True)
+
+    def partial_fit(self, X: Any, y: Any = None) -> PollLogLearner:
+        """Go on learning from the next part of a poll log; new materials are admitted.
+
+        ``fit(A + B)`` equals ``fit(A)`` followed by ``partial_fit(B)``, bit for bit.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_polls, 2+)
+            A material column and an elapsed column, in time order.
+        y : array-like of shape (n_polls,)
+            1 where the poll found a change, 0 where not.
+
+        Returns
+        -------
+        self : object
+            The learner.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or the log is not as described; the learner is as it was.
+        """
+        return self._learn(X, y, fresh=not self.__sklearn_is_fitted__())
+
+    def allocate(self, capacity: float | None = None) -> np.ndarray:
+        """Amounts that share out the capacity, in the proportions learnt.
+
+        Parameters
+        ----------
+        capacity : float, optional
+            Polls per unit of time; the constructor's capacity by default.
+
+        Returns
+        -------
+        amounts : ndarray of shape (n_materials,)
+            Polls per unit of time, in the order of `materials_`; ``math.fsum(amounts) == capacity``.
+
+        Raises
+        ------
+        NotFittedError
+            If the learner has not seen any poll.
+        ValueError, TypeError
+            If `capacity` is not a positive number.
+        """
+        check_is_fitted(self)
+        budget = check_capacity(self.capacity if capacity is None else capacity)
+        return share_out(self.amounts_, budget)
+
+    @property
+    def amounts_(self) -> np.ndarray:
+        """Amounts held now, (n_materials,), in polls per unit of time."""
+        check_is_fitted(self)
+        return self._core().amounts()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "materials_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.string = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # y is 0 or 1
+        return tags
+
+    # -- what subclasses say ----------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _start(self, n: int) -> None:
+        raise NotImplementedError
+
+    def _resize(self, n: int) -> None:
+        raise NotImplementedError
+
+    def _core(self) -> Any:
+        raise NotImplementedError
+
+    def _check_materials(self) -> None:
+        """Raise if the constructor parameters do not go with `materials_`."""
+
+    def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
+        """Learn from checked polls (n_polls,) of materials 0..n-1, in time order."""
+        self._core().learn(codes, gaps, changed, self._generator)
+
+    # -- how learning goes --------------------------------------------------------
+
+    def _begin(self, n: int) -> None:
+        """State for a fresh run over materials 0..n-1 (for simulation)."""
+        self._check_all_parameters()
+        if self.n_materials is not None and self.n_materials != n:
+            raise ValueError(
+                f"n_materials must be None or {n}, as in the environment, got {self.n_materials}"
+            )
+        before = dict(vars(self))
+        try:
+            self._forget()
+            self.materials_ = np.arange(n)
+            self._start(n)
+            self._check_materials()
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check_all_parameters(self) -> None:
+        check_capacity(self.capacity)
+        if self.n_materials is not None:
+            check_integer("n_materials", self.n_materials, low=2)
+        for role in ("material", "elapsed"):
+            if not isinstance(getattr(self, role), (int, np.integer, str)):
+                raise TypeError(f"{role} must be a column's number or name, got {getattr(self, role)!r}")
+        self._check_parameters()
+
+    def _learn(self, X: Any, y: Any, fresh: bool) -> PollLogLearner:
+        self._check_all_parameters()
+        if not fresh and hasattr(X, "shape"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        values, gaps, changed = check_poll_log(X, y, self.material, self.elapsed)
+        before = {key: value for key, value in vars(self).items() if key.endswith("_") or key.startswith("_")}
+        atomic = gaps.size <= ATOMIC_ROWS and not fresh
+        if not atomic:
+            before.update((name, before[name].copy()) for name in self._state_names if name in before)
+        try:
+            if fresh:
+                validate_data(self, X, y, reset=True, skip_check_array=True)
+                self._forget()
+            codes, materials = self._encode(values)
+            if materials.size < 2:
+                raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
+            self._resize(materials.size)
+            self._learn_polls(codes, gaps, changed)
+            self.materials_ = materials
+            self._check_materials()
+        except BaseException:
+            for key in [key for key in vars(self) if key.endswith("_") or key.startswith("_")]:
+                delattr(self, key)
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _forget(self) -> None:
+        """Back to the state before the first poll."""
+        self._lookup: dict[Hashable, int] | None = None
+        n = self.n_materials or 0
+        self.materials_ = np.arange(n)
+        self._generator = resolve_random_state(self.random_state)
+        self._start(n)
+
+    def _encode(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of the identifiers, and all materials known with them, in order of first appearance."""
+        known = self.materials_
+        if self.n_materials is not None:
+            if known.size != self.n_materials:
+                raise ValueError(f"n_materials must stay at {known.size} until fit, got {self.n_materials}")
+            return _check_indices(np.asarray(values), self.n_materials), known
+        codes, uniques = factorize(values)
+        if (codes < 0).any():
+            raise ValueError("material must not hold missing identifiers (None or NaN)")
+        if known.size == 0:
+            return codes, uniques
+        if (known.dtype.kind in "biuf") != (uniques.dtype.kind in "biuf"):
+            raise TypeError(
+                f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
+            )
+        if self._lookup is None:
+            self._lookup = dict(zip(known.tolist(), range(known.size)))
+        lookup = self._lookup
+        newcomers: list[Hashable] = []
+        place = np.empty(uniques.size, dtype=np.intp)
+        for k, identifier in enumerate(uniques.tolist()):
+            place[k] = lookup.get(identifier, -1)
+            if place[k] < 0:
+                place[k] = known.size + len(newcomers)
+                newcomers.append(identifier)
+        if newcomers:
+            self._lookup = None
+            known = np.concatenate([known, np.array(newcomers, dtype=uniques.dtype)])
+        return place[codes], known
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if "_lookup" in state:
+            state["_lookup"] = None  # rebuilt when needed
+        return state
+
+
+def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
+    """Scale non-negative `amounts` (n,) so that their exact sum rounds to `capacity`."""
+    total = math.fsum(amounts)
+    if not total > 0:
+        return np.full(amounts.size, capacity / amounts.size)
+    scale = capacity / total
+    shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
+    second, largest = np.argsort(shares)[-2:]
+    for _ in range(5):
+        if math.fsum(shares) == capacity:
+            break
+        rest = math.fsum(chain([capacity], -shares))
+        if shares[largest] + rest != shares[largest]:
+            shares[largest] += rest
+        else:  # the sum lies halfway between two numbers, and the wrong one is even
+            shares[second] = np.nextafter(shares[second], math.copysign(math.inf, rest))
+    return shares
+
+
+def _check_indices(values: np.ndarray, n: int) -> np.ndarray:
+    """Material identifiers as indices 0..n-1."""
+    try:
+        indices = values.astype(np.intp)
+        good = (indices == values) & (indices >= 0) & (indices < n)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"material must hold integers in [0, {n - 1}] when n_materials={n} is given"
+        ) from error
+    if not good.all():
+        where = int(np.argmin(good))
+        raise ValueError(
+            f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, "
+            f"got {values[where]!r}"
+        )
+    return indices

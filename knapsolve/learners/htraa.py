@@ -1,0 +1,256 @@
+"""H-TRAA: a hierarchy of twofold resource allocation automata; the TRAA is its two-material case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from knapsolve._core.automata import AutomataTree
+from knapsolve._validation import check_choice, check_integer, check_real, check_states, check_vector
+from knapsolve.learners.base import PollLogLearner
+
+MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
+UPDATES = {  # updating scheme -> (moves on reward, moves on penalty)
+    "reward-penalty": (True, True),
+    "reward-inaction": (True, False),
+    "inaction-penalty": (False, True),
+}
+
+
+class HTRAA(PollLogLearner):
+    """Hierarchy of Twofold Resource Allocation Automata (the TRAA itself for two materials).
+
+    A balanced binary tree over the materials. Each inner node is an automaton in state ``s`` of
+    ``1..resolution`` that gives its left subtree the share ``s / (resolution + 1)`` of what it gets itself.
+    A poll moves every automaton on the material's path, each with its own random gate.
+
+    Parameters
+    ----------
+    resolution : int or sequence of int, default=500
+        Number of states of the automata: one number for all, or one per depth, root first.
+    exponent : float, default=1.0
+        Shares are ``s**e / (s**e + (resolution + 1 - s)**e)``; 1 is the papers' linear share.
+    update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
+        Which polls move the automata: those that found a change, those that found none, or both.
+    n_materials : int, optional
+        Number of materials, if identifiers are the integers 0 to ``n_materials - 1``, which then stand at the
+        leaves in this order. By default a newcomer splits the leaf at which the balanced tree has room.
+    capacity : float, default=1.0
+        Polls per unit of time.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the gates' random numbers.
+    material, elapsed : int or str, default=0 and 1
+        Which columns of `X` hold the material and the time since its previous poll.
+
+    Attributes
+    ----------
+    states_ : ndarray of shape (n_nodes,), int32
+        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and
+        2k + 1.
+    amounts_ : ndarray of shape (n_materials,)
+        Amounts held now, in polls per unit of time; they sum to `capacity`.
+    materials_ : ndarray of shape (n_materials,)
+        Identifiers in order of first appearance.
+    n_features_in_ : int
+        Number of columns seen.
+
+    Notes
+    -----
+    Materials of similar worth should be neighbours: the order of the leaves does not change where the tree
+    settles, but it does change how fast it gets there (the paper says that it does not matter).
+
+    References
+    ----------
+    Granmo and Oommen, "Learning automata-based solutions to the optimal web polling problem modelled as a
+    nonlinear fractional knapsack problem", EAAI 24(7), 2011, equations 1 to 3 and section 4.3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knapsolve import HTRAA
+    >>> X = np.array([[0, 1.0], [1, 1.0], [0, 1.0], [1, 1.0]])
+    >>> learner = HTRAA(resolution=9, n_materials=2, random_state=0).fit(X, [1, 0, 1, 0])
+    >>> learner.amounts_.round(3).tolist()
+    [0.7, 0.3]
+    """
+
+    _state_names = ("states_", "_leaf_of")
+
+    def __init__(
+        self,
+        *,
+        resolution: int | Sequence[int] = 500,
+        exponent: float = 1.0,
+        update: str = "reward-penalty",
+        n_materials: int | None = None,
+        capacity: float = 1.0,
+        random_state: Any = None,
+        material: int | str = 0,
+        elapsed: int | str = 1,
+    ):
+        self.resolution = resolution
+        self.exponent = exponent
+        self.update = update
+        self.n_materials = n_materials
+        self.capacity = capacity
+        self.random_state = random_state
+        self.material = material
+        self.elapsed = elapsed
+
+    def _check_parameters(self) -> None:
+        check_choice("update", self.update, UPDATES)
+        check_real("exponent", self.exponent, low=0, low_open=True)
+        self._resolutions(_depth(self.n_materials or 2))
+
+    def _resolutions(self, depth: int) -> np.ndarray:
+        """Resolution of each depth, int32: `depth` of them, or all that were given."""
+        if np.ndim(self.resolution) == 0:
+            return np.full(
+                depth,
+                check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION),
+                dtype=np.int32,
+            )
+        given = [check_integer("resolution", value, low=2, high=MAX_RESOLUTION) for value in self.resolution]  # type: ignore[union-attr]
+        if len(given) < depth:
+            raise ValueError(
+                f"resolution must have an entry for each of {depth} depths, "
+                f"got {len(given)}: {self.resolution}"
+            )
+        return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
+
+    def _start(self, n: int) -> None:
+        self._leaf_of = _balanced_leaves(n)
+        self.states_ = np.zeros(2 ** _depth(n), dtype=np.int32)
+        for depth, resolution in enumerate(self._resolutions(_depth(n))):
+            self.states_[2**depth : 2 ** (depth + 1)] = (resolution + 1) // 2
+
+    def _resize(self, n: int) -> None:
+        self._resolutions(_depth(n))
+        if n > self._leaf_of.size:
+            self._leaf_of = np.concatenate([self._leaf_of, np.zeros(n - self._leaf_of.size, dtype=np.int32)])
+        if 2 ** _depth(n) > self.states_.size:
+            room = np.zeros(2 ** _depth(n) - self.states_.size, dtype=np.int32)
+            self.states_ = np.concatenate([self.states_, room])
+
+    def _core(self) -> AutomataTree:
+        resolutions = self._resolutions(max(1, _depth(self._leaf_of.size)))
+        for depth in range(_depth(self._leaf_of.size)):
+            check_states(self.states_[2**depth : 2 ** (depth + 1)], int(resolutions[depth]))
+        share = np.zeros((resolutions.size, 2, int(resolutions.max()) + 2))
+        for depth, resolution in enumerate(resolutions):
+            left = _shares(int(resolution), self.exponent)
+            share[depth, :, : resolution + 2] = left, left[::-1]
+        known = self.materials_.size
+        core = AutomataTree(self.states_, self._leaf_of, known, resolutions + 1, share, self.capacity,
+                            self.exponent == 1, *UPDATES[self.update])  # fmt: skip
+        if known < self._leaf_of.size:
+            core.prepare_draws()  # admission looks up whose leaf it splits
+        return core
+
+
+def traa_stationary_distribution(
+    p1: Any, p2: Any, resolution: int, update: str = "reward-penalty"
+) -> np.ndarray:
+    """Stationary distribution of a TRAA under random access, exactly.
+
+    Parameters
+    ----------
+    p1, p2 : callable or array-like of shape (resolution,)
+        Probability that a poll of material 1 (2) is rewarded, as a function of its share of the capacity,
+        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s =
+        1..resolution.
+    resolution : int
+        Number of states.
+    update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
+        The updating scheme.
+
+    Returns
+    -------
+    distribution : ndarray of shape (resolution,)
+        Long-run share of polls spent in each state 1..resolution.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is out of range, or if where the chain ends depends on where it starts.
+
+    References
+    ----------
+    Granmo and Oommen (2011), section 3.1.2: detailed balance of the birth-death chain of equation 4, with
+    A(k) the chance that a poll of material 1 moves up, B(k) that one of material 2 moves down:
+    ``pi_j ~ prod_{k<j} A(k) / B(k+1) / (q_j r_j)``.
+
+    Examples
+    --------
+    >>> from knapsolve import traa_stationary_distribution
+    >>> p1, p2 = lambda x: 1 - 0.9 ** (1 / x), lambda x: 1 - 0.1 ** (1 / x)
+    >>> pi = traa_stationary_distribution(p1, p2, 10, "reward-inaction")
+    >>> round(float(pi @ range(1, 11)) / 11, 6)
+    0.139497
+    """
+    resolution = check_integer("resolution", resolution, low=2)
+    on_reward, on_penalty = UPDATES[check_choice("update", update, UPDATES)]
+    q = np.arange(1, resolution + 1) / (resolution + 1)
+    r = 1 - q
+    reward1 = check_vector("p1", p1(q) if callable(p1) else p1, size=resolution, low=0, high=1)
+    reward2 = check_vector("p2", p2(r) if callable(p2) else p2, size=resolution, low=0, high=1)
+    up = reward1 * on_reward + (1 - reward2) * on_penalty
+    down = reward2 * on_reward + (1 - reward1) * on_penalty
+    low, high = _recurrent_states(up[:-1] > 0, down[1:] > 0)
+    ratios = np.log(up[low:high]) - np.log(down[low + 1 : high + 1])
+    log_weight = np.concatenate([[0.0], np.cumsum(ratios)]) - np.log(q * r)[low : high + 1]
+    weight = np.zeros(resolution)
+    weight[low : high + 1] = np.exp(log_weight - log_weight.max())
+    return weight / weight.sum()
+
+
+def _recurrent_states(rises: np.ndarray, falls: np.ndarray) -> tuple[int, int]:
+    """First and last state that a birth-death chain stays in; rises[k] and falls[k] join k and k + 1.
+
+    Chances below 2**-53 vanish in `1 - p`, so states near a boundary may be left for good.
+    """
+    cuts = np.flatnonzero(~(rises & falls))
+    stays = [
+        (int(low), int(high))
+        for low, high in zip([0, *(cuts + 1)], [*cuts, rises.size])
+        if not (low > 0 and falls[low - 1]) and not (high < rises.size and rises[high])
+    ]
+    if len(stays) != 1:
+        raise ValueError(
+            f"p1 and p2 must let the chain move: it ends in one of {len(stays)} sets of states, "
+            f"the first is {stays[0][0] + 1} to {stays[0][1] + 1}"
+        )
+    return stays[0]
+
+
+def _shares(resolution: int, exponent: float) -> np.ndarray:
+    """Share of the left child in states 0..resolution + 1."""
+    s = np.arange(resolution + 2, dtype=float)
+    if exponent == 1:
+        return s / (resolution + 1)
+    with np.errstate(divide="ignore"):
+        odds = exponent * (np.log(resolution + 1 - s) - np.log(s))
+    return 1 / (1 + np.exp(odds))
+
+
+def _depth(n: int) -> int:
+    """Depth of a balanced tree of n leaves."""
+    return max(0, int(n) - 1).bit_length()
+
+
+def _balanced_leaves(n: int) -> np.ndarray:
+    """Heap index of each of n leaves, in order; a subtree of m has ceil(m / 2) on its left."""
+    nodes, sizes = np.ones(min(n, 1), dtype=np.int32), np.full(min(n, 1), n)
+    while (sizes > 1).any():
+        inner = sizes > 1
+        repeats = np.where(inner, 2, 1)
+        left = np.concatenate([[0], np.cumsum(repeats)[:-1]])
+        deeper, halves = np.repeat(nodes, repeats), np.repeat(sizes, repeats)
+        deeper[left[inner]] = 2 * nodes[inner]
+        deeper[left[inner] + 1] = 2 * nodes[inner] + 1
+        halves[left[inner]] = (sizes[inner] + 1) // 2
+        halves[left[inner] + 1] = sizes[inner] // 2
+        nodes, sizes = deeper, halves
+    return nodes.astype(np.int32)

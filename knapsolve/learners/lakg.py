@@ -1,0 +1,132 @@
+"""LAKG: a game of learning automata that fills the knapsack."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from knapsolve._core.automata import KnapsackGame
+from knapsolve._validation import check_integer, check_real, check_states
+from knapsolve.learners.base import PollLogLearner
+
+MAX_RESOLUTION = 2**26  # a table of amounts has as many entries
+FRACTION_BITS = 55  # an amount of 1 is 2^55 units when capacity <= 1; a sum may reach 256 capacities
+
+
+class LAKG(PollLogLearner):
+    """Learning Automata Knapsack Game.
+
+    Each material has an automaton in state ``s`` of ``1..resolution`` and the amount
+    ``(s / resolution) ** exponent``. A poll that finds a change moves its automaton up while the knapsack is
+    not full; one that finds none moves it down while it is full. At rest every material's chance of a change
+    is the same, which maximises the expected number of changes found.
+
+    Parameters
+    ----------
+    resolution : int, default=1500
+        Number of states of each automaton: finer is more accurate and slower. It must grow with the number of
+        materials: ``n_materials * resolution ** -exponent`` may not exceed `capacity`.
+    exponent : float, default=1.3
+        How much finer small amounts are resolved than large ones (the papers' lambda or gamma).
+    n_materials : int, optional
+        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from
+        the start. By default materials are admitted as they appear in the log.
+    capacity : float, default=1.0
+        Polls per unit of time; one material gets at most 1 (choose the unit of time accordingly).
+    random_state : None, int, RandomState or Generator, default=None
+        Not used by LAKG itself, which is deterministic given a log; accepted for uniformity.
+    material, elapsed : int or str, default=0 and 1
+        Which columns of `X` hold the material and the time since its previous poll.
+
+    Attributes
+    ----------
+    states_ : ndarray of shape (n_materials,), int32
+        State of each automaton.
+    amounts_ : ndarray of shape (n_materials,)
+        Amounts held now, in polls per unit of time; they sum to about `capacity`.
+    materials_ : ndarray of shape (n_materials,)
+        Identifiers in order of first appearance.
+    n_features_in_ : int
+        Number of columns seen.
+
+    References
+    ----------
+    Granmo, Oommen, Myrer and Olsen, "Determining optimal polling frequency using a learning automata-based
+    solution to the fractional knapsack problem", IEEE CIS 2006, section II.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knapsolve import LAKG
+    >>> X = np.array([["news", 1.0], ["rules", 1.0], ["news", 1.0], ["rules", 1.0]], dtype=object)
+    >>> learner = LAKG(resolution=10).fit(X, [1, 0, 1, 0])
+    >>> learner.materials_.tolist(), learner.states_.tolist()
+    (['news', 'rules'], [10, 3])
+    >>> float(learner.allocate(20).sum())
+    20.0
+    """
+
+    _state_names = ("states_",)
+
+    def __init__(
+        self,
+        *,
+        resolution: int = 1500,
+        exponent: float = 1.3,
+        n_materials: int | None = None,
+        capacity: float = 1.0,
+        random_state: Any = None,
+        material: int | str = 0,
+        elapsed: int | str = 1,
+    ):
+        self.resolution = resolution
+        self.exponent = exponent
+        self.n_materials = n_materials
+        self.capacity = capacity
+        self.random_state = random_state
+        self.material = material
+        self.elapsed = elapsed
+
+    def _check_parameters(self) -> None:
+        check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION)
+        check_real("exponent", self.exponent, low=0, low_open=True)
+        if self.n_materials is not None:
+            self._check_resolution(self.n_materials)
+
+    def _check_resolution(self, n: int) -> None:
+        smallest = float(self.resolution) ** -self.exponent
+        if n * smallest > self.capacity * (1 + 1e-12):
+            needed = math.exp(min(700.0, math.log(n / self.capacity) / self.exponent))
+            raise ValueError(
+                f"resolution must be at least {np.ceil(needed):g} for {n} materials at "
+                f"capacity={self.capacity:g} and exponent={self.exponent:g}, got {self.resolution}: "
+                "even their smallest amounts overfill the knapsack"
+            )
+
+    def _tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """Amount of each state, as a float and in units."""
+        table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
+        bits = FRACTION_BITS - min(
+            24, max(0, int(np.frexp(self.capacity)[1]))
+        )  # 2^31 amounts of 1 fit in any case
+        return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
+
+    def _start(self, n: int) -> None:
+        self.states_ = np.empty(0, dtype=np.int32)
+        if n:
+            self._check_resolution(n)
+            table, _ = self._tables()
+            state = max(1, int(np.searchsorted(n * table, self.capacity, side="right")) - 1)
+            self.states_ = np.full(n, min(state, self.resolution), dtype=np.int32)
+
+    def _resize(self, n: int) -> None:
+        self._check_resolution(n)
+        if n > self.states_.size:
+            self.states_ = np.concatenate([self.states_, np.ones(n - self.states_.size, dtype=np.int32)])
+
+    def _core(self) -> KnapsackGame:
+        check_states(self.states_, self.resolution)
+        table, units = self._tables()
+        return KnapsackGame(self.states_, self.materials_.size, table, units, self.capacity)

@@ -1,0 +1,104 @@
+"""Random access in proportion to the amounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from knapsolve._core.policies import FixedAmounts
+from knapsolve._core.schedulers import RandomOrder
+from knapsolve._validation import check_amount, check_amounts, check_integer, resolve_random_state
+
+
+class RandomScheduler:
+    """Serve materials at random, in proportion to their amounts.
+
+    Parameters
+    ----------
+    amounts : array-like of shape (n_materials,)
+        Polls per unit of time of each material, non-negative and not all zero. Amount 0 is never served.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the draws.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If amounts are not as described.
+
+    References
+    ----------
+    Granmo et al. (2007), section II: "sampling from a probability distribution proportional to x".
+
+    Examples
+    --------
+    >>> from knapsolve import RandomScheduler
+    >>> materials, times = RandomScheduler([1., 0., 3.], random_state=0).next(1000)
+    >>> sorted(set(materials.tolist())), float(times[-1])
+    ([0, 2], 250.0)
+    """
+
+    def __init__(self, amounts: Any, random_state: Any = None):
+        self.amounts = check_amounts(amounts)
+        self.random_state = random_state
+        self._generator = resolve_random_state(random_state)
+        self._time = 0.0
+        self._learner = FixedAmounts(self.amounts)
+        self._learner.prepare_draws()
+
+    def next(self, n: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """The next polls, evenly spaced at the rate ``sum(amounts)``.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many.
+
+        Returns
+        -------
+        materials : ndarray of shape (n,), intp
+            What to poll, in order; shorter if every amount has been set to zero.
+        times : ndarray of shape (n,)
+            When, in units of time since the start.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `n` is not a non-negative integer.
+        """
+        n = check_integer("n", n, low=0, high=2**48)
+        materials = np.empty(n, dtype=np.intp)
+        made = RandomOrder().serve(self._learner, materials, self._generator)
+        rate = self._learner.total_amount
+        times = self._time + np.arange(1, made + 1) / rate if made else np.empty(0)
+        self._time = float(times[-1]) if made else self._time
+        return materials[:made], times
+
+    def update(self, material: int, amount: float) -> None:
+        """Change a material's amount, from the next poll on.
+
+        Parameters
+        ----------
+        material : int
+            Index of the material.
+        amount : float
+            Its new amount, polls per unit of time, non-negative.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such material, or the amount is not a non-negative number.
+        """
+        material = check_integer("material", material, low=0, high=self.amounts.size - 1)
+        self._learner.set_amount(material, check_amount(amount))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_unit"] = state.pop("_learner").unit
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        unit = state.pop("_unit")
+        self.__dict__.update(state)
+        self._learner = FixedAmounts(self.amounts)
+        self._learner.prepare_draws_in(unit)

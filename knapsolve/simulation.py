@@ -1,0 +1,355 @@
+"""The closed loop: a learner, a scheduler and an environment; and the record of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+
+from knapsolve._core.loop import run as run_loop
+from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
+from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+from knapsolve._interrupt import Cancellation
+from knapsolve._progress import check_progress, report_progress
+from knapsolve._validation import (
+    check_capacity,
+    check_choice,
+    check_integer,
+    check_jobs,
+    resolve_random_state,
+    resolve_seed_sequence,
+)
+from knapsolve.environments.rates import expected_detections
+
+CHUNK = 65536  # polls between two looks at pending signals
+N_RECORDS = 100  # by default
+GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What happened in a simulation.
+
+    Attributes
+    ----------
+    polls : ndarray of shape (n_records,), intp
+        Polls made at each record.
+    value : ndarray of shape (n_runs, n_records) or None
+        Expected changes found per unit of time at the amounts then held, ``sum x_i d_i(x_i)``, where the
+        environment knows its rates.
+    detections : ndarray of shape (n_runs, n_records), intp
+        Polls so far that found a change.
+    amounts : ndarray of shape (n_runs, n_materials)
+        Amounts held at the end, polls per unit of time.
+    item_polls, item_detections, item_fresh : ndarray of shape (n_runs, n_materials) or None
+        For a `TraceEnvironment`: polls, polls that found a change, and the share of time that the copy was
+        current.
+    """
+
+    polls: np.ndarray
+    value: np.ndarray | None
+    detections: np.ndarray
+    amounts: np.ndarray
+    item_polls: np.ndarray | None = None
+    item_detections: np.ndarray | None = None
+    item_fresh: np.ndarray | None = None
+
+    def _series(self) -> np.ndarray:
+        return self.detections / self.polls if self.value is None else self.value
+
+    def mean(self) -> np.ndarray:
+        """Mean over runs of `value`, or of detections per poll where there is no value.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_records,)
+            Its unit is that of `value`.
+        """
+        return self._series().mean(axis=0)
+
+    def standard_error(self) -> np.ndarray:
+        """Standard error of `mean`.
+
+        Returns
+        -------
+        standard_error : ndarray of shape (n_records,)
+            Zero-run-variance is not assumed: with a single run it is infinite.
+        """
+        series = self._series()
+        if series.shape[0] < 2:
+            return np.full(series.shape[1], np.inf)
+        return series.std(axis=0, ddof=1) / np.sqrt(series.shape[0])
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the mean over runs against polls, with a band of two standard errors.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new one by default.
+        **kwargs
+            Passed on to ``ax.plot``.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Where it was drawn.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If matplotlib is not installed (``pip install knapsolve[plot]``).
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        mean, error = self.mean(), self.standard_error()
+        (line,) = ax.plot(self.polls, mean, **kwargs)
+        if np.isfinite(error).all():
+            ax.fill_between(
+                self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
+            )
+        ax.set_xlabel("polls")
+        ax.set_ylabel(
+            "detections per poll" if self.value is None else "value (changes found per unit of time)"
+        )
+        return ax
+
+
+def simulate(
+    learner: Any,
+    environment: Any,
+    n_polls: int | None = None,
+    *,
+    scheduler: str = "edf",
+    n_runs: int = 1,
+    n_jobs: int | None = 1,
+    record_every: int | None = None,
+    random_state: Any = None,
+    progress: bool | Callable[[int, int], None] = False,
+) -> History:
+    """Let a learner poll an environment.
+
+    Parameters
+    ----------
+    learner : estimator or object
+        A knapsolve learner, or any object with ``capacity``, ``amount(i)`` (polls per unit of time of
+        material i) and ``observe(i, elapsed, changed)``. A single run trains it in place, from the state that
+        it is in; several runs train copies of it.
+    environment : object
+        From `knapsolve.environments`, or any object with ``n_materials`` and ``poll(i, time, amount)`` that
+        returns ``(changed, elapsed)``; if it has ``value(amounts)``, that is recorded.
+    n_polls : int, optional
+        Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`,
+        which is polled to its end by default.
+    scheduler : {"edf", "random"}, default="edf"
+        Earliest deadline first, or random access in proportion to the amounts.
+    n_runs : int, default=1
+        Number of independent replications.
+    n_jobs : int or None, default=1
+        Replications at a time, in threads; ``joblib.parallel_config`` chooses other engines. The result does
+        not depend on it.
+    record_every : int, optional
+        Polls between records; a hundred records by default. Where ranks switch, records are staggered over
+        the phase of the switching.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of every random number: two streams a run, one for learner and scheduler, one for the
+        environment.
+    progress : bool or callable, default=False
+        Show a progress bar (needs rich), or call ``progress(polls_done, polls_in_all)`` now and then.
+
+    Returns
+    -------
+    history : History
+        Polls, values, detections and final amounts.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described, or learner and environment do not fit; the learner is as it was.
+    KeyboardInterrupt
+        On Ctrl-C, within a fraction of a second; a learner in its single run keeps what it has learnt.
+
+    References
+    ----------
+    Granmo et al. (2007), figure 1.
+
+    Examples
+    --------
+    >>> from knapsolve import LAKG, simulate
+    >>> from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
+    >>> environment = BernoulliEnvironment(zipf_unchanged(50, .9, 1.5))
+    >>> history = simulate(LAKG(resolution=500), environment, 20_000, n_runs=4, random_state=0)
+    >>> bool(history.mean()[-1] > .9)
+    True
+    """
+    scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
+    n_runs = check_integer("n_runs", n_runs, low=1)
+    capacity = _capacity_of(learner)
+    n_polls = _check_polls(environment, n_polls, capacity)
+    records = _record_points(n_polls, record_every, getattr(environment, "switch_every", None))
+    check_jobs(n_jobs)
+    check_progress(progress)
+    resolve_random_state(random_state)
+    _check_learner(learner, environment)
+    learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
+    for each in learners:
+        _begin(each, environment)
+    runs = list(zip(learners, resolve_seed_sequence(random_state).spawn(n_runs)))
+    with Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
+        if n_runs == 1:
+            results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
+        else:
+            parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+            tasks = (
+                joblib.delayed(_run)(*run, environment, records, scheduler, capacity, cancellation)
+                for run in runs
+            )
+            results = []
+            for result in parallel(tasks):
+                results.append(result)
+                advance(n_polls)
+    return _gather(records, results)
+
+
+def _run(
+    learner: Any,
+    seed: np.random.SeedSequence,
+    environment: Any,
+    records: np.ndarray,
+    scheduler: str,
+    capacity: float,
+    cancellation: Cancellation,
+    advance: Callable[[int], None] = lambda polls: None,
+) -> dict[str, Any]:
+    """One replication; returns the record of it."""
+    streams = [np.random.default_rng(child) for child in seed.spawn(2)]
+    learning = _compiled_learner(learner, environment.n_materials)
+    world = (
+        environment._core()
+        if hasattr(environment, "_core")
+        else PythonEnvironment(environment, environment.n_materials)
+    )
+    n = learning.n_materials
+    order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
+    order.start(learning, streams[0])
+    start = getattr(environment, "start", 0.0)
+    done, detections = 0, 0
+    values: list[float] = []
+    counts: list[int] = []
+    for point in records.tolist():
+        while done < point:
+            stop = min(point, done + CHUNK)
+            made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
+            if made < stop - done:
+                raise ValueError(f"all amounts are zero after {done + made} polls: there is nothing to poll")
+            done, detections = stop, detections + found
+            cancellation.check()
+            advance(made)
+        counts.append(detections)
+        if hasattr(world, "rates"):
+            values.append(expected_detections(_amounts(learning), world.rates()))
+        elif hasattr(environment, "value"):
+            values.append(float(environment.value(_amounts(learning))))
+    result = {"value": values or None, "detections": counts, "amounts": _amounts(learning)}
+    if hasattr(world, "close"):
+        polls, detected, fresh = world.close(environment.stop)
+        span = environment.stop - environment.start
+        result.update(item_polls=polls, item_detections=detected, item_fresh=fresh / span)
+    return result
+
+
+def _gather(records: np.ndarray, results: list[dict[str, Any]]) -> History:
+    """Stack the replications' records."""
+    columns: dict[str, Any] = {}
+    for key in results[0]:
+        rows = [result[key] for result in results]
+        columns[key] = None if rows[0] is None else np.array(rows)
+    return History(polls=records, **columns)
+
+
+def _capacity_of(learner: Any) -> float:
+    capacity = getattr(learner, "capacity", None)
+    if capacity is None or isinstance(learner, type):
+        raise TypeError(
+            f"learner must be a knapsolve learner or have capacity, amount and observe, got {learner!r}"
+        )
+    return check_capacity(capacity)
+
+
+def _check_polls(environment: Any, n_polls: int | None, capacity: float) -> int:
+    """The number of polls, at most what a trace has time for."""
+    plays = hasattr(environment, "_core") or callable(getattr(environment, "poll", None))
+    if not (plays and hasattr(environment, "n_materials")) or isinstance(environment, type):
+        raise TypeError(
+            "environment must be from knapsolve.environments or have n_materials and poll, "
+            f"got {environment!r}"
+        )
+    if not hasattr(environment, "stop"):
+        if n_polls is None:
+            raise ValueError("n_polls must be given unless the environment is a trace")
+        return check_integer("n_polls", n_polls, low=1, high=2**53)
+    most = int(np.floor((environment.stop - environment.start) * capacity * (1 + 1e-12)))
+    if most < 1:
+        raise ValueError(
+            f"capacity must leave time for a poll in {environment!r}, got {capacity:g} polls per unit of time"
+        )
+    return most if n_polls is None else check_integer("n_polls", n_polls, low=1, high=most)
+
+
+def _record_points(n_polls: int, record_every: int | None, switch_every: int | None) -> np.ndarray:
+    """Ascending numbers of polls at which to record, the last one n_polls.
+
+    Where ranks switch, sampling in step with the switching would always see the same phase of it, so the
+    points move forward by a golden-ratio fraction of the smaller of both periods.
+    """
+    every = (
+        max(1, n_polls // N_RECORDS)
+        if record_every is None
+        else check_integer("record_every", record_every, low=1)
+    )
+    points = np.arange(every, n_polls + 1, every)
+    if switch_every is not None:
+        shift = np.floor(np.arange(1, points.size + 1) * GOLDEN % 1 * min(switch_every, every)).astype(
+            np.intp
+        )
+        points = np.maximum(points - shift, 1)
+    return np.unique(np.append(points, n_polls)).astype(np.intp)
+
+
+def _check_learner(learner: Any, environment: Any) -> None:
+    """Refuse what cannot learn, or what knows other materials."""
+    n = check_integer("environment.n_materials", environment.n_materials, low=1)
+    if not hasattr(learner, "_begin"):
+        missing = [name for name in ("amount", "observe") if not callable(getattr(learner, name, None))]
+        if missing:
+            raise TypeError(
+                f"learner must have methods amount and observe, {type(learner).__name__} lacks {missing}"
+            )
+    elif hasattr(learner, "materials_") and learner.materials_.size != n:
+        raise ValueError(
+            f"learner must know {n} materials, as the environment has, got {learner.materials_.size}"
+        )
+
+
+def _begin(learner: Any, environment: Any) -> None:
+    """Start a learner that has not seen anything yet on the environment's materials."""
+    if hasattr(learner, "_begin") and not hasattr(learner, "materials_"):
+        learner._begin(environment.n_materials)
+
+
+def _amounts(learning: Any) -> np.ndarray:
+    """Amounts held now; an exception of a learner written in Python is raised here."""
+    amounts = learning.amounts()
+    if learning.error is not None:
+        raise learning.error
+    return amounts
+
+
+def _compiled_learner(learner: Any, n: int) -> Any:
+    return learner._core() if hasattr(learner, "_core") else PythonLearner(learner, n)

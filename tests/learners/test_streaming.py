@@ -1,0 +1,124 @@
+"""fit(A + B) equals fit(A) then partial_fit(B), bit for bit; budgets are met to the last bit."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from knapsolve import HTRAA, LAKG
+from knapsolve.learners.base import share_out
+from tests.learners.cases import LEARNERS, poll_log, state_of
+from tests.twins import HTRAATwin
+
+LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+
+
+@LEARNER
+@settings(deadline=None, max_examples=25)
+@given(
+    n_materials=st.integers(2, 40),
+    n_polls=st.integers(4, 250),
+    cuts=st.lists(st.integers(2, 250), max_size=4, unique=True),
+    seed=st.integers(0, 10_000),
+    known=st.booleans(),
+)
+def test_any_cut_of_the_log_gives_the_same_learner(learner, n_materials, n_polls, cuts, seed, known):
+    X, y = poll_log(n_polls, n_materials, seed)
+    learner = clone(learner).set_params(n_materials=n_materials if known else None)
+    whole = clone(learner).fit(X, y)
+    cuts = [0, *sorted(cut for cut in cuts if cut < n_polls), n_polls]
+    for a, b in pairwise(cuts):
+        if len(set(X[a:b, 0])) < 2 and not known and a == 0:
+            return  # a first batch needs two materials
+        learner.partial_fit(X[a:b], y[a:b])
+    assert state_of(learner) == state_of(whole)
+
+
+@pytest.mark.parametrize("learner", [LAKG(resolution=300), HTRAA(resolution=40, random_state=0)])
+def test_batches_beyond_the_atomic_size_give_the_same_learner(learner):
+    X, y = poll_log(200_000, 30)
+    whole = clone(learner).fit(X, y)
+    parts = clone(learner).fit(X[:70_000], y[:70_000]).partial_fit(X[70_000:], y[70_000:])
+    assert state_of(parts) == state_of(whole)
+
+
+def test_string_identifiers_of_growing_length_survive_the_cut():
+    X, y = poll_log(120, 15)
+    named = np.array([["m" * (int(k) + 1), gap] for k, gap in X], dtype=object)
+    whole = LAKG(resolution=100).fit(named, y)
+    parts = LAKG(resolution=100).fit(named[:10], y[:10]).partial_fit(named[10:], y[10:])
+    assert parts.materials_.tolist() == whole.materials_.tolist()
+    assert parts.states_.tolist() == whole.states_.tolist()
+
+
+def lakg_by_hand(X, y, resolution, exponent, capacity):
+    """Newcomers take the largest state that all could have at once; then the game's rule."""
+    table = [(s / resolution) ** exponent for s in range(resolution + 1)]
+    states = {}
+    for (m, _), v in zip(X.tolist(), y.tolist()):
+        if m not in states:
+            fits = [s for s in range(1, resolution + 1) if (len(states) + 1) * table[s] <= capacity]
+            states[m] = max(fits, default=1)
+        full = sum(table[s] for s in states.values()) >= capacity - 1e-12
+        if v and not full:
+            states[m] = min(states[m] + 1, resolution)
+        elif not v and full:
+            states[m] = max(states[m] - 1, 1)
+    return list(states), list(states.values())
+
+
+@pytest.mark.parametrize(("resolution", "exponent", "capacity"), [(60, 1.3, 1.0), (37, 1.1, 1.7)])
+def test_lakg_learns_a_log_as_by_hand(resolution, exponent, capacity):
+    X, y = poll_log(3_000, 12)
+    learner = LAKG(resolution=resolution, exponent=exponent, capacity=capacity).fit(X, y)
+    assert (learner.materials_.tolist(), learner.states_.tolist()) == lakg_by_hand(
+        X, y, resolution, exponent, capacity
+    )
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.4])
+@pytest.mark.parametrize("update", ["reward-penalty", "reward-inaction", "inaction-penalty"])
+def test_htraa_learns_a_log_as_its_twin(update, exponent):
+    X, y = poll_log(2_000, 11)
+    learner = HTRAA(resolution=25, exponent=exponent, update=update, n_materials=11, random_state=6).fit(X, y)
+    twin, generator = HTRAATwin(11, [25] * 4, exponent, update), np.random.default_rng(6)
+    for (m, _), v in zip(X.tolist(), y.tolist()):
+        twin.observe(int(m), v, generator)
+    assert {k: int(learner.states_[k]) for k in twin.states} == twin.states
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 70), st.integers(0, 1000))
+def test_a_grown_htraa_has_the_balanced_tree_and_spends_its_capacity(n, seed):
+    X, y = poll_log(6 * n, n, seed)
+    learner = HTRAA(resolution=30, random_state=0).fit(X, y)
+    assert math.fsum(learner.amounts_) == pytest.approx(1.0, abs=1e-13)
+    leaves, k = set(learner._leaf_of.tolist()), learner.materials_.size
+    assert leaves == set(HTRAATwin(k, [30] * 8, 1.0, "reward-penalty").leaf_of)
+    inner = {leaf >> d for leaf in leaves for d in range(1, leaf.bit_length())}
+    assert all(1 <= learner.states_[node] <= 30 for node in inner)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.floats(0, 1e6) | st.floats(0, 1e-300), min_size=2, max_size=60),
+    st.floats(1e-300, 1e300) | st.sampled_from([1.0, 20.0, 0.1, 5000.0]),
+)
+def test_shares_sum_to_the_capacity_to_the_last_bit(amounts, capacity):
+    shares = share_out(np.array(amounts), capacity)
+    assert math.fsum(shares) == capacity
+    assert (shares >= 0).all()
+
+
+@LEARNER
+@pytest.mark.parametrize("capacity", [None, 0.1, 1 / 3, 20.0, 5e3, 1e-200, 1e300])
+def test_allocations_sum_to_the_capacity_to_the_last_bit(learner, capacity):
+    learner = clone(learner).fit(*poll_log(500, 23))
+    amounts = learner.allocate(capacity)
+    assert math.fsum(amounts) == (learner.capacity if capacity is None else capacity)
+    assert (amounts >= 0).all()
+    assert amounts.shape == learner.materials_.shape

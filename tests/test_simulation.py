@@ -1,0 +1,228 @@
+"""simulate: one answer per seed, whatever runs it; and it stops when told to."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+
+from knapsolve import (
+    HTRAA,
+    LAKG,
+    EDFScheduler,
+    EstimatorPolicy,
+    History,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RandomScheduler,
+    UniformPolicy,
+    simulate,
+)
+from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+
+UNCHANGED = zipf_unchanged(20, 0.9, 1.2)
+BERNOULLI, PAGES = BernoulliEnvironment(UNCHANGED), PollingEnvironment(UNCHANGED)
+LEARNERS = {
+    "lakg": LAKG(resolution=100),
+    "htraa": HTRAA(resolution=50),
+    "htraa-curved": HTRAA(resolution=50, exponent=1.3, update="inaction-penalty"),
+    "estimator": EstimatorPolicy(phase=700),
+    "optimal": OptimalPolicy(unchanged=UNCHANGED),
+}
+
+
+def same(a: History, b: History):
+    assert a.polls.tolist() == b.polls.tolist()
+    assert a.detections.tolist() == b.detections.tolist()
+    assert a.amounts.tolist() == b.amounts.tolist()
+    assert (a.value is None and b.value is None) or a.value.tolist() == b.value.tolist()
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize("scheduler", ["edf", "random"])
+def test_the_answer_does_not_depend_on_n_jobs_or_engine(learner, scheduler):
+    def run(n_jobs):
+        environment = PollingEnvironment(UNCHANGED, switch_every=300)
+        return simulate(
+            learner, environment, 3_000, scheduler=scheduler, n_runs=18, n_jobs=n_jobs, random_state=1
+        )
+
+    one = run(1)
+    for n_jobs in (2, 3, -1, None):
+        same(one, run(n_jobs))
+    with joblib.parallel_config(backend="sequential"):
+        same(one, run(2))
+    assert len({tuple(row) for row in one.detections.tolist()}) > 1
+
+
+def test_the_answer_does_not_depend_on_processes():
+    one = simulate(LEARNERS["lakg"], BERNOULLI, 2_000, n_runs=4, random_state=1)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        same(one, simulate(LEARNERS["lakg"], BERNOULLI, 2_000, n_runs=4, n_jobs=2, random_state=1))
+
+
+def test_runs_are_those_of_a_longer_ensemble():
+    few = simulate(LEARNERS["htraa"], BERNOULLI, 1_000, n_runs=2, random_state=5)
+    many = simulate(LEARNERS["htraa"], BERNOULLI, 1_000, n_runs=33, random_state=5)
+    assert many.detections[:2].tolist() == few.detections.tolist()
+    assert many.amounts[:2].tolist() == few.amounts.tolist()
+
+
+def test_a_single_run_is_the_first_of_an_ensemble():
+    single = simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=5)
+    same_first = simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=20, random_state=5)
+    assert same_first.detections[0].tolist() == single.detections[0].tolist()
+    assert same_first.value[0].tolist() == single.value[0].tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: 3,
+        lambda: np.int64(3),
+        lambda: np.random.RandomState(3),
+        lambda: np.random.default_rng(3),
+        lambda: np.random.Generator(np.random.MT19937(3)),
+        lambda: np.random.SeedSequence(3),
+    ],
+    ids=["int", "numpy-int", "RandomState", "Generator", "MT19937", "SeedSequence"],
+)
+@pytest.mark.parametrize("n_runs", [1, 3])
+def test_every_kind_of_random_state_reproduces(make, n_runs):
+    def run():
+        return simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=n_runs, random_state=make())
+
+    same(run(), run())
+
+
+def test_a_generator_goes_on_and_so_does_a_random_state():
+    for make in (np.random.default_rng, np.random.RandomState):
+        source = make(0)
+        first = simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=source)
+        second = simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=source)
+        assert first.detections.tolist() != second.detections.tolist()
+        restored = pickle.loads(pickle.dumps(source))
+        same(
+            simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=source),
+            simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=restored),
+        )
+
+
+def test_no_seed_gives_another_answer_each_time():
+    runs = [simulate(LAKG(resolution=100), BERNOULLI, 1_000).detections.tolist() for _ in range(2)]
+    assert runs[0] != runs[1]
+
+
+def test_ensembles_leave_the_learner_alone_and_single_runs_train_it():
+    learner = LAKG(resolution=100)
+    simulate(learner, BERNOULLI, 1_000, n_runs=3, random_state=0)
+    assert not hasattr(learner, "materials_")
+    history = simulate(learner, BERNOULLI, 1_000, random_state=0)
+    assert learner.amounts_.tolist() == history.amounts[0].tolist()
+    again = simulate(learner, BERNOULLI, 1_000, random_state=0)
+    assert again.amounts.tolist() != history.amounts.tolist(), (
+        "a second run goes on from where the first ended"
+    )
+
+
+def test_a_simulated_learner_goes_on_from_a_log():
+    learner = LAKG(resolution=100)
+    simulate(learner, PAGES, 1_000, random_state=0)
+    learner.partial_fit([[0, 1.0], [19, 2.0]], [1, 0])
+    assert learner.materials_.size == 20
+    learner.partial_fit([[77, 1.0], [3, 2.0]], [1, 0])
+    assert learner.materials_.tolist() == [*range(20), 77]
+
+
+@pytest.mark.parametrize("polls", [100, 700, 701, 1_500])
+@pytest.mark.parametrize("estimate", ["mle", "detection-rate"])
+def test_an_estimator_policy_may_stop_and_go_on_within_its_phase(polls, estimate):
+    policy = EstimatorPolicy(phase=700, estimate=estimate)
+    history = simulate(policy, PAGES, polls, scheduler="random", random_state=3)
+    assert policy.amounts_.tolist() == history.amounts[0].tolist()
+    uniform = np.ptp(policy.amounts_) < 1e-12
+    assert uniform == (polls < 700)
+    log = policy._logged(700)
+    assert log[0].size == min(polls, 700)
+    policy.partial_fit([[k % 20, 1.0] for k in range(700)], [k % 20 == 4 for k in range(700)])
+    assert np.ptp(policy.amounts_) > 1e-6
+
+
+def test_history_has_the_documented_shapes():
+    history = simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=3, record_every=300, random_state=0)
+    assert history.polls.tolist() == [300, 600, 900, 1_000]
+    assert history.value.shape == history.detections.shape == (3, 4)
+    assert history.amounts.shape == (3, 20)
+    assert history.mean() == pytest.approx(history.value.mean(axis=0))
+    error = history.value.std(axis=0, ddof=1) / np.sqrt(3)
+    assert history.standard_error() == pytest.approx(error)
+    assert history.value[:, -1] == pytest.approx([BERNOULLI.value(x) for x in history.amounts])
+    assert (np.diff(history.detections, axis=1) >= 0).all()
+    assert (history.detections[:, -1] <= 1_000).all()
+    single = simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=0)
+    assert np.isinf(single.standard_error()).all()
+    assert single.polls.size == 100
+
+
+def test_history_is_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=3, random_state=0).plot(label="LAKG")
+    assert ax.get_xlabel() == "polls"
+    assert len(ax.lines) == 1
+
+
+@pytest.mark.parametrize("switch_every", [100, 1_000, 20_000])
+@pytest.mark.parametrize("record_every", [100, 500, None])
+def test_records_are_staggered_over_the_phase_of_the_switching(switch_every, record_every):
+    environment = PollingEnvironment(UNCHANGED, switch_every=switch_every)
+    history = simulate(LAKG(resolution=100), environment, 200_000, record_every=record_every, random_state=0)
+    assert (np.diff(history.polls) > 0).all()
+    assert history.polls[-1] == 200_000
+    phases = history.polls[:-1] % switch_every / switch_every
+    if phases.size > 50:
+        assert np.histogram(phases, bins=4, range=(0, 1))[0].min() > phases.size / 8
+        assert (phases == 0).mean() < 0.05
+
+
+def test_progress_is_reported_to_the_end():
+    for n_runs in (1, 4):
+        seen: list[tuple[int, int]] = []
+        simulate(
+            LAKG(resolution=100),
+            BERNOULLI,
+            200_000,
+            n_runs=n_runs,
+            random_state=0,
+            progress=lambda *at, seen=seen: seen.append(at),
+        )
+        assert seen[-1] == (n_runs * 200_000,) * 2
+        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+        assert len(seen) >= n_runs
+
+
+def test_schedulers_and_learners_may_share_threads():
+    """Compiled code holds the generator's lock: threads that share one do not corrupt it."""
+    generator = np.random.default_rng(0)
+    schedulers = [RandomScheduler(np.ones(5), random_state=generator) for _ in range(4)]
+    drawn = joblib.Parallel(n_jobs=4, prefer="threads")(joblib.delayed(s.next)(200_000) for s in schedulers)
+    assert all(abs(np.bincount(m) - 40_000).max() < 1_500 for m, _ in drawn)
+    assert EDFScheduler([1.0], random_state=generator).next()[0].tolist() == [0]
+
+
+def test_policies_poll_as_they_should():
+    """Optimal beats proportional beats uniform; where polls are not saturated the estimator comes near."""
+    unchanged = zipf_unchanged(20, 0.2, 1.2)
+
+    def value(policy, environment=BernoulliEnvironment):
+        return simulate(policy, environment(unchanged), 30_000, random_state=0).value[0, -1]
+
+    best = value(OptimalPolicy(unchanged=unchanged))
+    assert best == pytest.approx(1 - np.exp(np.log(unchanged).sum()), rel=1e-12)
+    proportional, uniform = value(ProportionalPolicy(unchanged=unchanged)), value(UniformPolicy())
+    assert uniform < proportional < best
+    for environment in (BernoulliEnvironment, PollingEnvironment):
+        estimated = value(EstimatorPolicy(phase=20_000), environment)
+        naive = value(EstimatorPolicy(phase=20_000, estimate="detection-rate"), environment)
+        assert uniform < naive < estimated < best
+        assert estimated == pytest.approx(best, abs=0.002)
