@@ -65,17 +65,24 @@ class NarrowModel:
         return total + cubic + self.offset, slope + tilt / self.width
 
 
+def window(search: NDArray[np.float64], linear: bool, half: float) -> tuple[float, float]:
+    """Two prices with the answer likely between them: the bracket if that is narrow, else about the next price."""
+    price, low, high = (float(search[k]) for k in (core.PRICE, core.LOW, core.HIGH))
+    if linear:
+        return (low, high) if high - low <= 4.0 * half else (price - half, price + half)
+    narrow = low > 0.0 and high <= low * (1.0 + 2.0 * NARROW)
+    return (low, high) if narrow else (price * math.exp(-half), price * math.exp(half))
+
+
 def narrow_model(
-    problem: Problem, passes: Any, search: NDArray[np.float64], half: float, n_jobs: int
+    problem: Problem, passes: Any, search: NDArray[np.float64], ends: tuple[float, float], n_jobs: int
 ) -> NarrowModel | None:
-    """The model of the total within `half` of the search's next price, if the answer is there.
+    """The model of the total between two prices, if the answer is there.
 
     If it is not, the search goes on from the nearer end.
     """
-    price, target = float(search[core.PRICE]), float(search[core.TARGET])
-    linear = passes.shape in LINEAR
-    low, high = (price - half, price + half) if linear else (price * math.exp(-half), price * math.exp(half))
-    width = high - low if linear else math.log(high / low)
+    target, (low, high) = float(search[core.TARGET]), ends
+    width = high - low if passes.shape in LINEAR else math.log(high / low)
     if not width > 0.0:
         return None
     rough, sums = passes.narrow(low, high, width, BENT)
@@ -112,13 +119,15 @@ def settle_many(
 ) -> tuple[Prices, Settled] | None:
     """Search by passes, narrow when close, settle when found; None where the search ends by itself."""
     while search[core.STATE] == core.RUNNING:
-        price = float(search[core.PRICE])
+        price, linear = float(search[core.PRICE]), passes.shape in LINEAR
         step(search, passes.shape, *passes.respond(price))
         moved = float(search[core.PRICE]) - price
-        half = MARGIN * abs(moved if passes.shape in LINEAR else moved / price)
-        if search[core.STATE] != core.RUNNING or not (half < NARROW or passes.shape in LINEAR):
+        if search[core.STATE] != core.RUNNING or not (linear or (price > 0.0 and search[core.PRICE] > 0.0)):
             continue
-        model = narrow_model(problem, passes, search, half, n_jobs)
+        ends = window(search, linear, MARGIN * abs(moved if linear else moved / price))
+        if not (linear or ends[1] <= ends[0] * (1.0 + 3.0 * NARROW)):
+            continue
+        model = narrow_model(problem, passes, search, ends, n_jobs)
         found = model and settle_model(passes, model, search, amounts, side)
         if found:
             return found
