@@ -57,25 +57,32 @@ class GroupSearch:
 
     def _items_of(self, chosen: NDArray[np.bool_], ungrouped: bool) -> NDArray[np.intp]:
         """Positions of the items of the chosen groups."""
-        return np.flatnonzero(np.concatenate([[ungrouped], chosen])[self.problem.groups + 1])
+        return np.flatnonzero(np.concatenate([chosen, [ungrouped]])[self.problem.groups])  # -1 is the last
 
     def _find_budget_price(self, capped: NDArray[np.bool_]) -> None:
         """The price at which the items outside capped groups take what those leave, if it caps the same groups."""
-        loose = self.problem.take(self._items_of(~capped, True), self.problem.capacity - math.fsum(self.caps[capped]))
-        if loose.n == 0 or not loose.capacity > 0:
+        prices = self._loose_prices(capped)
+        if prices is None:
             return
-        guess, target = float(self.budget[core.PRICE]), np.array([loose.capacity])
-        search = new_searches(self.passes.shape, target, self.budget[core.TOP], guess)[0]
-        with loose.passes(self.n_jobs) as passes:
-            amounts, side = (x[: loose.n] for x in self.scratch)
-            found = settle_many(loose, passes, search, amounts, side, self.n_jobs) if narrows(loose, passes) else None
-            prices = found[0] if found else find_prices(passes, search)
-            self.passes.count += passes.count
         self.budget[core.PRICE] = prices.high
         self._pass(prices.high)
         if self.budget[core.STATE] == core.RUNNING and (self._capped(prices.high) == capped).all():
             self.budget[core.LOW], self.budget[core.PRICE] = prices.low, prices.high
             self.budget[core.STATE] = core.MET if prices.low == prices.high else core.ENCLOSED
+
+    def _loose_prices(self, capped: NDArray[np.bool_]) -> Prices | None:
+        """Prices of the items outside the capped groups alone."""
+        left = self.problem.capacity - math.fsum(self.caps[capped])
+        loose = self.problem.take(self._items_of(~capped, True), left)
+        if loose.n == 0 or not left > 0:
+            return None
+        guess = float(self.budget[core.PRICE])
+        search = new_searches(self.passes.shape, np.array([left]), self.budget[core.TOP], guess)[0]
+        with loose.passes(self.n_jobs) as passes:
+            amounts, side = (x[: loose.n] for x in self.scratch)
+            found = settle_many(loose, passes, search, amounts, side, self.n_jobs) if narrows(loose, passes) else None
+            self.passes.count += passes.count
+            return found[0] if found else find_prices(passes, search)
 
     def _find_own_prices(self, mu: float) -> None:
         """The own prices of all groups that are capped at the budget's price."""

@@ -82,7 +82,11 @@ class Passes:
 
         run: Any = map if self._pool is None else self._pool.map
         parts = [part for chunk in run(stripe, self._stripes, tables) for part in chunk]
-        return parts, tables.sum(axis=0) if by_group else None
+        if not by_group:
+            return parts, None
+        for table in tables[1:]:
+            tables[0] += table
+        return parts, tables[0]
 
     def _column(self, price: Any) -> core.Column:
         return core.Column(price, self.group) if isinstance(price, np.ndarray) else core.Column(float(price))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 class NEFKResult:
     """Amounts that maximise the total value, and how well they do.
 
-    Attributes
+    Parameters
     ----------
     amounts : ndarray of shape (n,)
         Capacity given to each item.
@@ -31,6 +31,25 @@ class NEFKResult:
         -1 at the lower bound, 1 at the upper bound, 0 between them.
     group_prices : ndarray of shape (n_groups,) or None
         Value of one more unit of each group's cap; 0 where the cap is not reached.
+
+    Attributes
+    ----------
+    residual : float
+        The larger of the two residuals.
+    at_lower, at_upper : ndarray of shape (n,), bool
+        Which items sit at their lower and at their upper bound.
+
+    References
+    ----------
+    K. M. Bretthauer and B. Shetty, "The nonlinear knapsack problem - algorithms and applications",
+    European J. Oper. Res. 138 (2002).
+
+    Examples
+    --------
+    >>> from knapsolve import criteria, solve_nefk
+    >>> result = solve_nefk(criteria.Logarithmic([1.0, 2.0, 4.0]), capacity=3.0)
+    >>> result.amounts.round(12).tolist(), result.at_lower.tolist()
+    ([2.0, 1.0, 0.0], [False, False, True])
     """
 
     amounts: NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -56,20 +55,6 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
 def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:
     """One step of one search (8,)."""
     core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
-
-
-def aim_greedily(problem: Any, search: NDArray[np.float64]) -> None:
-    """End the search (8,) of a linear problem at the weight where the greedy order runs out of capacity."""
-    weights, lower, upper = (
-        np.broadcast_to(x, problem.n) for x in (problem.weights, problem.lower, np.minimum(problem.upper, FAR))
-    )
-    order = np.argsort(-weights, kind="stable")
-    taken = np.cumsum((upper - lower)[order])
-    last = min(int(np.searchsorted(taken, problem.capacity - math.fsum(lower))), problem.n - 1)
-    price = float(weights[order[last]])
-    if search[core.STATE] == core.RUNNING:
-        search[core.LOW], search[core.HIGH], search[core.PRICE] = np.nextafter(price, -1.0), price, price
-        search[core.STATE] = core.ENCLOSED
 
 
 def guess_price(problem: Any, n_jobs: int = 1) -> tuple[float, float]:

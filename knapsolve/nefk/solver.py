@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.array_passes import ArrayPasses
-from knapsolve.nefk.criteria import Linear, LogExponential
+from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.groups import GroupSearch
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
-from knapsolve.nefk.search import FAR, aim_greedily, find_prices, guess_price, new_searches
+from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 
@@ -120,8 +120,6 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             prices = Prices(*2 * (_edge_price(problem, passes, at_lower=False),))
         elif problem.groups is None:
             budget = _new_search(problem, passes, n_jobs)
-            if isinstance(problem.criterion, Linear):
-                aim_greedily(problem, budget)
             found = settle_many(problem, passes, budget, amounts, side, n_jobs) if narrows(problem, passes) else None
             prices, settled = found or (find_prices(passes, budget), None)
             if not problem.equality and prices.high <= 0.0:
