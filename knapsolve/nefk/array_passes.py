@@ -105,8 +105,9 @@ class ArrayPasses:
         before, after = (
             self.worth(np.clip(x * (1.0 + e), 0.0, self.criterion.limit))[1] for e in (-FEW_ULPS, FEW_ULPS)
         )
+        scale = np.maximum(np.abs(price), 1e-300)
         with np.errstate(all="ignore"):
-            low = np.where((x > self.lower) & (before < price), (price - before) / np.abs(price), 0.0)
-            high = np.where((x < self.upper) & (after > price), (after - price) / np.abs(price), 0.0)
+            low = np.where((x > self.lower) & (before < price), (price - before) / scale, 0.0)
+            high = np.where((x < self.upper) & (after > price), (after - price) / scale, 0.0)
         bad = np.where(self.lower < self.upper, np.maximum(low, high), 0.0)
         return float(np.max(bad))

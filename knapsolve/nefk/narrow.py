@@ -23,7 +23,7 @@ MANY = 65536  # items from which a pass costs more than the bookkeeping here
 NARROW = 1e-3  # widest half bracket, in log price
 MARGIN = 0.3  # half the bracket over the last Newton step
 BENT = 2e-8  # bend over the bracket, relative to the amount, that makes an item rough
-CONFIRMED = 1e-13  # relative gap of the total that a settling pass accepts
+CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
