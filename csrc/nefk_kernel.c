@@ -6,12 +6,17 @@
 
 typedef struct { double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK]; } buffers;
 
+enum { AHEAD = 24 }; /* items between asking memory for a group's entry and using it */
+
 static size_t block_size(size_t at, size_t stop) { return stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK; }
 
 /* Entries [start, start + m) of a column, copied into `buffer` unless they lie ready. */
 static const double *load(const nefk_column *column, size_t start, size_t m, double *buffer) {
     if (column->index) {
-        for (size_t i = 0; i < m; i++) buffer[i] = column->table[column->index[start + i]];
+        for (size_t i = 0; i < m; i++) {
+            if (i + AHEAD < m) __builtin_prefetch(&column->table[column->index[start + i + AHEAD]], 0);
+            buffer[i] = column->table[column->index[start + i]];
+        }
     } else if (column->doubles) {
         return column->doubles + start;
     } else if (column->singles) {
@@ -40,6 +45,7 @@ static inline void add(double *high, double *low, double term) {
 
 static void add_to_groups(const ptrdiff_t *group, size_t m, const double *x, const double *d, nefk_group_sum *groups) {
     for (size_t i = 0; i < m; i++) {
+        if (i + AHEAD < m) __builtin_prefetch(&groups[group[i + AHEAD]], 1);
         nefk_group_sum *sum = &groups[group[i]];
         add(&sum->high, &sum->low, x[i]);
         sum->slope += d[i];

@@ -7,8 +7,8 @@ from nefk_oracle import FAMILIES, assert_optimal, exact_solution, random_paramet
 
 
 @pytest.fixture(autouse=True)
-def _hundred_digits():
-    with mp.workdps(100):
+def _seventy_digits():
+    with mp.workdps(70):
         yield
 
 
@@ -23,7 +23,7 @@ def bounds(kind, n, capacity, generator):
 @pytest.mark.parametrize("kind", ["none", "bounds"])
 @pytest.mark.parametrize("capacity", [1e-6, 0.3, 4.0, 1e4])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_amounts_equal_those_of_a_hundred_digits(family, capacity, kind):
+def test_amounts_equal_those_of_a_seventy_digits(family, capacity, kind):
     if family == "exponential" and capacity > 100:
         capacity = 60.0  # beyond, the price underflows
     if family in ("detection", "freshness") and capacity < 1e-3:
