@@ -9,6 +9,7 @@ from scipy import optimize
 
 import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.narrow import narrow_model
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.search import guess_price, new_searches
 
@@ -116,3 +117,23 @@ def test_many_items_with_nothing_left_to_buy_stop_at_price_zero(family):
     worthless = solve(family, p, 1e6, weights=np.r_[np.ones(69_999), 0.0], upper=np.r_[np.full(69_999, 0.01), np.inf])
     assert worthless.amounts[-1] == pytest.approx(1e6 - most[:-1].sum(), rel=1e-12)
     assert worthless.residual <= 1e-12
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_narrow_model_is_exact_to_fourth_order_within_its_bracket(family):
+    problem, _ = problem_of(family, 20_000, 3)
+    price = solve_nefk(problem.criterion, problem.capacity, weights=problem.weights).price
+    with problem.passes() as passes:
+        search = new_searches(problem.criterion._shape, np.array([problem.capacity]), 1.0, price)[0]
+        width = 1e-3
+        if family == "quadratic":
+            ends = (price - 0.5 * width, price + 0.5 * width)
+        else:
+            ends = (price * np.exp(-0.5 * width), price * np.exp(0.5 * width))
+        model = narrow_model(problem, passes, search, ends, 1)
+        assert model is not None
+        for t in (0.1, 0.5, 0.8):
+            inside = ends[0] + t * (ends[1] - ends[0])
+            exact, modelled = passes.respond(inside), model.respond(inside)
+            assert modelled[0] == pytest.approx(exact[0], rel=1e-12)
+            assert modelled[1] == pytest.approx(exact[1], rel=1e-7)
