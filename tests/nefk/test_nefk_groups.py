@@ -136,12 +136,15 @@ def test_a_group_with_no_room_gets_nothing_and_its_price_is_its_best_slope():
     assert result.price + result.group_prices[0] == pytest.approx(1.0, rel=1e-14)
 
 
-def test_a_group_held_to_its_lower_bounds_is_priced_at_its_best_slope_there():
-    rates, lower = np.array([1.0, 3.0, 2.0]), np.array([0.5, 0.25, 0.0])
-    result = solve("freshness", rates, 3.0, lower=lower, groups=[0, 0, -1], group_caps=[0.75])
-    np.testing.assert_allclose(result.amounts, [0.5, 0.25, 2.25], rtol=1e-14)
-    best = criteria.Freshness(rates).derivative(lower)[:2].max()
-    assert result.price + result.group_prices[0] == pytest.approx(best, rel=1e-13)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_group_held_to_its_lower_bounds_is_priced_at_its_best_slope_there(seed):
+    generator = np.random.default_rng(seed)
+    rates, lower = np.exp(2 * generator.standard_normal(6)), generator.uniform(0, 0.5, 6)
+    caps = [lower[:3].sum(), 5.0]
+    result = solve("freshness", rates, lower.sum() + 2, lower=lower, groups=[0, 0, 0, -1, -1, 1], group_caps=caps)
+    np.testing.assert_allclose(result.amounts[:3], lower[:3], rtol=1e-14)
+    best = criteria.Freshness(rates).derivative(lower)[:3].max()
+    assert result.price + result.group_prices[0] == pytest.approx(max(best, result.price), rel=1e-13)
 
 
 def test_at_most_leaves_what_no_cap_admits():
