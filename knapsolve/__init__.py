@@ -1,6 +1,6 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
-from knapsolve import datasets, environments, mdp
+from knapsolve import criteria, datasets, environments, mdp
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
     HTRAA,
@@ -14,6 +14,7 @@ from knapsolve.learners import (
     UniformPolicy,
     traa_stationary_distribution,
 )
+from knapsolve.nefk import NEFKResult, solve_nefk
 from knapsolve.restless import WhittlePolicy, whittle_index
 from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
@@ -29,6 +30,7 @@ __all__ = [
     "History",
     "InfeasibleError",
     "LSPEWhittle",
+    "NEFKResult",
     "OptimalPolicy",
     "PlugInWhittle",
     "ProportionalPolicy",
@@ -38,6 +40,7 @@ __all__ = [
     "UniformPolicy",
     "WhittlePolicy",
     "__version__",
+    "criteria",
     "datasets",
     "environments",
     "mdp",
@@ -45,6 +48,7 @@ __all__ = [
     "optimal_load",
     "optimal_robots",
     "simulate",
+    "solve_nefk",
     "solve_robot_control",
     "traa_stationary_distribution",
     "whittle_index",

@@ -331,3 +331,44 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
             f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}"
         )
     return np.ascontiguousarray(values, dtype=np.int8)
+
+
+def check_column(
+    name: str,
+    values: Any,
+    *,
+    size: int | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    or_infinite: bool = False,
+) -> float | np.ndarray:
+    """Return one number as a float, an array as a contiguous float64 or float32 vector, or raise naming `name`.
+
+    Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
+    """
+    if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
+        if or_infinite and isinstance(values, float) and values == math.inf:
+            return math.inf
+        return check_real(name, values, low=low, high=high, low_open=low_open, high_open=high_open)
+    dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
+    try:
+        vector = np.ascontiguousarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}") from error
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
+    if size is not None and vector.size != size:
+        raise ValueError(f"{name} must have {size} entries, got {vector.size}")
+    low, high = np.float64(low), np.float64(high)  # so that a float32 column is compared in double
+    for start in range(0, vector.size, 65536):
+        part = vector[start : start + 65536]
+        good = (part > low if low_open else part >= low) & (part < high if high_open else part <= high)
+        if or_infinite:
+            good |= part == math.inf
+        if not good.all():
+            where = int(np.argmin(good))
+            allowed = _interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
+            raise ValueError(f"{name} must be {allowed}, got {part[where]!r} at position {start + where}")
+    return vector
