@@ -161,7 +161,7 @@ class GroupSearch:
                 shares[g] = share_of(self.caps[g - 1], at_low[g], at_high[g])
             loose = np.concatenate([[True], ~capped])
             limit = np.concatenate([[np.inf], self.caps])
-            room = np.where(loose, np.minimum(at_low, limit) - at_high, 0.0)
+            room = np.where(loose, np.maximum(np.minimum(at_low, limit) - at_high, 0.0), 0.0)
             fixed = np.where(loose, at_high, limit)
             part = share_of(self.budget[core.TARGET], fixed.sum() + room.sum(), fixed.sum())
             moves = loose & (at_low > at_high)
