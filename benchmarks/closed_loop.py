@@ -1,4 +1,4 @@
-"""Cost of a poll in the closed loop, beside a Python twin and a heapq scheduler, scaled to a reference machine.
+"""Cost of a poll in the closed loop, beside a Python twin and a heapq scheduler, on the reference scale.
 
     python benchmarks/closed_loop.py
 
@@ -11,16 +11,22 @@ import sys
 import time
 
 import numpy as np
-
-from knapsolve import HTRAA, LAKG, EDFScheduler
 from knapsolve._core.loop import run
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+
+from knapsolve import HTRAA, LAKG, EDFScheduler
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 
 REFERENCE = 1.6  # ns a random number on the machine that targets are for
 TARGETS = {  # ns a poll, Bernoulli environment
-    ("LAKG", 500, "random"): 24, ("LAKG", 500, "edf"): 35, ("LAKG", 32768, "random"): 45, ("LAKG", 32768, "edf"): 100,
-    ("HTRAA", 500, "random"): 36, ("HTRAA", 500, "edf"): 70, ("HTRAA", 32768, "random"): 50, ("HTRAA", 32768, "edf"): 140,
+    ("LAKG", 500, "random"): 24,
+    ("LAKG", 500, "edf"): 35,
+    ("LAKG", 32768, "random"): 45,
+    ("LAKG", 32768, "edf"): 100,
+    ("HTRAA", 500, "random"): 36,
+    ("HTRAA", 500, "edf"): 70,
+    ("HTRAA", 32768, "random"): 50,
+    ("HTRAA", 32768, "edf"): 140,
 }  # fmt: skip
 
 
@@ -130,14 +136,20 @@ def main():
         pages = best_of(closed_loop(name, n, order, PollingEnvironment), 100, 20_000)
         scale = REFERENCE / random_number_cost()
         twin = f"{python_twin(name, n):8.0f}" if order == "random" else ""
-        print(f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d} {cost:7.1f} {pages * scale:6.1f} {twin}")
+        print(
+            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d} {cost:7.1f} "
+            f"{pages * scale:6.1f} {twin}"
+        )
         sys.stdout.flush()
     print("\nEDF alone, ns a poll     scaled   (raw)   heapq   ratio")
     generator = np.random.default_rng(0)
     for n in (500, 32_768, 1_000_000):
         amounts = np.exp(generator.normal(0, 1.5, n))
         ours, theirs = edf_cost(amounts), heapq_cost(amounts)
-        print(f"n={n:<21d} {ours * REFERENCE / random_number_cost():8.1f} {ours:7.1f} {theirs:7.0f} {theirs / ours:7.1f}")
+        print(
+            f"n={n:<21d} {ours * REFERENCE / random_number_cost():8.1f} {ours:7.1f} {theirs:7.0f} "
+            f"{theirs / ours:7.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ def take_column(X: Any, key: int | str, role: str) -> Any:
             return X[names[key]]
         raise ValueError(f"{role} must name or number a column of X, got {key!r}; X has {names}")
     if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
-        raise ValueError(f"{role}={key!r} names a column, but X is an array: give a column number or a data frame")
+        raise ValueError(
+            f"{role}={key!r} names a column, but X is an array: give a column number or a data frame"
+        )
     if not -X.shape[1] <= key < X.shape[1]:
         raise ValueError(f"{role} must number a column of X, got {key!r}; X has {X.shape[1]} columns")
     return X[:, key]
@@ -62,7 +64,9 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == object:
         order: dict[Any, int] = {}
         try:
-            codes = np.fromiter((order.setdefault(v, len(order)) for v in values), dtype=np.intp, count=values.size)
+            codes = np.fromiter(
+                (order.setdefault(v, len(order)) for v in values), dtype=np.intp, count=values.size
+            )
         except TypeError as error:
             raise TypeError("material identifiers must be hashable") from error
         uniques = np.empty(len(order), dtype=object)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 import warnings
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -35,7 +36,7 @@ def check_real(
     try:
         number = float(value)
     except OverflowError:
-        number = math.inf if value > 0 else -math.inf
+        number = math.inf if operator.gt(value, 0) else -math.inf
     inside = (number > low or (not low_open and number == low)) and (
         number < high or (not high_open and number == high)
     )
@@ -50,7 +51,13 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
         raise TypeError(f"{name} must be an integer, got {value!r}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        allowed = f"at least {low}" if high is None else f"in [{low}, {high}]" if low is not None else f"at most {high}"
+        allowed = (
+            f"at least {low}"
+            if high is None
+            else f"in [{low}, {high}]"
+            if low is not None
+            else f"at most {high}"
+        )
         raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
     return number
 
@@ -83,7 +90,9 @@ def check_vector(
             raise TypeError(f"its type is {given.dtype}")
         vector = given.astype(dtype, order="C", copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"{name} must be an array of real numbers, got {type(values).__name__}: {error}") from error
+        raise TypeError(
+            f"{name} must be an array of real numbers, got {type(values).__name__}: {error}"
+        ) from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -115,11 +124,11 @@ def resolve_random_state(random_state: Any) -> np.random.Generator:
 
 
 def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the root from which streams are spawned; a Generator or RandomState gives 128 bits for it and goes on."""
+    """Return the root that streams are spawned from; a Generator or RandomState spends 128 bits on it."""
     generator = resolve_random_state(random_state)
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return np.random.SeedSequence(generator.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
-    return generator.bit_generator.seed_seq
+    return cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
 
 
 def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: bool) -> str:
@@ -155,10 +164,14 @@ def check_amounts(amounts: Any) -> np.ndarray:
 def check_jobs(n_jobs: Any) -> None:
     """Raise unless `n_jobs` is None or an integer other than 0."""
     if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:
-        raise ValueError("n_jobs must be None, positive, or negative (that many less than the processors), got 0")
+        raise ValueError(
+            "n_jobs must be None, positive, or negative (that many less than the processors), got 0"
+        )
 
 
-def check_poll_log(X: Any, y: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray, np.ndarray]:
+def check_poll_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the material column, elapsed (n_polls,) float64 and changed (n_polls,) int8 of a poll log."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y must say 0 or 1 for each poll")
@@ -184,7 +197,8 @@ def _check_elapsed(values: np.ndarray) -> np.ndarray:
     if (gaps < 0).any():
         where = int(np.argmax(gaps < 0))
         raise ValueError(
-            f"Negative values in data: elapsed must be finite and non-negative, got {gaps[where]!r} at position {where}"
+            "Negative values in data: elapsed must be finite and non-negative, "
+            f"got {gaps[where]!r} at position {where}"
         )
     return gaps
 
@@ -203,7 +217,9 @@ def _check_log_array(X: Any) -> np.ndarray:
 def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5)
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5
+        )
         values = values.ravel()
     if values.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
@@ -216,5 +232,7 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     if not np.all(good):
         where = int(np.argmin(good))
         note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""
-        raise ValueError(f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}")
+        raise ValueError(
+            f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}"
+        )
     return np.ascontiguousarray(values, dtype=np.int8)

@@ -10,7 +10,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from knapsolve._core import loop
+from knapsolve._core.loop import run as run_loop
 from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve._interrupt import Cancellation
@@ -46,7 +46,8 @@ class History:
     amounts : ndarray of shape (n_runs, n_materials)
         Amounts held at the end, polls per unit of time.
     item_polls, item_detections, item_fresh : ndarray of shape (n_runs, n_materials) or None
-        For a `TraceEnvironment`: polls, polls that found a change, and the share of time that the copy was current.
+        For a `TraceEnvironment`: polls, polls that found a change, and the share of time that the copy was
+        current.
     """
 
     polls: np.ndarray
@@ -110,9 +111,13 @@ class History:
         mean, error = self.mean(), self.standard_error()
         (line,) = ax.plot(self.polls, mean, **kwargs)
         if np.isfinite(error).all():
-            ax.fill_between(self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0)
+            ax.fill_between(
+                self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
+            )
         ax.set_xlabel("polls")
-        ax.set_ylabel("detections per poll" if self.value is None else "value (changes found per unit of time)")
+        ax.set_ylabel(
+            "detections per poll" if self.value is None else "value (changes found per unit of time)"
+        )
         return ax
 
 
@@ -133,27 +138,28 @@ def simulate(
     Parameters
     ----------
     learner : estimator or object
-        A knapsolve learner, or any object with ``capacity``, ``amount(i)`` (polls per unit of time of material i) and
-        ``observe(i, elapsed, changed)``. A single run trains it in place, from the state that it is in; several runs
-        train copies of it.
+        A knapsolve learner, or any object with ``capacity``, ``amount(i)`` (polls per unit of time of
+        material i) and ``observe(i, elapsed, changed)``. A single run trains it in place, from the state that
+        it is in; several runs train copies of it.
     environment : object
         From `knapsolve.environments`, or any object with ``n_materials`` and ``poll(i, time, amount)`` that
         returns ``(changed, elapsed)``; if it has ``value(amounts)``, that is recorded.
     n_polls : int, optional
-        Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`, which
-        is polled to its end by default.
+        Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`,
+        which is polled to its end by default.
     scheduler : {"edf", "random"}, default="edf"
         Earliest deadline first, or random access in proportion to the amounts.
     n_runs : int, default=1
         Number of independent replications.
     n_jobs : int or None, default=1
-        Replications at a time, in threads; ``joblib.parallel_config`` chooses other engines. The result does not
-        depend on it.
+        Replications at a time, in threads; ``joblib.parallel_config`` chooses other engines. The result does
+        not depend on it.
     record_every : int, optional
-        Polls between records; a hundred records by default. Where ranks switch, records are staggered over the phase
-        of the switching.
+        Polls between records; a hundred records by default. Where ranks switch, records are staggered over
+        the phase of the switching.
     random_state : None, int, RandomState or Generator, default=None
-        Source of every random number: two streams a run, one for learner and scheduler, one for the environment.
+        Source of every random number: two streams a run, one for learner and scheduler, one for the
+        environment.
     progress : bool or callable, default=False
         Show a progress bar (needs rich), or call ``progress(polls_done, polls_in_all)`` now and then.
 
@@ -199,7 +205,10 @@ def simulate(
             results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
         else:
             parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-            tasks = (joblib.delayed(_run)(*run, environment, records, scheduler, capacity, cancellation) for run in runs)
+            tasks = (
+                joblib.delayed(_run)(*run, environment, records, scheduler, capacity, cancellation)
+                for run in runs
+            )
             results = []
             for result in parallel(tasks):
                 results.append(result)
@@ -220,7 +229,11 @@ def _run(
     """One replication; returns the record of it."""
     streams = [np.random.default_rng(child) for child in seed.spawn(2)]
     learning = _compiled_learner(learner, environment.n_materials)
-    world = environment._core() if hasattr(environment, "_core") else PythonEnvironment(environment, environment.n_materials)
+    world = (
+        environment._core()
+        if hasattr(environment, "_core")
+        else PythonEnvironment(environment, environment.n_materials)
+    )
     n = learning.n_materials
     order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])
@@ -231,7 +244,7 @@ def _run(
     for point in records.tolist():
         while done < point:
             stop = min(point, done + CHUNK)
-            made, found = loop.run(learning, order, world, done, stop, start, 1 / capacity, *streams)
+            made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
             if made < stop - done:
                 raise ValueError(f"all amounts are zero after {done + made} polls: there is nothing to poll")
             done, detections = stop, detections + found
@@ -252,7 +265,7 @@ def _run(
 
 def _gather(records: np.ndarray, results: list[dict[str, Any]]) -> History:
     """Stack the replications' records."""
-    columns = {}
+    columns: dict[str, Any] = {}
     for key in results[0]:
         rows = [result[key] for result in results]
         columns[key] = None if rows[0] is None else np.array(rows)
@@ -262,34 +275,47 @@ def _gather(records: np.ndarray, results: list[dict[str, Any]]) -> History:
 def _capacity_of(learner: Any) -> float:
     capacity = getattr(learner, "capacity", None)
     if capacity is None or isinstance(learner, type):
-        raise TypeError(f"learner must be a knapsolve learner or have capacity, amount and observe, got {learner!r}")
+        raise TypeError(
+            f"learner must be a knapsolve learner or have capacity, amount and observe, got {learner!r}"
+        )
     return check_capacity(capacity)
 
 
 def _check_polls(environment: Any, n_polls: int | None, capacity: float) -> int:
     """The number of polls, at most what a trace has time for."""
     if not hasattr(environment, "n_materials") or isinstance(environment, type):
-        raise TypeError(f"environment must be from knapsolve.environments or have n_materials and poll, got {environment!r}")
+        raise TypeError(
+            "environment must be from knapsolve.environments or have n_materials and poll, "
+            f"got {environment!r}"
+        )
     if not hasattr(environment, "stop"):
         if n_polls is None:
             raise ValueError("n_polls must be given unless the environment is a trace")
         return check_integer("n_polls", n_polls, low=1)
     most = int(np.floor((environment.stop - environment.start) * capacity * (1 + 1e-12)))
     if most < 1:
-        raise ValueError(f"capacity must leave time for a poll in {environment!r}, got {capacity:g} polls per unit of time")
+        raise ValueError(
+            f"capacity must leave time for a poll in {environment!r}, got {capacity:g} polls per unit of time"
+        )
     return most if n_polls is None else check_integer("n_polls", n_polls, low=1, high=most)
 
 
 def _record_points(n_polls: int, record_every: int | None, switch_every: int | None) -> np.ndarray:
     """Ascending numbers of polls at which to record, the last one n_polls.
 
-    Where ranks switch, sampling in step with the switching would always see the same phase of it, so the points move
-    forward by a golden-ratio fraction of the smaller of both periods.
+    Where ranks switch, sampling in step with the switching would always see the same phase of it, so the
+    points move forward by a golden-ratio fraction of the smaller of both periods.
     """
-    every = max(1, n_polls // N_RECORDS) if record_every is None else check_integer("record_every", record_every, low=1)
+    every = (
+        max(1, n_polls // N_RECORDS)
+        if record_every is None
+        else check_integer("record_every", record_every, low=1)
+    )
     points = np.arange(every, n_polls + 1, every)
     if switch_every is not None:
-        shift = np.floor(np.arange(1, points.size + 1) * GOLDEN % 1 * min(switch_every, every)).astype(np.intp)
+        shift = np.floor(np.arange(1, points.size + 1) * GOLDEN % 1 * min(switch_every, every)).astype(
+            np.intp
+        )
         points = np.maximum(points - shift, 1)
     return np.unique(np.append(points, n_polls)).astype(np.intp)
 
@@ -300,9 +326,13 @@ def _check_learner(learner: Any, environment: Any) -> None:
     if not hasattr(learner, "_begin"):
         missing = [name for name in ("amount", "observe") if not callable(getattr(learner, name, None))]
         if missing:
-            raise TypeError(f"learner must have methods amount and observe, {type(learner).__name__} lacks {missing}")
+            raise TypeError(
+                f"learner must have methods amount and observe, {type(learner).__name__} lacks {missing}"
+            )
     elif hasattr(learner, "materials_") and learner.materials_.size != n:
-        raise ValueError(f"learner must know {n} materials, as the environment has, got {learner.materials_.size}")
+        raise ValueError(
+            f"learner must know {n} materials, as the environment has, got {learner.materials_.size}"
+        )
 
 
 def _begin(learner: Any, environment: Any) -> None:

@@ -15,7 +15,7 @@ SCHEMES = {"reward-penalty": (1, 1), "reward-inaction": (1, 0), "inaction-penalt
 
 
 def stationary(P):
-    """Stationary distribution without subtractions (Grassmann, Taskar and Heyman 1985): small entries keep digits."""
+    """Stationary distribution without subtractions (Grassmann et al. 1985): small entries keep digits."""
     n_classes, label = connected_components(np.array(P) > 0, connection="strong")
     closed = [c for c in range(n_classes) if not P[np.ix_(label == c, label != c)].any()]
     assert len(closed) == 1, "the chain must end in one class of states"
@@ -80,7 +80,10 @@ def htraa_chain(resolution, update, unchanged, capacity=1.0, exponent=1.0):
     """Two or four materials; a state is that of the root and, for four, of its left and right child."""
     on_reward, on_penalty = SCHEMES[update]
     n = len(unchanged)
-    paths = {2: [[(0, 0)], [(0, 1)]], 4: [[(0, 0), (1, 0)], [(0, 0), (1, 1)], [(0, 1), (2, 0)], [(0, 1), (2, 1)]]}[n]
+    paths = {
+        2: [[(0, 0)], [(0, 1)]],
+        4: [[(0, 0), (1, 0)], [(0, 0), (1, 1)], [(0, 1), (2, 0)], [(0, 1), (2, 1)]],
+    }[n]
 
     def share(s, side):
         left = s**exponent / (s**exponent + (resolution + 1 - s) ** exponent)

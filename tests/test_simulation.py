@@ -47,7 +47,9 @@ def same(a: History, b: History):
 def test_the_answer_does_not_depend_on_n_jobs_or_engine(learner, scheduler):
     def run(n_jobs):
         environment = PollingEnvironment(UNCHANGED, switch_every=300)
-        return simulate(learner, environment, 3_000, scheduler=scheduler, n_runs=18, n_jobs=n_jobs, random_state=1)
+        return simulate(
+            learner, environment, 3_000, scheduler=scheduler, n_runs=18, n_jobs=n_jobs, random_state=1
+        )
 
     one = run(1)
     for n_jobs in (2, 3, -1, None):
@@ -122,7 +124,9 @@ def test_ensembles_leave_the_learner_alone_and_single_runs_train_it():
     history = simulate(learner, BERNOULLI, 1_000, random_state=0)
     assert learner.amounts_.tolist() == history.amounts[0].tolist()
     again = simulate(learner, BERNOULLI, 1_000, random_state=0)
-    assert again.amounts.tolist() != history.amounts.tolist(), "a second run goes on from where the first ended"
+    assert again.amounts.tolist() != history.amounts.tolist(), (
+        "a second run goes on from where the first ended"
+    )
 
 
 def test_a_simulated_learner_goes_on_from_a_log():
@@ -254,7 +258,9 @@ class PythonTrace:
 def test_an_environment_in_python_equals_the_compiled_one(learner, scheduler):
     rng = np.random.default_rng(1)
     items, times = np.arange(300) % 5, np.sort(rng.random(300)) * 500
-    compiled = simulate(learner, TraceEnvironment(items, times, 0.0, 500.0), scheduler=scheduler, n_runs=2, random_state=2)
+    compiled = simulate(
+        learner, TraceEnvironment(items, times, 0.0, 500.0), scheduler=scheduler, n_runs=2, random_state=2
+    )
     python = PythonTrace(items.tolist(), times.tolist(), 0.0)
     written = simulate(learner, python, 1_000, scheduler=scheduler, n_runs=1, random_state=2)
     assert written.value is None
@@ -297,7 +303,9 @@ class Odd:
 @pytest.mark.parametrize("n_runs", [1, 2])
 @pytest.mark.parametrize("after", [0, 1, 5, 100])
 @pytest.mark.parametrize("method", ["amount", "observe", "poll", "value"])
-@pytest.mark.parametrize("error", [RuntimeError("on purpose"), KeyError("on purpose"), AssertionError("on purpose")])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("on purpose"), KeyError("on purpose"), AssertionError("on purpose")]
+)
 def test_exceptions_of_python_roles_reach_the_caller(method, after, error, n_runs, scheduler):
     learner, environment = Odd(method, after, error), Odd(method, after, error)
     with pytest.raises(type(error), match="on purpose"):
@@ -336,9 +344,15 @@ def test_a_learner_whose_amounts_are_all_zero_has_nothing_to_poll():
 
 def test_progress_is_reported_to_the_end():
     for n_runs in (1, 4):
-        seen = []
-        simulate(LAKG(resolution=100), BERNOULLI, 200_000, n_runs=n_runs, random_state=0,
-                 progress=lambda done, total: seen.append((done, total)))  # fmt: skip
+        seen: list[tuple[int, int]] = []
+        simulate(
+            LAKG(resolution=100),
+            BERNOULLI,
+            200_000,
+            n_runs=n_runs,
+            random_state=0,
+            progress=lambda *at, seen=seen: seen.append(at),
+        )
         assert seen[-1] == (n_runs * 200_000,) * 2
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert len(seen) >= n_runs
@@ -386,7 +400,9 @@ def test_ctrl_c_returns_at_once_and_leaves_everything_usable(learner, call):
     script = textwrap.dedent(INTERRUPTED).format(learner=learner, call=call)
     late = []
     for _ in range(3):  # a busy machine may be late once
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+        )
         assert done.returncode == 0, done.stderr
         late.append(float(done.stdout))
         if late[-1] < 0.2:
@@ -405,7 +421,7 @@ def test_ctrl_c_in_the_middle_of_a_log_leaves_the_learner_as_it_was(monkeypatch)
     previous = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.02)
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it may come anywhere in the loop
             for _ in range(10_000):
                 learner.partial_fit(X, y)
                 before = pickle.dumps(learner)
@@ -426,7 +442,7 @@ def test_schedulers_and_learners_may_share_threads():
 
 
 def test_policies_poll_as_they_should():
-    """Optimal beats proportional beats uniform, and where polls are not saturated the estimator comes near."""
+    """Optimal beats proportional beats uniform; where polls are not saturated the estimator comes near."""
     unchanged = zipf_unchanged(20, 0.2, 1.2)
 
     def value(policy, environment=BernoulliEnvironment):

@@ -162,7 +162,7 @@ class FixedTwin:
 
 
 class EDFTwin:
-    """A heap of (deadline, item); deadlines in integer multiples of 2**-52 of a power of two near the mean gap."""
+    """A heap of (deadline, item); deadlines are multiples of 2**-52 of a power of two near the mean gap."""
 
     def __init__(self, learner, generator):
         total = 0.0

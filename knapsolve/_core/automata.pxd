@@ -18,11 +18,15 @@ cdef extern from "share_tree.h":
     bint share_tree_pairs(int32_t largest_base) nogil
     ctypedef union share_tree_gates:
         pass
-    int32_t share_tree_draw(const share_tree *t, bitgen_t *bits, share_tree_gates *gates, double *amount) noexcept nogil
-    void share_tree_throw(const share_tree *t, int32_t leaf, bitgen_t *bits, share_tree_gates *gates) noexcept nogil
+    int32_t share_tree_draw(
+        const share_tree *t, bitgen_t *bits, share_tree_gates *gates, double *amount) noexcept nogil
+    void share_tree_throw(
+        const share_tree *t, int32_t leaf, bitgen_t *bits, share_tree_gates *gates) noexcept nogil
     double share_tree_amount(const share_tree *t, int32_t leaf) noexcept nogil
-    void share_tree_move(share_tree *t, int32_t leaf, const share_tree_gates *gates, int32_t direction) noexcept nogil
-    double share_tree_move_to(share_tree *t, int32_t leaf, const share_tree_gates *gates, int32_t direction) noexcept nogil
+    void share_tree_move(
+        share_tree *t, int32_t leaf, const share_tree_gates *gates, int32_t direction) noexcept nogil
+    double share_tree_move_to(
+        share_tree *t, int32_t leaf, const share_tree_gates *gates, int32_t direction) noexcept nogil
 
 
 cdef class KnapsackGame(Learner):

@@ -6,8 +6,9 @@ KnapsackGame. States s_i in 1..N, amounts table[s_i] = (s_i / N)^exponent, polls
   O(1) a poll, O(log n) with random access.
   Reference: Granmo, Oommen, Myrer and Olsen (2007), section II.
 
-AutomataTree. A balanced binary tree over the materials (csrc/share_tree), every inner node a TRAA. The automata on the
-  polled material's path move towards it when rewarded (away when not, by the updating scheme) where their gates open.
+AutomataTree. A balanced binary tree over the materials (csrc/share_tree), every inner node a TRAA. The
+  automata on the polled material's path move towards it when rewarded (away when not, by the updating scheme)
+  where their gates open.
   O(log n) a poll.
   Reference: Granmo and Oommen (2011), equations 1 to 3 and section 4.3.2.
 """
@@ -104,7 +105,8 @@ cdef class AutomataTree(Learner):
         return self.cached_amount
 
     cdef Py_ssize_t draw(self, bitgen_t *bits) noexcept nogil:
-        self.drawn = share_tree_draw(&self.tree, bits, &self.gates, &self.cached_amount if self.amount_wanted else NULL)
+        cdef double *amount = &self.cached_amount if self.amount_wanted else NULL
+        self.drawn = share_tree_draw(&self.tree, bits, &self.gates, amount)
         self.gated = self.tree.material_at[self.drawn]
         self.cached = self.gated if self.amount_wanted else -1
         return self.gated

@@ -1,7 +1,7 @@
 """Environments: what a poll shows.
 
-Every comparison is of a standard exponential variate E with the expected number of changes h since the last poll:
-P(E < h) = 1 - exp(-h), so that no poll needs exp or log.
+Every comparison is of a standard exponential variate E with the expected number of changes h since the last
+poll: P(E < h) = 1 - exp(-h), so that no poll needs exp or log.
 
 Bernoulli. h = rate / amount: v = 1 with probability d(x) = 1 - q^(1/x) at the amount x now allocated.
 Pages. h = the rate integrated over the time since the last poll: v = 1 if the page has changed since.
@@ -67,7 +67,9 @@ cdef class Bernoulli(RateEnvironment):
         RateEnvironment.__init__(self, rate, switch_every, cumulative, at_rank)
         self.needs_amount = True
 
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil:
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil:
         self.count_poll(time, bits)
         elapsed[0] = 1.0 / amount
         return random_standard_exponential(bits) * amount < self.rate[i]
@@ -86,7 +88,9 @@ cdef class Pages(RateEnvironment):
             self.pending[i] += self.rate[i] * (time - self.since[i])
             self.since[i] = time
 
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil:
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil:
         cdef double expected
         self.count_poll(time, bits)
         elapsed[0] = time - self.last[i]
@@ -134,7 +138,9 @@ cdef class Trace(Environment):
         self.last[i] = time
         return changed
 
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil:
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil:
         cdef int changed
         elapsed[0] = time - self.last[i]
         changed = self.look(i, time)

@@ -1,7 +1,8 @@
 """Policies that do not learn while they poll, or learn once.
 
 FixedAmounts keeps the amounts it was given. EstimateThenFix logs its first polls at uniform amounts; when
-the log is full it calls back once for the amounts to keep from then on. O(1) a poll, O(log n) with random access.
+the log is full it calls back once for the amounts to keep from then on. O(1) a poll, O(log n) with random
+access.
 Reference: the classical policies of Granmo et al. (2007), section III.C.
 """
 
@@ -32,8 +33,9 @@ cdef class FixedAmounts(Learner):
         return np.array(self.x)
 
     def set_amount(self, Py_ssize_t i, double amount):
-        """Change one amount and its weight in the draws; O(log n), or O(n) where the unit no longer fits."""
-        cdef uint64_t change = <uint64_t>llrint(amount / self.tree.unit) - <uint64_t>llrint(self.x[i] / self.tree.unit)
+        """Change one amount and its weight in the draws; O(log n), or O(n) where the unit does not fit."""
+        cdef double unit = self.tree.unit
+        cdef uint64_t change = <uint64_t>llrint(amount / unit) - <uint64_t>llrint(self.x[i] / unit)
         cdef double others = (<double>sum_tree_total(&self.tree.tree)) * self.tree.unit - self.x[i]
         self.x[i] = amount
         if 2.0 ** 50 < (others + amount) / self.tree.unit < 2.0 ** 62:
@@ -42,7 +44,7 @@ cdef class FixedAmounts(Learner):
             self.tree.build(self.x)
 
     def prepare_draws_in(self, double unit):
-        """As prepare_draws, with weights in multiples of `unit`, so that a restored scheduler draws the same."""
+        """As prepare_draws, with weights in multiples of `unit`: a restored scheduler draws the same."""
         self.tree = WeightTree(self.n_materials)
         self.tree.build(self.x, unit)
 
@@ -82,8 +84,9 @@ cdef class EstimateThenFix(FixedAmounts):
     cdef int end_phase(self) noexcept nogil:
         with gil:
             try:
-                np.asarray(self.x)[:] = self.finish(np.asarray(self.log_material), np.asarray(self.log_elapsed),
-                                                    np.asarray(self.log_changed))
+                np.asarray(self.x)[:] = self.finish(
+                    np.asarray(self.log_material), np.asarray(self.log_elapsed), np.asarray(self.log_changed)
+                )
                 if self.tree is not None:
                     self.tree.build(self.x)
             except BaseException as error:

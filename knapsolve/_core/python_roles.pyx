@@ -1,7 +1,5 @@
 """Learners and environments written in Python, in the compiled loop: one call a poll, with the GIL."""
 
-import numpy as np
-
 from knapsolve._core.random_bits cimport bitgen_t
 from knapsolve._core.roles cimport Environment, Learner
 from knapsolve._core.weight_tree cimport WeightTree
@@ -29,7 +27,8 @@ cdef class PythonLearner(Learner):
     cdef double checked(self, Py_ssize_t i) except? -1.0:
         cdef double x = float(self.target.amount(i))
         if not 0.0 <= x < float("inf"):
-            raise ValueError(f"amount({i}) of {type(self.target).__name__} must be finite and non-negative, got {x!r}")
+            kind = type(self.target).__name__
+            raise ValueError(f"amount({i}) of {kind} must be finite and non-negative, got {x!r}")
         return x
 
     cdef int fail(self, error) except -1:
@@ -81,16 +80,20 @@ cdef class PythonEnvironment(Environment):
         self.n_materials = n_materials
         self.needs_amount = True
 
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil:
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil:
         elapsed[0] = 0.0
         with gil:
             try:
                 changed, gap = self.target.poll(i, time, amount)
                 if changed not in (0, 1):
-                    raise ValueError(f"poll() of {type(self.target).__name__} must return 0 or 1 first, got {changed!r}")
+                    kind = type(self.target).__name__
+                    raise ValueError(f"poll() of {kind} must return 0 or 1 first, got {changed!r}")
                 elapsed[0] = gap
                 if not 0.0 <= elapsed[0] < float("inf"):
-                    raise ValueError(f"poll() of {type(self.target).__name__} must return a finite, non-negative "
+                    kind = type(self.target).__name__
+                    raise ValueError(f"poll() of {kind} must return a finite, non-negative "
                                      f"elapsed time second, got {gap!r}")
                 return bool(changed)
             except BaseException as error:

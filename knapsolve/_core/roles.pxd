@@ -30,7 +30,9 @@ cdef class Environment:
     cdef bint failed
     cdef readonly object error
     # Poll material i at `time`; the amount is meaningful only where needs_amount. Returns v.
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil
 
 
 cdef class Scheduler:

@@ -31,7 +31,9 @@ cdef class Learner:
     cpdef prepare_draws(self):
         pass
 
-    def learn(self, const intp_t[::1] materials, const double[::1] elapsed, const int8_t[::1] changed, generator):
+    def learn(
+        self, const intp_t[::1] materials, const double[::1] elapsed, const int8_t[::1] changed, generator
+    ):
         """Replay a poll log; a material's first row admits it. The log's codes count from 0 in that order."""
         cdef Py_ssize_t row = 0, stop, n_rows = materials.shape[0]
         cdef bitgen_t *bits = bits_of(generator)
@@ -57,7 +59,9 @@ cdef class Learner:
 
 
 cdef class Environment:
-    cdef int poll(self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits) noexcept nogil:
+    cdef int poll(
+        self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
+    ) noexcept nogil:
         elapsed[0] = 0.0
         return 0
 

@@ -10,7 +10,8 @@ cdef extern from "deadline_queue.h":
         deadline_entry *entry
         int32_t *bucket
     int64_t deadline_queue_buckets(int64_t n) nogil
-    void deadline_queue_init(deadline_queue *q, deadline_entry *entry, int32_t *bucket, int64_t n, double rate) nogil
+    void deadline_queue_init(
+        deadline_queue *q, deadline_entry *entry, int32_t *bucket, int64_t n, double rate) nogil
     void deadline_queue_insert(deadline_queue *q, int64_t item, double delay) noexcept nogil
     int64_t deadline_queue_pop(deadline_queue *q) noexcept nogil
     void deadline_queue_push(deadline_queue *q, int64_t item, double period) noexcept nogil
@@ -22,7 +23,8 @@ cdef extern from "deadline_tree.h":
         deadline_entry *entry
         int32_t *winner
     int64_t deadline_tree_leaves(int64_t n) nogil
-    void deadline_tree_init(deadline_tree *t, deadline_entry *entry, int32_t *winner, int64_t n, double rate) nogil
+    void deadline_tree_init(
+        deadline_tree *t, deadline_entry *entry, int32_t *winner, int64_t n, double rate) nogil
     void deadline_tree_insert(deadline_tree *t, int64_t item, double delay) noexcept nogil
     int64_t deadline_tree_pop(deadline_tree *t) noexcept nogil
     void deadline_tree_push(deadline_tree *t, int64_t item, double period) noexcept nogil

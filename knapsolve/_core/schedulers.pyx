@@ -1,7 +1,8 @@
 """Schedulers: amounts in, next poll out.
 
-DeadlineOrder is earliest-deadline-first: a material's deadline is its last one plus 1 / amount, at the amount it
-has when it is polled (lazy); first deadlines have a uniform phase in [0, 1 / amount); amount 0 is never served.
+DeadlineOrder is earliest-deadline-first: a material's deadline is its last one plus 1 / amount, at the amount
+it has when it is polled (lazy); first deadlines have a uniform phase in [0, 1 / amount); amount 0 is never
+served.
 RandomOrder draws materials in proportion to their amounts. Both leave the amounts to the learner.
 Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1 for its use here.
 """
@@ -108,7 +109,10 @@ cdef class DeadlineOrder(Scheduler):
                         stop = k
                         break
                     materials[k] = i
-                    times[k] = deadline_tree_time(self.tree, i) if self.small else deadline_queue_time(self.queue, i)
+                    if self.small:
+                        times[k] = deadline_tree_time(self.tree, i)
+                    else:
+                        times[k] = deadline_queue_time(self.queue, i)
                     self.polled(learner, i)
             k = stop
             PyErr_CheckSignals()
@@ -116,9 +120,9 @@ cdef class DeadlineOrder(Scheduler):
 
     def skip(self, Learner learner, Py_ssize_t n):
         """Serve n polls without telling which: for tests and benchmarks of long runs."""
-        cdef Py_ssize_t k, i
+        cdef Py_ssize_t _k, i
         with nogil:
-            for k in range(n):
+            for _k in range(n):
                 i = self.next(learner, NULL)
                 if i < 0:
                     break

@@ -27,7 +27,8 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
     ----------
     stop : float or None, default=2023-01-01
         Leave out uploads after this time (seconds since 1970, UTC). The default is the date up to which the
-        record is complete for all packages; three of them were first uploaded after it. None gives everything.
+        record is complete for all packages; three of them were first uploaded after it. None gives
+        everything.
 
     Returns
     -------
@@ -54,7 +55,10 @@ def load_debian_uploads(stop: float | None = COMPLETE_UNTIL) -> ChangeLog:
     """
     if stop is not None:
         stop = check_real("stop", stop, finite=False)
-    with files("knapsolve.datasets").joinpath("debian_uploads.npz").open("rb") as stream, np.load(stream) as table:
+    with (
+        files("knapsolve.datasets").joinpath("debian_uploads.npz").open("rb") as stream,
+        np.load(stream) as table,
+    ):
         names, items, times = table["names"], table["items"], table["times"].astype(np.float64)
     keep = slice(None) if stop is None else times <= stop
     return ChangeLog(names[items][keep], times[keep])

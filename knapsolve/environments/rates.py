@@ -19,7 +19,9 @@ class _RateEnvironment:
         self.unchanged = check_vector("unchanged", unchanged, low=0, high=1).copy()
         if self.unchanged.size < 2:
             raise ValueError(f"unchanged must hold at least 2 materials, got {self.unchanged.size}")
-        self.switch_every = None if switch_every is None else check_integer("switch_every", switch_every, low=1)
+        self.switch_every = (
+            None if switch_every is None else check_integer("switch_every", switch_every, low=1)
+        )
 
     @property
     def n_materials(self) -> int:

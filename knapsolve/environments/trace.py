@@ -21,8 +21,8 @@ class TraceEnvironment:
     times : array-like of shape (n_changes,)
         When, in any unit, ascending within each item. ``datetime64`` values count in seconds since 1970.
     start, stop : float, optional
-        The stretch of time to poll in; by default from the first to the last change. All copies are current at
-        `start`; changes outside ``(start, stop]`` do not count, but their items are polled nevertheless.
+        The stretch of time to poll in; by default from the first to the last change. All copies are current
+        at `start`; changes outside ``(start, stop]`` do not count, but their items are polled nevertheless.
 
     Attributes
     ----------
@@ -36,12 +36,13 @@ class TraceEnvironment:
     Raises
     ------
     ValueError, TypeError
-        If the columns do not match, a time is not finite or runs backwards within an item, there are fewer than two
-        items, or `stop` is not after `start`.
+        If the columns do not match, a time is not finite or runs backwards within an item, there are fewer
+        than two items, or `stop` is not after `start`.
 
     References
     ----------
-    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to continuous queries", WWW 2003.
+    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to continuous queries", WWW
+    2003.
 
     Examples
     --------
@@ -55,12 +56,16 @@ class TraceEnvironment:
         times = np.asarray(times)
         if times.dtype.kind == "M":
             if np.isnat(times).any():
-                raise ValueError(f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(times)))}")
+                raise ValueError(
+                    f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(times)))}"
+                )
             times = times.astype("datetime64[ns]").astype(np.int64) / 1e9
         self.times = check_vector("times", times)
         codes, self.materials = factorize(items)
         if codes.size != self.times.size:
-            raise ValueError(f"items and times must have the same length, got {codes.size} and {self.times.size}")
+            raise ValueError(
+                f"items and times must have the same length, got {codes.size} and {self.times.size}"
+            )
         if (codes < 0).any():
             raise ValueError("items must not hold missing identifiers (None or NaN)")
         if self.materials.size < 2:
@@ -71,8 +76,8 @@ class TraceEnvironment:
         if backwards.any():
             where = int(np.argmax(backwards)) + 1
             raise ValueError(
-                f"times must ascend within each item, got {self.times[where]:.15g} after {self.times[where - 1]:.15g} "
-                f"for {self.materials.tolist()[self.items[where]]!r}"
+                f"times must ascend within each item, got {self.times[where]:.15g} after "
+                f"{self.times[where - 1]:.15g} for {self.materials.tolist()[self.items[where]]!r}"
             )
         self.start = check_real("start", self.times.min() if start is None else start)
         self.stop = check_real("stop", self.times.max() if stop is None else stop)
@@ -112,4 +117,5 @@ class TraceEnvironment:
 
     def __repr__(self) -> str:
         changes = int(self.n_changes.sum())
-        return f"TraceEnvironment(<{self.n_materials} items, {changes} changes>, start={self.start:g}, stop={self.stop:g})"
+        held = f"<{self.n_materials} items, {changes} changes>"
+        return f"TraceEnvironment({held}, start={self.start:g}, stop={self.stop:g})"

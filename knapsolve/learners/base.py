@@ -154,7 +154,9 @@ class PollLogLearner(BaseEstimator):
         """State for a fresh run over materials 0..n-1 (for simulation)."""
         self._check_all_parameters()
         if self.n_materials is not None and self.n_materials != n:
-            raise ValueError(f"n_materials must be None or {n}, as in the environment, got {self.n_materials}")
+            raise ValueError(
+                f"n_materials must be None or {n}, as in the environment, got {self.n_materials}"
+            )
         before = dict(vars(self))
         try:
             self._forget()
@@ -162,8 +164,8 @@ class PollLogLearner(BaseEstimator):
             self._start(n)
             self._check_materials()
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _check_all_parameters(self) -> None:
@@ -198,7 +200,7 @@ class PollLogLearner(BaseEstimator):
         except BaseException:
             for key in [key for key in vars(self) if key.endswith("_") or key.startswith("_")]:
                 delattr(self, key)
-            vars(self).update(before)
+            self.__dict__.update(before)
             raise
         return self
 
@@ -221,10 +223,13 @@ class PollLogLearner(BaseEstimator):
         if known.size == 0:
             return codes, uniques
         if (known.dtype.kind in "biuf") != (uniques.dtype.kind in "biuf"):
-            raise TypeError(f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given")
+            raise TypeError(
+                f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
+            )
         if self._lookup is None:
             self._lookup = dict(zip(known.tolist(), range(known.size)))
-        lookup, newcomers = self._lookup, []
+        lookup = self._lookup
+        newcomers: list[Hashable] = []
         place = np.empty(uniques.size, dtype=np.intp)
         for k, identifier in enumerate(uniques.tolist()):
             place[k] = lookup.get(identifier, -1)
@@ -268,8 +273,13 @@ def _check_indices(values: np.ndarray, n: int) -> np.ndarray:
         indices = values.astype(np.intp)
         good = (indices == values) & (indices >= 0) & (indices < n)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"material must hold integers in [0, {n - 1}] when n_materials={n} is given") from error
+        raise TypeError(
+            f"material must hold integers in [0, {n - 1}] when n_materials={n} is given"
+        ) from error
     if not good.all():
         where = int(np.argmin(good))
-        raise ValueError(f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, got {values[where]!r}")
+        raise ValueError(
+            f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, "
+            f"got {values[where]!r}"
+        )
     return indices

@@ -47,7 +47,8 @@ class HTRAA(PollLogLearner):
     Attributes
     ----------
     states_ : ndarray of shape (n_nodes,), int32
-        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and 2k + 1.
+        State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and
+        2k + 1.
     amounts_ : ndarray of shape (n_materials,)
         Amounts held now, in polls per unit of time; they sum to `capacity`.
     materials_ : ndarray of shape (n_materials,)
@@ -106,10 +107,17 @@ class HTRAA(PollLogLearner):
     def _resolutions(self, depth: int) -> np.ndarray:
         """Resolution of each depth, int32: `depth` of them, or all that were given."""
         if np.ndim(self.resolution) == 0:
-            return np.full(depth, check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION), dtype=np.int32)
+            return np.full(
+                depth,
+                check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION),
+                dtype=np.int32,
+            )
         given = [check_integer("resolution", value, low=2, high=MAX_RESOLUTION) for value in self.resolution]  # type: ignore[union-attr]
         if len(given) < depth:
-            raise ValueError(f"resolution must have an entry for each of {depth} depths, got {len(given)}: {self.resolution}")
+            raise ValueError(
+                f"resolution must have an entry for each of {depth} depths, "
+                f"got {len(given)}: {self.resolution}"
+            )
         return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
 
     def _start(self, n: int) -> None:
@@ -140,14 +148,17 @@ class HTRAA(PollLogLearner):
         return core
 
 
-def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str = "reward-penalty") -> np.ndarray:
+def traa_stationary_distribution(
+    p1: Any, p2: Any, resolution: int, update: str = "reward-penalty"
+) -> np.ndarray:
     """Stationary distribution of a TRAA under random access, exactly.
 
     Parameters
     ----------
     p1, p2 : callable or array-like of shape (resolution,)
         Probability that a poll of material 1 (2) is rewarded, as a function of its share of the capacity,
-        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s = 1..resolution.
+        or its values at the shares ``s / (resolution + 1)`` (``1 - s / (resolution + 1)``) for s =
+        1..resolution.
     resolution : int
         Number of states.
     update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
@@ -172,7 +183,8 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
     Examples
     --------
     >>> from knapsolve import traa_stationary_distribution
-    >>> pi = traa_stationary_distribution(lambda x: 1 - .9 ** (1 / x), lambda x: 1 - .1 ** (1 / x), 10, "reward-inaction")
+    >>> p1, p2 = lambda x: 1 - 0.9 ** (1 / x), lambda x: 1 - 0.1 ** (1 / x)
+    >>> pi = traa_stationary_distribution(p1, p2, 10, "reward-inaction")
     >>> round(float(pi @ range(1, 11)) / 11, 6)
     0.139497
     """
@@ -193,7 +205,7 @@ def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str 
 
 
 def _recurrent_states(rises: np.ndarray, falls: np.ndarray) -> tuple[int, int]:
-    """First and last state that a birth-death chain stays in; k and k + 1 are joined by rises[k] and falls[k].
+    """First and last state that a birth-death chain stays in; rises[k] and falls[k] join k and k + 1.
 
     Chances below 2**-53 vanish in `1 - p`, so states near a boundary may be left for good.
     """

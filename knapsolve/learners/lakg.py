@@ -30,8 +30,8 @@ class LAKG(PollLogLearner):
     exponent : float, default=1.3
         How much finer small amounts are resolved than large ones (the papers' lambda or gamma).
     n_materials : int, optional
-        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from the
-        start. By default materials are admitted as they appear in the log.
+        Number of materials, if identifiers are the integers 0 to ``n_materials - 1`` and all are known from
+        the start. By default materials are admitted as they appear in the log.
     capacity : float, default=1.0
         Polls per unit of time; one material gets at most 1 (choose the unit of time accordingly).
     random_state : None, int, RandomState or Generator, default=None
@@ -100,13 +100,16 @@ class LAKG(PollLogLearner):
             needed = int(np.ceil((n / self.capacity) ** (1 / self.exponent)))
             raise ValueError(
                 f"resolution must be at least {needed} for {n} materials at capacity={self.capacity:g} and "
-                f"exponent={self.exponent:g}, got {self.resolution}: even their smallest amounts overfill the knapsack"
+                f"exponent={self.exponent:g}, got {self.resolution}: "
+                "even their smallest amounts overfill the knapsack"
             )
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Amount of each state, as a float and in units."""
         table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
-        bits = FRACTION_BITS - min(24, max(0, int(np.frexp(self.capacity)[1])))  # 2^31 amounts of 1 fit in any case
+        bits = FRACTION_BITS - min(
+            24, max(0, int(np.frexp(self.capacity)[1]))
+        )  # 2^31 amounts of 1 fit in any case
         return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
 
     def _start(self, n: int) -> None:

@@ -112,7 +112,8 @@ class ProportionalPolicy(_Policy):
     ----------
     unchanged : array-like of shape (n_materials,) or mapping, optional
         Probability that a material stays unchanged for one unit of time, in the order of `materials_` or by
-        identifier. By default the shares of changed polls in the log stand in, with half a poll of each kind added.
+        identifier. By default the shares of changed polls in the log stand in, with half a poll of each kind
+        added.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``.
     capacity : float, default=1.0
@@ -167,7 +168,9 @@ class ProportionalPolicy(_Policy):
             return check_vector("unchanged", self.unchanged, low=0, high=1, size=self.materials_.size)
         missing = [m for m in self.materials_.tolist() if m not in self.unchanged]
         if missing:
-            raise ValueError(f"unchanged must say a probability for every material, got none for {missing[0]!r}")
+            raise ValueError(
+                f"unchanged must say a probability for every material, got none for {missing[0]!r}"
+            )
         return check_vector("unchanged", [self.unchanged[m] for m in self.materials_.tolist()], low=0, high=1)
 
     def _weights(self) -> np.ndarray:
@@ -232,8 +235,8 @@ class EstimatorPolicy(_Policy):
     phase : int, default=10000
         Number of polls to estimate from.
     estimate : {"mle", "detection-rate"}, default="mle"
-        Censored maximum likelihood estimate of the change rate, or the papers' naive one: the share of polls that
-        found a change.
+        Censored maximum likelihood estimate of the change rate, or the papers' naive one: the share of polls
+        that found a change.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``.
     capacity : float, default=1.0
@@ -295,9 +298,10 @@ class EstimatorPolicy(_Policy):
         return self._estimates(materials, gaps, changed)
 
     def _core(self) -> EstimateThenFix:
-        log = tuple(np.zeros(self.phase, dtype=kind) for kind in (np.int32, np.float64, np.int8))
-        done = self._logged(self.phase)
-        log[0][:] = -1  # rows not filled yet
+        materials: np.ndarray = np.full(self.phase, -1, dtype=np.int32)  # -1: rows not filled yet
+        gaps: np.ndarray = np.zeros(self.phase)
+        changed: np.ndarray = np.zeros(self.phase, dtype=np.int8)
+        log, done = (materials, gaps, changed), self._logged(self.phase)
         for column, values in zip(log, done):
             column[: values.size] = values
         self._log = (log,)  # the compiled policy goes on writing here

@@ -38,12 +38,19 @@ def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarr
     if total <= 0:
         return np.ones(n)
     nowhere = np.zeros(elapsed.size, dtype=np.intp)
-    pooled = _solve(nowhere, elapsed, changed, 1, PRIOR_CHANGES, np.array([PRIOR_CHANGES * total / elapsed.size]))
+    pooled = _solve(
+        nowhere, elapsed, changed, 1, PRIOR_CHANGES, np.array([PRIOR_CHANGES * total / elapsed.size])
+    )
     return _solve(materials, elapsed, changed, n, PRIOR_CHANGES, np.full(n, PRIOR_CHANGES / pooled[0]))
 
 
 def _solve(
-    materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarray, n: int, prior_changes: float, prior_time: np.ndarray
+    materials: np.ndarray,
+    elapsed: np.ndarray,
+    changed: np.ndarray,
+    n: int,
+    prior_changes: float,
+    prior_time: np.ndarray,
 ) -> np.ndarray:
     """Newton on h(L) = sum_changed u/(exp(u)-1) + a - L (T + b), u = L e, T the unchanged time.
 

@@ -14,15 +14,15 @@ from knapsolve._validation import check_amounts, check_integer, check_real, reso
 class EDFScheduler:
     """Serve every material at the period that its amount asks for.
 
-    A material's deadline is its last one plus ``1 / amount``; the smallest deadline is served next, ties to the
-    lower index. First deadlines have a random phase in ``[0, 1 / amount)``. In any window of deadline time every
-    material is served within one of ``window * amount`` times, however long the schedule runs.
+    A material's deadline is its last one plus ``1 / amount``; the smallest deadline is served next, ties to
+    the lower index. First deadlines have a random phase in ``[0, 1 / amount)``. In any window of deadline
+    time every material is served within one of ``window * amount`` times, however long the schedule runs.
 
     Parameters
     ----------
     amounts : array-like of shape (n_materials,)
-        Polls per unit of time of each material, non-negative and not all zero. Amount 0 is never served; amounts
-        below 2**-42 of the sum are served as if they were that.
+        Polls per unit of time of each material, non-negative and not all zero. Amount 0 is never served;
+        amounts below 2**-42 of the sum are served as if they were that.
     random_state : None, int, RandomState or Generator, default=None
         Source of the phases.
 

@@ -1,4 +1,4 @@
-"""Ten million polls agree with the exact stationary Markov chains of small problems within 4 standard errors."""
+"""Ten million polls agree with exact stationary Markov chains of small problems within 4 standard errors."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,12 @@ def batch_means(series):
 def agrees_with(chain, learner, unchanged, seed):
     """Detections of every poll, mean value, and how often each state is seen, within 4 standard errors."""
     history = simulate(
-        learner, BernoulliEnvironment(unchanged), N_POLLS, scheduler="random", record_every=EVERY, random_state=seed
+        learner,
+        BernoulliEnvironment(unchanged),
+        N_POLLS,
+        scheduler="random",
+        record_every=EVERY,
+        random_state=seed,
     )
     skip = history.polls.size % N_BATCHES + N_BATCHES * (BURN_IN // EVERY // N_BATCHES)
     found = np.diff(history.detections[0], prepend=0)[skip:] / EVERY

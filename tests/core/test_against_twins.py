@@ -24,7 +24,8 @@ def same_loop(learner, twin, unchanged, pages, scheduler, switch_every=None, see
 @pytest.mark.parametrize("scheduler", ["random", "edf"])
 @pytest.mark.parametrize("pages", [False, True])
 @pytest.mark.parametrize(
-    ("n", "resolution", "exponent", "capacity"), [(2, 7, 1.0, 1.0), (9, 40, 1.3, 1.0), (37, 200, 1.2, 2.5), (65, 150, 1.1, 0.9)]
+    ("n", "resolution", "exponent", "capacity"),
+    [(2, 7, 1.0, 1.0), (9, 40, 1.3, 1.0), (37, 200, 1.2, 2.5), (65, 150, 1.1, 0.9)],
 )
 def test_lakg_equals_its_twin(n, resolution, exponent, capacity, pages, scheduler):
     unchanged = zipf_unchanged(n, 0.9, 1.2)
@@ -40,7 +41,15 @@ def test_lakg_equals_its_twin(n, resolution, exponent, capacity, pages, schedule
 @pytest.mark.parametrize("update", ["reward-penalty", "reward-inaction", "inaction-penalty"])
 @pytest.mark.parametrize(
     ("n", "resolution", "exponent"),
-    [(2, 10, 1.0), (11, 30, 1.0), (32, 511, 1.0), (13, 512, 1.0), (21, (9, 40, 700, 20, 5), 1.0), (11, 30, 1.7), (6, 20, 0.6)],
+    [
+        (2, 10, 1.0),
+        (11, 30, 1.0),
+        (32, 511, 1.0),
+        (13, 512, 1.0),
+        (21, (9, 40, 700, 20, 5), 1.0),
+        (11, 30, 1.7),
+        (6, 20, 0.6),
+    ],
 )
 def test_htraa_equals_its_twin(n, resolution, exponent, update, scheduler):
     unchanged = zipf_unchanged(n, 0.9, 1.0, n_perturbations=20, random_state=1)
@@ -81,7 +90,9 @@ def test_fixed_amounts_equal_their_twin(pages, scheduler):
     history = simulate(policy, environment, N_POLLS, scheduler=scheduler, random_state=2)
     twin = FixedTwin(history.amounts[0])
     twin.capacity = 3.0
-    assert history.detections[0, -1] == simulate_twin(twin, RatesTwin(unchanged, pages), N_POLLS, scheduler, 2)
+    assert history.detections[0, -1] == simulate_twin(
+        twin, RatesTwin(unchanged, pages), N_POLLS, scheduler, 2
+    )
 
 
 @pytest.mark.parametrize("scheduler", ["random", "edf"])
@@ -105,8 +116,17 @@ def test_trace_replay_equals_its_twin(scheduler):
 
 def test_every_run_of_an_ensemble_equals_its_twin():
     unchanged = zipf_unchanged(10, 0.9, 1.5)
-    history = simulate(LAKG(resolution=60), BernoulliEnvironment(unchanged), 2_000, scheduler="random", n_runs=19, random_state=4)
+    history = simulate(
+        LAKG(resolution=60),
+        BernoulliEnvironment(unchanged),
+        2_000,
+        scheduler="random",
+        n_runs=19,
+        random_state=4,
+    )
     for run in range(19):
         twin = LAKGTwin(10, 60, 1.3)
-        assert history.detections[run, -1] == simulate_twin(twin, RatesTwin(unchanged, False), 2_000, "random", 4, run)
+        assert history.detections[run, -1] == simulate_twin(
+            twin, RatesTwin(unchanged, False), 2_000, "random", 4, run
+        )
         assert history.amounts[run].tolist() == [twin.amount(i) for i in range(10)]

@@ -34,7 +34,9 @@ FRAMES = {
     "pandas-arrow": lambda columns: pd.DataFrame(columns).convert_dtypes(dtype_backend="pyarrow"),
     "pandas-category": lambda columns: pd.DataFrame(columns).astype({"page": "category"}),
     "polars": pl.DataFrame,
-    "polars-category": lambda columns: pl.DataFrame(columns).with_columns(pl.col("page").cast(pl.Categorical)),
+    "polars-category": lambda columns: pl.DataFrame(columns).with_columns(
+        pl.col("page").cast(pl.Categorical)
+    ),
     "pyarrow": pa.table,
     "pyarrow-chunked": lambda columns: pa.concat_tables([pa.table(columns)[:57], pa.table(columns)[57:]]),
 }
@@ -103,7 +105,9 @@ def detected(estimator, X, y):
 
 def test_grid_search_over_time_series_splits_with_a_scorer():
     X, y = poll_log(600, 8)
-    search = GridSearchCV(LAKG(), {"resolution": [30, 100], "exponent": [1.1, 1.4]}, cv=TimeSeriesSplit(3), scoring=detected)
+    search = GridSearchCV(
+        LAKG(), {"resolution": [30, 100], "exponent": [1.1, 1.4]}, cv=TimeSeriesSplit(3), scoring=detected
+    )
     search.fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     best = LAKG(**search.best_params_).fit(X, y)

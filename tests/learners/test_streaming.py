@@ -1,6 +1,7 @@
 """fit(A + B) equals fit(A) then partial_fit(B), bit for bit; budgets are met to the last bit."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_any_cut_of_the_log_gives_the_same_learner(learner, n_materials, n_polls
     learner = clone(learner).set_params(n_materials=n_materials if known else None)
     whole = clone(learner).fit(X, y)
     cuts = [0, *sorted(cut for cut in cuts if cut < n_polls), n_polls]
-    for a, b in zip(cuts[:-1], cuts[1:]):
+    for a, b in pairwise(cuts):
         if len(set(X[a:b, 0])) < 2 and not known and a == 0:
             return  # a first batch needs two materials
         learner.partial_fit(X[a:b], y[a:b])
@@ -74,7 +75,9 @@ def lakg_by_hand(X, y, resolution, exponent, capacity):
 def test_lakg_learns_a_log_as_by_hand(resolution, exponent, capacity):
     X, y = poll_log(3_000, 12)
     learner = LAKG(resolution=resolution, exponent=exponent, capacity=capacity).fit(X, y)
-    assert (learner.materials_.tolist(), learner.states_.tolist()) == lakg_by_hand(X, y, resolution, exponent, capacity)
+    assert (learner.materials_.tolist(), learner.states_.tolist()) == lakg_by_hand(
+        X, y, resolution, exponent, capacity
+    )
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.4])

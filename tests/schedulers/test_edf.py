@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from knapsolve import EDFScheduler
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
+
+from knapsolve import EDFScheduler
 from tests.twins import EDFTwin, FixedTwin
 
 AMOUNT = st.floats(1e-3, 10.0) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
@@ -19,7 +19,7 @@ AMOUNTS = st.lists(AMOUNT, min_size=1, max_size=30).filter(any)
 
 
 def rational_order(amounts, seed, n_polls):
-    """Materials and deadlines in rational arithmetic; periods and phases are the float64 numbers 1/x and u/x."""
+    """Materials and deadlines in rational arithmetic; periods and phases are the float64s 1/x and u/x."""
     generator, heap = np.random.default_rng(seed), []
     for i, x in enumerate(amounts):
         if x > 0:
@@ -70,7 +70,9 @@ def order_without_phases(amounts, n_polls):
 
 
 @pytest.mark.parametrize("queue", ["tournament", "calendar"])
-@pytest.mark.parametrize("amounts", [[1.0] * 5, [1.0, 0.5, 0.25, 1.0, 0.5], [1 / k for k in (3, 1, 2, 6, 4, 12, 1)]])
+@pytest.mark.parametrize(
+    "amounts", [[1.0] * 5, [1.0, 0.5, 0.25, 1.0, 0.5], [1 / k for k in (3, 1, 2, 6, 4, 12, 1)]]
+)
 def test_ties_go_to_the_lower_index(amounts, queue):
     materials, times = order_without_phases(padded(amounts, queue), 100_000)
     heap = [(Fraction(0), i) for i in range(len(amounts))]
@@ -104,7 +106,10 @@ def test_polls_in_any_window_are_within_one_of_window_times_amount(amounts, seed
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.floats(1e-9, 1.0), min_size=2, max_size=12), st.sampled_from([1e-290, 1e-30, 1.0, 1e30, 1e290]))
+@given(
+    st.lists(st.floats(1e-9, 1.0), min_size=2, max_size=12),
+    st.sampled_from([1e-290, 1e-30, 1.0, 1e30, 1e290]),
+)
 def test_the_unit_of_time_does_not_matter(amounts, scale):
     scaled = [x * 2.0 ** np.round(np.log2(scale)) for x in amounts]
     materials, times = EDFScheduler(amounts, random_state=1).next(500)
@@ -115,7 +120,11 @@ def test_the_unit_of_time_does_not_matter(amounts, scale):
 
 def test_extreme_amounts_are_served_in_proportion():
     materials, times = EDFScheduler([1e300, 1e-300, 5e299, 0.0], random_state=0).next(3_000)
-    assert np.bincount(materials, minlength=4).tolist() in ([2000, 0, 1000, 0], [2000, 1, 999, 0], [1999, 1, 1000, 0])
+    assert np.bincount(materials, minlength=4).tolist() in (
+        [2000, 0, 1000, 0],
+        [2000, 1, 999, 0],
+        [1999, 1, 1000, 0],
+    )
     assert np.isfinite(times).all()
 
 

@@ -38,7 +38,9 @@ json.dump(out, sys.stdout)
 
 def draws_at(level):
     environment = {**os.environ, "KNAPSOLVE_CPU_LEVEL": str(level)}
-    done = subprocess.run([sys.executable, "-c", DRAWS], env=environment, capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", DRAWS], env=environment, capture_output=True, check=True, text=True
+    )
     return json.loads(done.stdout)
 
 

@@ -1,0 +1,7 @@
+"""`python -m knapsolve`."""
+
+import sys
+
+from knapsolve.cli import main
+
+sys.exit(main())

@@ -1,0 +1,68 @@
+"""The command line: one module a command; bad input is one line on standard error and exit status 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+MISSING = "the command line needs typer and rich: pip install 'knapsolve[cli]'"
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; ``sys.argv[1:]`` by default.
+
+    Returns
+    -------
+    status : int
+        0, or 2 after bad input, 130 after Ctrl-C, 1 after anything else.
+
+    Examples
+    --------
+    >>> from knapsolve.cli import main
+    >>> main(["--version"])
+    knapsolve 0.1.0
+    0
+    """
+    try:
+        from knapsolve.cli.application import build
+
+        status = build()(args=arguments, prog_name="knapsolve", standalone_mode=False)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except ModuleNotFoundError as error:
+        return _complain(MISSING if error.name in ("typer", "rich") else str(error))
+    except BrokenPipeError:  # whoever read our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, TypeError, OSError) as error:
+        return _complain(_in_words(error))
+    except MemoryError:
+        return _complain("not enough memory for this")
+    except Exception as error:
+        if type(error).__name__ == "Abort":  # what older typers make of Ctrl-C
+            status = INTERRUPTED
+        elif hasattr(error, "format_message"):  # a usage error
+            return _complain(error.format_message())
+        else:
+            return _complain(f"internal error, please report it: {type(error).__name__}: {error}", 1)
+    if status == INTERRUPTED:
+        print("knapsolve: interrupted", file=sys.stderr)
+    return status if isinstance(status, int) else 0
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'input or output'}: {error.strerror}"
+    return str(error)
+
+
+def _complain(message: str, status: int = 2) -> int:
+    print(f"knapsolve: error: {' '.join(message.split())}", file=sys.stderr)
+    return status

@@ -1,0 +1,36 @@
+"""All commands as one typer application."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+import knapsolve
+
+COMMANDS = ("replay", "simulate", "reproduce")  # modules knapsolve.cli.<name>, each with a function `command`
+
+
+def build() -> typer.Typer:
+    """The application."""
+    application = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in COMMANDS:
+        application.command(name)(import_module(f"knapsolve.cli.{name}").command)
+    application.callback(invoke_without_command=True, help=knapsolve.__doc__)(_without_command)
+    return application
+
+
+def _without_command(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"knapsolve {knapsolve.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())

@@ -1,0 +1,54 @@
+"""Tables and progress bars."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+WIDTH_WHEN_PIPED = 160
+
+
+def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> None:
+    """A table on standard output; all but the `left` first columns are aligned right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < left else "right", no_wrap=number < left)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document, the only thing on standard output."""
+    print(json.dumps(document, indent=2, allow_nan=False))
+
+
+@contextmanager
+def progress_bar(total: int) -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
+    """A bar on standard error; yields `stage(name, before)`, which gives what `progress=` parameters want."""
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description:16}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TextColumn("{task.completed:,} polls"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=total)
+
+        def stage(name: str, before: int) -> Callable[[int, int], None]:
+            return lambda done, _: bar.update(task, completed=before + done, description=name)
+
+        yield stage

@@ -1,0 +1,31 @@
+"""`knapsolve reproduce`: a paper's tables and figures beside ours."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PAPERS = ("lakg", "htraa", "gpoks", "whittle", "robots")
+
+
+def command(
+    paper: Annotated[str, typer.Argument(help=f"Which: {', '.join(PAPERS)}.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs and polls: under a minute.")] = False,
+    output: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("output"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+) -> None:
+    """Compute a paper's tables and figures, and print them beside the paper's numbers."""
+    if paper not in PAPERS:
+        raise ValueError(f"unknown paper {paper!r}: use {', '.join(PAPERS)}")
+    module = f"knapsolve.reproduce.{paper}"
+    try:
+        run = import_module(module).run
+    except ModuleNotFoundError as error:
+        if error.name not in (module, "knapsolve.reproduce"):
+            raise
+        raise ValueError(f"{paper} is not in this version of knapsolve: {module} is missing") from None
+    output.mkdir(parents=True, exist_ok=True)
+    print(run(quick=quick, output=output, seed=seed))

@@ -1,0 +1,176 @@
+"""`knapsolve simulate`: learners let loose on synthetic pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from knapsolve._validation import check_choice
+from knapsolve.cli.output import print_json, print_table, progress_bar
+from knapsolve.cli.units import check_plot_path
+from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+from knapsolve.learners import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.simulation import History, simulate
+
+LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "optimal")
+ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
+MOST_COLUMNS = 5
+
+
+def command(
+    learner: Annotated[
+        list[str] | None, typer.Option(help=f"{', '.join(LEARNERS)}; repeatable. Default: lakg, htraa.")
+    ] = None,
+    environment: Annotated[
+        str, typer.Option(help="bernoulli (the papers' theory) or pages (what a crawler meets).")
+    ] = "pages",
+    n: Annotated[int, typer.Option("--n", min=2, help="Number of pages.")] = 500,
+    alpha: Annotated[float, typer.Option(help="Zipf: update probability of the first rank.")] = 0.9,
+    beta: Annotated[float, typer.Option(help="Zipf: skewness; rank k has alpha / k**beta.")] = 1.5,
+    perturbations: Annotated[
+        int, typer.Option(min=0, help="Swaps of neighbours in the order of the pages.")
+    ] = 0,
+    switch_every: Annotated[
+        int | None, typer.Option(min=1, help="Polls between switches of two ranks.")
+    ] = None,
+    polls: Annotated[str, typer.Option(help="Polls of each run; 1e6 is fine.")] = "100000",
+    runs: Annotated[int, typer.Option(min=1, help="Independent runs of each learner.")] = 8,
+    jobs: Annotated[int, typer.Option(help="Runs at a time; the result does not depend on it.")] = 1,
+    scheduler: Annotated[str, typer.Option(help="edf (earliest deadline first) or random.")] = "edf",
+    resolution: Annotated[
+        int | None, typer.Option(min=2, help="Of lakg and htraa; their defaults otherwise.")
+    ] = None,
+    update: Annotated[
+        str, typer.Option(help="Of htraa: reward-penalty, reward-inaction, inaction-penalty.")
+    ] = "reward-penalty",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Save a picture here (.png, .svg, .pdf).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Let learners poll pages whose update frequencies follow Zipf's law, and show what they come to find."""
+    n_polls = _count(polls)
+    kind = ENVIRONMENTS[check_choice("--environment", environment, ENVIRONMENTS)]
+    check_choice("--scheduler", scheduler, ("edf", "random"))
+    if jobs == 0:
+        raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
+    names = list(
+        dict.fromkeys(name.strip() for text in learner or ["lakg", "htraa"] for name in text.split(","))
+    )
+    unchanged = zipf_unchanged(n, alpha, beta, perturbations, random_state=seed)
+    world = kind(unchanged, switch_every=switch_every)
+    learners = {name: _learner(name, unchanged, n_polls, resolution, update) for name in names}
+    check_plot_path(plot)
+    histories: dict[str, History] = {}
+    total, finished = n_polls * runs, True
+    with progress_bar(total * len(names)) as stage:
+        try:
+            for name, each in learners.items():
+                histories[name] = simulate(
+                    each,
+                    world,
+                    n_polls,
+                    scheduler=scheduler,
+                    n_runs=runs,
+                    n_jobs=jobs,
+                    random_state=seed,
+                    progress=stage(name, total * len(histories)),
+                )
+            stage("simulated", total * len(names))(0, 0)
+        except KeyboardInterrupt:
+            finished = False
+    best = world.value(OptimalPolicy(unchanged=unchanged).fit(_two_polls(n), np.arange(n) % 2).allocate())
+    if as_json:
+        facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
+        facts |= {"runs": runs, "seed": seed, "optimal_value": best}
+        print_json(facts | {"learners": {name: _document(each) for name, each in histories.items()}})
+    else:
+        law = f"{n:,} pages, update probability {alpha:g} / k^{beta:g}"
+        print(f"\n{law}; {environment}, {scheduler}; {runs} runs")
+        when = " before ranks switch" if switch_every else ""
+        print(f"value = expected changes found per poll at the amounts held; the best is {best:.4f}{when}")
+        _print(histories)
+    if plot is not None and histories:
+        _draw(histories, best, switch_every is None, plot)
+        print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
+    if not finished:
+        raise KeyboardInterrupt
+
+
+def _count(text: str) -> int:
+    try:
+        number = float(text.replace(",", ""))
+    except ValueError:
+        number = 0.0
+    if not (1 <= number < 2**53) or number != int(number):
+        raise ValueError(f"--polls must be a whole number of at least 1, such as 100000 or 1e6, got {text!r}")
+    return int(number)
+
+
+def _two_polls(n: int) -> np.ndarray:
+    """A poll log that names every page once; the optimal policy, told its rates, learns nothing from it."""
+    return np.column_stack([np.arange(n), np.ones(n)])
+
+
+def _learner(name: str, unchanged: np.ndarray, n_polls: int, resolution: int | None, update: str) -> Any:
+    given: dict[str, Any] = {"n_materials": unchanged.size}
+    given |= {} if resolution is None else {"resolution": resolution}
+    makers: dict[str, Any] = {
+        "uniform": UniformPolicy,
+        "proportional": lambda: ProportionalPolicy(unchanged=unchanged),
+        "estimator": lambda: EstimatorPolicy(phase=min(200 * unchanged.size, max(1, n_polls // 5))),
+        "lakg": lambda: LAKG(**given),
+        "htraa": lambda: HTRAA(update=update, **given),
+        "optimal": lambda: OptimalPolicy(unchanged=unchanged),
+    }
+    if name not in makers:
+        raise ValueError(f"unknown learner {name!r}: use {', '.join(LEARNERS)}")
+    learner = makers[name]()
+    learner._check_all_parameters()
+    return learner
+
+
+def _document(history: History) -> dict[str, Any]:
+    error = history.standard_error()
+    return {
+        "polls": history.polls.tolist(),
+        "value": history.mean().tolist(),
+        "standard_error": error.tolist() if np.isfinite(error).all() else None,
+        "detections_per_poll": (history.detections.mean(axis=0) / history.polls).tolist(),
+    }
+
+
+def _print(histories: dict[str, History]) -> None:
+    """Value at the end and at powers of ten before it, and all that was found."""
+    if not histories:
+        return
+    points = next(iter(histories.values())).polls
+    wanted = [10**k for k in range(1, 18) if points[0] <= 10**k < points[-1]][-MOST_COLUMNS + 1 :] + [
+        int(points[-1])
+    ]
+    places = [int(np.argmin(np.abs(points - each))) for each in wanted]
+    rows = []
+    for name, history in histories.items():
+        mean, error = history.mean(), history.standard_error()
+        cells = [f"{mean[k]:.4f}" + (f" ± {error[k]:.4f}" if np.isfinite(error[k]) else "") for k in places]
+        rows.append([name, *cells, f"{history.detections[:, -1].mean() / points[-1]:.4f}"])
+    print_table(["value after", *(f"{points[k]:,} polls" for k in places), "found per poll"], rows)
+    if np.isfinite(error).all():
+        print("± one standard error.")
+
+
+def _draw(histories: dict[str, History], best: float, static: bool, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    for name, history in histories.items():
+        history.plot(ax=ax, label=name)
+    if static:
+        ax.axhline(best, color="black", lw=0.8, ls=":", label="best possible")
+    ax.set_ylim(0, 1)
+    ax.grid(alpha=0.25)
+    ax.legend(frameon=False)
+    figure.savefig(path, dpi=150)

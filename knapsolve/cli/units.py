@@ -1,0 +1,134 @@
+"""Capacities, times and places of pictures, as typed on a command line."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+SECONDS = {
+    "nanosecond": 1e-9,
+    "microsecond": 1e-6,
+    "millisecond": 1e-3,
+    "second": 1.0,
+    "minute": 60.0,
+    "hour": 3600.0,
+    "day": 86400.0,
+    "week": 604800.0,
+    "month": 365.25 * 86400 / 12,
+    "year": 365.25 * 86400,
+}
+SHORT = {
+    "ns": "nanosecond",
+    "us": "microsecond",
+    "ms": "millisecond",
+    "s": "second",
+    "sec": "second",
+    "min": "minute",
+    "h": "hour",
+    "hr": "hour",
+    "d": "day",
+    "w": "week",
+    "wk": "week",
+    "mo": "month",
+    "y": "year",
+    "yr": "year",
+}
+
+
+def parse_unit(text: str) -> str:
+    """A unit's full name, from it, its plural or its short form."""
+    name = text.strip().lower()
+    name = SHORT.get(name, SHORT.get(name.removesuffix("s"), name.removesuffix("s")))
+    if name not in SECONDS:
+        raise ValueError(f"unknown time unit {text!r}: use {', '.join(SECONDS)} or {', '.join(SHORT)}")
+    return name
+
+
+def parse_capacity(text: str) -> tuple[float, str]:
+    """Polls, and the name of the unit of time that they are for: `20/day` gives (20.0, "day")."""
+    number, slash, unit = text.partition("/")
+    try:
+        polls = float(number)
+    except ValueError:
+        polls, slash = math.nan, ""
+    if not slash:
+        raise ValueError(
+            f"--capacity must be polls per unit of time, such as 20/day or 5000/hour, got {text!r}"
+        )
+    if not (0 < polls < math.inf):
+        raise ValueError(f"--capacity must be a positive number of polls, got {text!r}")
+    return polls, parse_unit(unit)
+
+
+def parse_time(option: str, text: str, unit: str) -> float:
+    """A number of `unit`s, or an ISO date (UTC unless it says otherwise) as such a number since 1970."""
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            return iso_seconds(text) / SECONDS[unit]
+        except ValueError:
+            raise ValueError(
+                f"{option} must be a number of {unit}s or an ISO date such as 2021-07-01, got {text!r}"
+            ) from None
+    if not math.isfinite(value):
+        raise ValueError(f"{option} must be finite, got {text!r}")
+    return value
+
+
+def iso_seconds(text: str) -> float:
+    """Seconds since 1970 of an ISO date; UTC unless it says otherwise."""
+    moment = datetime.fromisoformat(text.strip())
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def time_in_words(value: float, unit: str) -> str:
+    """A date where `value` units since 1970 can be meant as one, else the number with its unit."""
+    seconds = value * SECONDS[unit]
+    if 1e8 < seconds < 4e9:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    return f"{value:g} {unit}s"
+
+
+def check_plot_path(path: Path | None) -> None:
+    """Refuse, before any work, a picture that could not be saved; make its folder."""
+    if path is None:
+        return
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("--plot needs matplotlib: pip install 'knapsolve[cli]'") from error
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    kinds = plt.figure().canvas.get_supported_filetypes()
+    plt.close()
+    if path.suffix[1:].lower() not in kinds:
+        raise ValueError(
+            f"--plot must end in one of {', '.join('.' + kind for kind in sorted(kinds))}, got {str(path)!r}"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        existed = path.exists()
+        path.open("ab").close()
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write the picture: {error.strerror}", str(path)) from error
+    if not existed:
+        path.unlink()
+
+
+def parse_split(text: str, start: float, stop: float, unit: str) -> float | None:
+    """A time, a share of the stretch such as `50%`, or `none`."""
+    if text.lower() == "none":
+        return None
+    if re.fullmatch(r"\s*[\d.]+\s*%\s*", text):
+        try:
+            share = float(text.strip()[:-1]) / 100
+        except ValueError:
+            share = math.nan
+        if not 0 < share < 1:
+            raise ValueError(f"--split must lie between 0% and 100%, or be none, got {text!r}")
+        return start + share * (stop - start)
+    return parse_time("--split", text, unit)

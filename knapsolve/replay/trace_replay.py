@@ -1,0 +1,281 @@
+"""A change log polled as if live: training stretch, test stretch, one policy at a time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from knapsolve._progress import report_progress
+from knapsolve._validation import (
+    check_capacity,
+    check_choice,
+    check_integer,
+    check_real,
+    resolve_random_state,
+)
+from knapsolve.environments import TraceEnvironment
+from knapsolve.replay.policies import POLICIES, Setting
+from knapsolve.replay.result import PolicyReplay, ReplayResult
+from knapsolve.simulation import History, simulate
+
+
+class TraceReplay:
+    """A change log, ready to be polled by one policy after another under the same conditions.
+
+    Parameters
+    ----------
+    log : (items, times) or TraceEnvironment
+        Which item changed when, in any unit of time, ascending within each item.
+    capacity : float
+        Polls per unit of the log's time.
+    start, stop : float, optional
+        The stretch of time to replay; from the first to the last change by default.
+    split : float, optional
+        Learners are trained from `start` to `split`; results count from there on, while learners go on
+        learning. At the split, as at the start, all copies are current, for every policy. By default there is
+        no training.
+    scheduler : {"edf", "random"}, default="edf"
+        How amounts become polls.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of all random numbers: every policy gets the same ones, whichever others are replayed.
+
+    Attributes
+    ----------
+    items : ndarray of shape (n_items,)
+        The items, in order of first appearance.
+    n_training_polls, n_polls : int
+        Polls that each policy makes in the training and in the test stretch.
+    n_changes : ndarray of shape (n_items,), intp
+        Recorded changes in the test stretch.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described, or a stretch has no time for a poll, or the test
+        stretch no change.
+
+    References
+    ----------
+    Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to
+    continuous queries", WWW 2003.
+
+    Examples
+    --------
+    >>> from knapsolve.replay import TraceReplay
+    >>> log = (["a", "b", "a", "a"], [1., 2., 3., 9.])
+    >>> run = TraceReplay(log, capacity=2, start=0, random_state=0).run("uniform")
+    >>> run.item_polls.tolist(), run.item_detections.tolist()
+    ([9.0, 9.0], [3.0, 1.0])
+    """
+
+    def __init__(
+        self,
+        log: Any,
+        capacity: float,
+        *,
+        start: float | None = None,
+        stop: float | None = None,
+        split: float | None = None,
+        scheduler: str = "edf",
+        random_state: Any = None,
+    ):
+        self.capacity = check_capacity(capacity)
+        self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
+        whole = _as_trace(log, start, stop)
+        self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
+        self.split = None if split is None else check_real("split", split)
+        if self.split is not None and not self.start < self.split < self.stop:
+            raise ValueError(
+                f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {split:.15g}"
+            )
+        since = self.start if self.split is None else self.split
+        length = self._length(since, self.stop)
+        training = 0.0 if self.split is None else self._length(self.start, since)
+        in_polls = TraceEnvironment(whole.items, (whole.times - since) * self.capacity, 0.0, length)
+        self._test = in_polls
+        self._training = None if self.split is None else in_polls.between(-training, 0.0)
+        self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
+        self.n_changes = in_polls.n_changes
+        if not self.n_changes.any():
+            raise ValueError(
+                f"the log must hold changes after {since:.15g} and up to stop={self.stop:.15g}, got none"
+            )
+        self._entropy = int(resolve_random_state(random_state).integers(2**63))
+
+    def _length(self, start: float, stop: float) -> float:
+        """Length of a stretch, in polls."""
+        length = (stop - start) * self.capacity
+        if not 1 <= length * (1 + 1e-12) < 2**53:
+            raise ValueError(
+                f"capacity must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {self.capacity:g}"
+            )
+        return length
+
+    @property
+    def setting(self) -> Setting:
+        """What policies may be told."""
+        training = None
+        if self._training is not None:
+            training = (self._training.n_changes + 0.5) / -self._training.start
+        return Setting(
+            self.items.size, self.n_training_polls, self.n_polls, training, self.n_changes / self._test.stop
+        )
+
+    def run(
+        self,
+        policy: str | Any,
+        *,
+        name: str | None = None,
+        n_runs: int = 1,
+        progress: bool | Callable[[int, int], None] = False,
+    ) -> PolicyReplay:
+        """Replay to one policy.
+
+        Parameters
+        ----------
+        policy : str or learner
+            A key of `POLICIES`, or a learner, a copy of which is trained at a capacity of 1 poll per
+            unit of time.
+        name : str, optional
+            What to call it.
+        n_runs : int, default=1
+            Runs with other random numbers, over which all counts are averaged.
+        progress : bool or callable, default=False
+            Show a progress bar (needs rich), or call ``progress(polls_done, polls_in_all)`` now and then.
+
+        Returns
+        -------
+        run : PolicyReplay
+            What it did in the test stretch.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such policy, or it needs a training stretch and there is none.
+
+        References
+        ----------
+        Pandey, Ramamritham and Chakrabarti (WWW 2003).
+        """
+        n_runs = check_integer("n_runs", n_runs, low=1)
+        self.learner(policy)
+        name = name or (policy if isinstance(policy, str) else type(policy).__name__)
+        each = self.n_training_polls + self.n_polls
+        with report_progress(progress, n_runs * each) as advance:
+            histories = [self._run_once(self.learner(policy), run, advance) for run in range(n_runs)]
+
+        def mean(column: str) -> np.ndarray:
+            return np.mean([getattr(history, column) for history in histories], axis=(0, 1))
+
+        polls, detections = mean("item_polls"), mean("item_detections")
+        return PolicyReplay(
+            name, polls, detections, mean("item_fresh"), histories[0].polls, mean("detections")
+        )
+
+    def _run_once(self, learner: Any, run: int, advance: Callable[[int], None]) -> History:
+        """Train, then test, in place; the history of the test."""
+        last = 0
+
+        def tell(done: int, _: int) -> None:
+            nonlocal last
+            advance(done - last)
+            last = done
+
+        history = None
+        for stage, stretch in enumerate((self._training, self._test)):
+            if stretch is not None:
+                last, stream = 0, np.random.SeedSequence(self._entropy, spawn_key=(run, stage))
+                history = simulate(
+                    learner,
+                    stretch,
+                    scheduler=self.scheduler,
+                    random_state=np.random.default_rng(stream),
+                    progress=tell,
+                )
+        assert history is not None
+        return history
+
+    def learner(self, policy: str | Any) -> Any:
+        """The unfitted learner that stands for a policy, its unit of time being that of one poll.
+
+        Parameters
+        ----------
+        policy : str or learner
+            A key of `POLICIES`, or a learner to copy.
+
+        Returns
+        -------
+        learner : object
+            Its capacity is 1.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such policy, or it needs a training stretch and there is none.
+        """
+        if not isinstance(policy, str):
+            return (
+                clone(policy).set_params(capacity=1.0)
+                if isinstance(policy, BaseEstimator)
+                else copy.deepcopy(policy)
+            )
+        kind = POLICIES[check_choice("policy", policy, POLICIES)]
+        if kind.needs_training and self.split is None:
+            raise ValueError(
+                f"split must be given for policy {policy!r}: it is told what happened in a training stretch"
+            )
+        return kind.make(self.setting)
+
+    def compare(self, runs: Iterable[PolicyReplay], n_bootstrap: int = 2000) -> ReplayResult:
+        """Put runs side by side.
+
+        Parameters
+        ----------
+        runs : iterable of PolicyReplay
+            From `run`.
+        n_bootstrap : int, default=2000
+            Number of resamples of the items.
+
+        Returns
+        -------
+        result : ReplayResult
+            Their numbers, with intervals.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `n_bootstrap` is not an integer of at least 100.
+        """
+        n_bootstrap = check_integer("n_bootstrap", n_bootstrap, low=100)
+        return ReplayResult(
+            self.items,
+            self.n_changes,
+            self.start,
+            self.split,
+            self.stop,
+            self.capacity,
+            {run.name: run for run in runs},
+            n_bootstrap,
+            self._entropy,
+        )
+
+
+def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironment:
+    if isinstance(log, TraceEnvironment):
+        return log.between(log.start if start is None else start, log.stop if stop is None else stop)
+    try:
+        items, times = log
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"log must be (items, times) or a TraceEnvironment, got {type(log).__name__}"
+        ) from error
+    return TraceEnvironment(items, times, start, stop)
+
+
+def _whole_polls(length: float) -> int:
+    """Polls in a stretch of so many poll times, as `simulate` counts them."""
+    return int(np.floor(length * (1 + 1e-12)))

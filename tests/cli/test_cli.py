@@ -1,0 +1,335 @@
+"""The command line as a user meets it: what it prints, where, and what it says to bad input."""
+
+import json
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from knapsolve.cli import main
+from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
+from knapsolve.replay import POLICIES, replay
+
+GOOD = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_ok(capsys, *arguments):
+    assert main([str(a) for a in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_replay_prints_the_numbers_of_the_library_as_json_and_nothing_else(folder, capsys):
+    (folder / "log.csv").write_text(GOOD)
+    text = run_ok(
+        capsys,
+        "replay",
+        "log.csv",
+        "--capacity",
+        "1/s",
+        "--split",
+        "none",
+        "--json",
+        "--runs",
+        3,
+        "--seed",
+        5,
+    )
+    document = json.loads(text)
+    result = replay((list("abaaba"), [0, 1, 2, 3, 9, 10]), 1, n_runs=3, random_state=5)
+    assert document["policies"] == result.table()
+    assert (document["n_items"], document["n_changes"], document["n_polls"]) == (2, 5, 10)
+
+
+def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, capsys):
+    (folder / "log.csv").write_text(GOOD)
+    text = run_ok(capsys, "replay", "log.csv", "--capacity", "1/s", "--plot", "new/folder/picture.png")
+    rows = [line.split()[0] for line in text.splitlines() if "[" in line and "]" in line]
+    assert rows == list(POLICIES)
+    assert (folder / "new/folder/picture.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_bundled_debian_data_need_no_file(capsys):
+    text = run_ok(capsys, "replay", "debian", "--capacity", "20/day", "--policy", "uniform,lakg", "--runs", 1)
+    assert "377 items, 2,416 changes from 2021-07-01 to 2023-01-01" in text
+    assert "10,980 polls" in text
+
+
+def test_the_same_log_in_any_form_gives_the_same_answer(folder, capsys, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    items, days = list("abaaba"), [0, 1, 2, 3, 9, 10]
+    dates = np.datetime64("2020-03-01") + np.array(days)
+    plain = "item,timestamp\n" + "".join(f"{i},{d}\n" for i, d in zip(items, days))
+    (folder / "days.csv").write_text(plain)
+    seconds = "".join(f"{i},{d * 86400}\n" for i, d in zip(items, days))
+    (folder / "seconds.csv").write_text("item,timestamp\n" + seconds)
+    plain_dates = "".join(f"{i},{d},x\n" for i, d in zip(items, dates))
+    (folder / "dates.csv").write_text("\ufeffpage,when,extra\n" + plain_dates)
+    zoned = "".join(f"{i}, {d}T02:00:00+02:00 \n" for i, d in zip(items, dates))
+    (folder / "zoned.csv").write_text("item,timestamp\n" + zoned)
+    table = pyarrow.table({"item": items, "timestamp": dates.astype("datetime64[ms]")})
+    parquet.write_table(table, folder / "log.parquet")
+    shuffled = plain.splitlines()
+    (folder / "shuffled.csv").write_text("\n".join([shuffled[0], *reversed(shuffled[1:])]))
+    calls = {
+        "days.csv": ["--time-unit", "day"],
+        "seconds.csv": [],
+        "dates.csv": ["--item-column", "page", "--time-column", "when"],
+        "zoned.csv": [],
+        "log.parquet": [],
+        "shuffled.csv": ["--time-unit", "d", "--sort"],
+    }
+    common = ["--capacity", "2/day", "--json", "--runs", 1]
+    answers = {name: json.loads(run_ok(capsys, "replay", name, *common, *own)) for name, own in calls.items()}
+    monkeypatch.setattr(sys, "stdin", open(folder / "seconds.csv"))  # noqa: SIM115
+    answers["-"] = json.loads(run_ok(capsys, "replay", "-", *common))
+    for answer in answers.values():
+        assert answer["policies"] == answers["days.csv"]["policies"]
+        assert answer["n_polls"] == 10
+
+
+BAD_FILES = {
+    "missing": (None, "there is no file"),
+    "empty": ("", "is empty"),
+    "header alone": ("item,timestamp\n", "holds no rows"),
+    "one item": ("item,timestamp\na,1\na,2\n", "at least 2 different items"),
+    "unsorted": (
+        "item,timestamp\na,1\nb,2\na,0\n",
+        "row 3: times must ascend within each item, got 0 after 1",
+    ),
+    "word for a time": (
+        "item,timestamp\na,1\nb,x\n",
+        "row 2: the time 'x' is neither a number nor an ISO date",
+    ),
+    "nan": ("item,timestamp\na,1\nb,nan\n", "row 2 has no finite time"),
+    "infinite": ("item,timestamp\na,1\nb,-inf\n", "row 2 has no finite time"),
+    "short row": ("item,timestamp\na,1\nb\n", "is malformed"),
+    "no item": ("item,timestamp\na,1\n,2\n", "row 2 has no item"),
+    "no time": ("item,timestamp\na,1\nb,\n", "row 2 has no time"),
+    "other columns": (
+        "page,when\na,1\n",
+        "has no column 'item' (it has 'page', 'when'): say which by --item-column",
+    ),
+    "twice a column": ("item,timestamp,item\na,1,b\n", "more than one column 'item'"),
+    "semicolons": ("item;timestamp\na;1\n", "has no column 'item'"),
+    "bad date": ("item,timestamp\na,2020-01-01\nb,2020-13-01\n", "the time '2020-13-01' is neither"),
+    "dates and numbers": (
+        "item,timestamp\na,2020-01-01\nb,7\n",
+        "the time '7' is a number, but others are dates",
+    ),
+    "one moment": ("item,timestamp\na,5\nb,5\n", "all changes have the same time"),
+    "binary": (b"\xff\xfe\x00\x01\n\n", "is not a CSV file in UTF-8"),
+    "not parquet": (b"PAR1 nonsense", "is a malformed Parquet file"),
+}
+
+
+def refused(capsys, *arguments):
+    assert main([str(a) for a in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = [line for line in err.splitlines() if "━" not in line and line]
+    assert len(lines) == 1 and lines[0].startswith("knapsolve: error: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
+    content, message = BAD_FILES[case]
+    if content is not None:
+        (folder / "log").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert message in refused(capsys, "replay", "log", "--capacity", "1/s")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--capacity", "0/day"], "--capacity must be a positive number of polls"),
+        (["--capacity", "-3/day"], "--capacity must be a positive number of polls"),
+        (["--capacity", "nan/day"], "--capacity must be a positive number of polls"),
+        (["--capacity", "inf/day"], "--capacity must be a positive number of polls"),
+        (["--capacity", "20"], "--capacity must be polls per unit of time, such as 20/day"),
+        (["--capacity", "many/day"], "--capacity must be polls per unit of time"),
+        (["--capacity", "20/fortnight"], "unknown time unit 'fortnight'"),
+        (["--capacity", "1/year"], "capacity must make 1 to 2**53 polls"),
+        (["--capacity", "1e300/s"], "capacity must make 1 to 2**53 polls"),
+        ([], "Missing option '--capacity'"),
+        (["--capacity", "1/s", "--time-unit", "m"], "unknown time unit 'm'"),
+        (["--capacity", "1/s", "--policy", "magic"], "unknown policy 'magic': use uniform,"),
+        (["--capacity", "1/s", "--policy", "proportional", "--split", "none"], "split must be given"),
+        (["--capacity", "1/s", "--split", "0%"], "--split must lie between 0% and 100%"),
+        (["--capacity", "1/s", "--split", "1.2.3%"], "--split must lie between 0% and 100%"),
+        (["--capacity", "1/s", "--split", "11"], "--split must lie between 0 seconds and 10 seconds"),
+        (["--capacity", "1/s", "--split", "soon"], "--split must be a number of seconds or an ISO date"),
+        (["--capacity", "1/s", "--start", "nan"], "--start must be finite"),
+        (["--capacity", "1/s", "--start", "12"], "--stop must be after --start"),
+        (["--capacity", "1/s", "--start", "11", "--stop", "20"], "must hold changes after"),
+        (
+            ["--capacity", "1/s", "--scheduler", "heap"],
+            "scheduler must be one of ['edf', 'random'], got 'heap'",
+        ),
+        (["--capacity", "1/s", "--seed", "-1"], "--seed"),
+        (["--capacity", "1/s", "--runs", "0"], "--runs"),
+        (["--capacity", "1/s", "--plot", "picture.doc"], "--plot must end in one of"),
+        (["--capacity", "1/s", "--plot", "log.csv/picture.png"], "cannot write the picture"),
+        (["--capacity", "1/s", "--item-column", "timestamp"], "must differ"),
+        (["--capacity", "1/s", "--bogus"], "No such option"),
+    ],
+)
+def test_a_bad_option_is_one_line_and_status_2(arguments, message, folder, capsys):
+    (folder / "log.csv").write_text(GOOD)
+    assert message in refused(capsys, "replay", "log.csv", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fly"], "No such command"),
+        (["reproduce", "bible"], "unknown paper 'bible': use lakg"),
+        (["simulate", "--polls", "0"], "--polls must be a whole number"),
+        (["simulate", "--polls", "nan"], "--polls must be a whole number"),
+        (["simulate", "--learner", "magic"], "unknown learner 'magic'"),
+        (["simulate", "--alpha", "2"], "alpha must be in [0, 1]"),
+        (["simulate", "--beta", "nan"], "beta must be finite"),
+        (["simulate", "--n", "1"], "--n"),
+        (["simulate", "--environment", "mars"], "--environment must be one of"),
+        (["simulate", "--scheduler", "heap"], "--scheduler must be one of"),
+        (["simulate", "--update", "never"], "update must be one of"),
+        (["simulate", "--jobs", "0"], "--jobs must be at least 1"),
+        (["simulate", "--resolution", "5"], "resolution must be at least 120 for 500 materials"),
+    ],
+)
+def test_other_commands_refuse_as_plainly(arguments, message, folder, capsys):
+    assert message in refused(capsys, *arguments)
+
+
+def test_simulate_learns_what_is_best(folder, capsys):
+    options = [
+        "--n",
+        20,
+        "--polls",
+        "2e4",
+        "--runs",
+        2,
+        "--learner",
+        "uniform,htraa",
+        "--environment",
+        "bernoulli",
+    ]
+    text = run_ok(capsys, "simulate", *options, "--json", "--plot", "s.svg")
+    document = json.loads(text)
+    value = {name: learner["value"][-1] for name, learner in document["learners"].items()}
+    assert value["uniform"] < 0.8 < value["htraa"] < document["optimal_value"] < 1
+    assert (folder / "s.svg").exists()
+    assert "htraa" in run_ok(capsys, "simulate", *options)
+
+
+def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "knapsolve.reproduce", types.ModuleType("knapsolve.reproduce"))
+    paper = types.ModuleType("knapsolve.reproduce.robots")
+    paper.run = lambda quick, output, seed: f"{quick} {output} {seed}"
+    monkeypatch.setitem(sys.modules, "knapsolve.reproduce.robots", paper)
+    text = run_ok(capsys, "reproduce", "robots", "--quick", "--output", "there", "--seed", 4)
+    assert text == "True there 4\n" and (folder / "there").is_dir()
+    monkeypatch.setitem(sys.modules, "knapsolve.reproduce.gpoks", None)
+    assert "gpoks is not in this version" in refused(capsys, "reproduce", "gpoks")
+
+
+def test_help_is_shown_without_a_command_and_for_each(capsys):
+    assert "replay" in run_ok(capsys) and "replay" in run_ok(capsys, "--help")
+    for command in ("replay", "simulate", "reproduce"):
+        assert "--seed" in run_ok(capsys, command, "-h")
+
+
+def test_without_the_extra_there_is_one_clear_line():
+    code = (
+        "import sys; sys.modules['typer'] = None; import knapsolve; assert 'rich' not in sys.modules;"
+        "from knapsolve.cli import main; sys.exit(main(['replay']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == "knapsolve: error: the command line needs typer and rich: pip install 'knapsolve[cli]'\n"
+    )
+
+
+def test_ctrl_c_ends_with_status_130_and_the_finished_rows():
+    arguments = ["replay", "debian", "--capacity", "50/s", "--policy", "uniform,lakg", "--runs", "1",
+                 "--start", "2022-12-01", "--split", "none", "--stop", "2022-12-02T06:00"]  # fmt: skip
+    done = interrupted_after(arguments, "lakg")
+    assert done.returncode == 130
+    assert done.stderr.rstrip().endswith("knapsolve: interrupted") and "Traceback" not in done.stderr
+    assert "uniform" in done.stdout and "[" in done.stdout
+
+
+def interrupted_after(arguments, sign):
+    """Run the command line and press Ctrl-C when the progress bar has come to `sign`."""
+    code = (
+        "import sys, os, signal, knapsolve.cli.output as output; from contextlib import contextmanager\n"
+        "bar = output.progress_bar\n"
+        "@contextmanager\n"
+        "def spy(total):\n"
+        "    with bar(total) as stage:\n"
+        f"        yield lambda name, before: press if name == {sign!r} else stage(name, before)\n"
+        "def press(done, total): os.kill(os.getpid(), signal.SIGINT)\n"
+        "output.progress_bar = spy\n"
+        "from knapsolve.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_ctrl_c_before_anything_is_finished_prints_no_table(tmp_path):
+    (tmp_path / "log.csv").write_text(GOOD)
+    done = interrupted_after(
+        ["replay", str(tmp_path / "log.csv"), "--capacity", "1/s", "--policy", "uniform"], "uniform"
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = [
+        sys.executable,
+        "-m",
+        "knapsolve",
+        "replay",
+        "debian",
+        "--capacity",
+        "1/day",
+        "--runs",
+        "1",
+        "--json",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    error = process.stderr.read().decode()
+    assert process.wait() == 1 and "Traceback" not in error and "Exception ignored" not in error
+
+
+@pytest.mark.parametrize(
+    ("text", "polls", "unit"),
+    [("20/day", 20, "day"), ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
+     ("1e3 / yr", 1000, "year"), ("2/Months", 2, "month"), ("7/min", 7, "minute"), ("9/ms", 9, "millisecond")]
+)  # fmt: skip
+def test_capacities_are_read_as_typed(text, polls, unit):
+    assert parse_capacity(text) == (polls, unit)
+
+
+def test_times_and_splits_are_read_as_typed():
+    assert parse_time("--start", "2.5", "day") == 2.5
+    assert parse_time("--start", "1970-01-03", "day") == 2
+    assert parse_time("--start", "1970-01-01T01:00:00+01:00", "second") == 0
+    assert parse_split("25%", 100, 200, "day") == 125
+    assert parse_split("none", 100, 200, "day") is None
+    assert parse_split("1970-01-02", 0, 200, "hour") == 24
+    assert parse_unit("Weeks") == "week"

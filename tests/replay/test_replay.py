@@ -1,0 +1,263 @@
+"""Replays of change logs: counted again by hand, and what must hold for every policy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knapsolve import EDFScheduler, UniformPolicy
+from knapsolve.datasets import load_debian_uploads
+from knapsolve.environments import TraceEnvironment
+from knapsolve.replay import POLICIES, TraceReplay, replay
+
+DAY = 86400.0
+
+
+def seconds(date):
+    return float(np.datetime64(date).astype("datetime64[s]").astype(float))
+
+
+def bursty_log(n_items, n_changes, seed, length=100.0):
+    """Changes in bursts, some items never in the second half; times are 64ths, so that they scale exactly."""
+    generator = np.random.default_rng(seed)
+    items = np.append(generator.integers(0, n_items, n_changes), [0, 1])
+    times = (
+        np.floor(np.append(length * generator.beta(0.6, 0.5, n_changes), [0.75 * length, length]) * 64) / 64
+    )
+    order = np.argsort(times, kind="stable")
+    return np.array([f"item {k}" for k in range(n_items)])[items[order]], times[order]
+
+
+class Recorder:
+    """Uniform amounts for ever; keeps every poll that it is told of."""
+
+    capacity = 1.0
+
+    def __init__(self, n):
+        self.n, self.seen = n, []
+
+    def __deepcopy__(self, memo):
+        return self  # the replay's copy shares the record
+
+    def amount(self, i):
+        return 1 / self.n
+
+    def observe(self, i, elapsed, changed):
+        self.seen.append((i, elapsed, changed))
+
+
+def count_by_hand(items, times, materials, polled, poll_times, start, stop):
+    """(polls, detections, fresh share) of each item, straight from their definitions."""
+    counts = []
+    for number, name in enumerate(materials):
+        changes = [t for i, t in zip(items, times) if i == name and start < t <= stop]
+        mine = [t for i, t in zip(polled, poll_times) if i == number]
+        marks, found, fresh = [start, *mine], 0, 0.0
+        for last, now in zip(marks, mine):
+            between = [t for t in changes if last < t <= now]
+            found += bool(between)
+            fresh += (between[0] if between else now) - last
+        tail = [t for t in changes if t > marks[-1]]
+        fresh += (tail[0] if tail else stop) - marks[-1]
+        counts.append((len(mine), found, fresh / (stop - start)))
+    return [np.array(column) for column in zip(*counts)]
+
+
+@pytest.mark.parametrize("capacity", [0.5, 2.0, 16.0])
+def test_counts_are_those_of_a_replay_by_hand(capacity):
+    items, times = bursty_log(7, 60, seed=1)
+    replayer = TraceReplay((items, times), capacity, start=0, split=40, random_state=3)
+    recorder = Recorder(replayer.items.size)
+    run = replayer.run(recorder, name="recorded")
+    training, test = np.split(np.array(recorder.seen), [replayer.n_training_polls])
+    assert len(training) == 40 * capacity and len(test) == np.floor((times.max() - 40) * capacity)
+    polled = test[:, 0].astype(int)
+    poll_times = 40 + np.arange(1, len(test) + 1) / capacity
+    polls, found, fresh = count_by_hand(items, times, replayer.items, polled, poll_times, 40, times.max())
+    np.testing.assert_array_equal(run.item_polls, polls)
+    np.testing.assert_array_equal(run.item_detections, found)
+    np.testing.assert_allclose(run.item_fresh, fresh, rtol=0, atol=1e-13)
+    assert test[:, 2].sum() == found.sum() == run.detections[-1]
+
+
+def test_the_table_is_the_sums_and_means_of_the_items():
+    result = replay(bursty_log(9, 80, seed=2), 3, start=0, split=30, random_state=0)
+    assert list(result.runs) == list(POLICIES)
+    for row in result.table():
+        run = result.runs[row["policy"]]
+        assert row["polls"] == run.item_polls.sum()
+        assert row["detected"] == run.item_detections.sum()
+        assert row["detected_share"] == run.item_detections.sum() / result.n_changes.sum()
+        assert row["freshness"] == pytest.approx(run.item_fresh.mean(), abs=1e-15)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    n_items=st.integers(2, 40),
+    capacity=st.floats(0.2, 40),
+    split=st.one_of(st.none(), st.floats(10, 70)),
+    scheduler=st.sampled_from(["edf", "random"]),
+)
+def test_every_policy_polls_equally_often_and_stays_within_the_possible(
+    seed, n_items, capacity, split, scheduler
+):
+    log = bursty_log(n_items, 50, seed)
+    result = replay(
+        log, capacity, start=0, split=split, scheduler=scheduler, random_state=seed, n_bootstrap=100
+    )
+    n_polls = int(np.floor((result.stop - (split or 0)) * capacity * (1 + 1e-12)))
+    for run in result.runs.values():
+        assert run.item_polls.sum() == n_polls
+        assert (run.item_detections <= np.minimum(result.n_changes, run.item_polls)).all()
+        assert (run.item_fresh >= 0).all() and (run.item_fresh <= 1 + 1e-12).all()
+        assert (np.diff(run.detections) >= 0).all() and run.detections[-1] == run.item_detections.sum()
+    for row in result.table():
+        for metric in ("polls", "detected", "detected_share", "freshness"):
+            assert np.isfinite([row[metric], row[f"{metric}_low"], row[f"{metric}_high"]]).all()
+            assert row[f"{metric}_low"] <= row[f"{metric}_high"]
+
+
+def test_nothing_depends_on_the_unit_of_time():
+    items, times = bursty_log(12, 100, seed=5)
+    one = replay((items, times), 2.0, start=0, split=40, random_state=7)
+    other = replay((items, times * 4096), 2.0 / 4096, start=0, split=40 * 4096, random_state=7)
+    for name in POLICIES:
+        np.testing.assert_array_equal(one.runs[name].item_polls, other.runs[name].item_polls)
+        np.testing.assert_array_equal(one.runs[name].item_detections, other.runs[name].item_detections)
+
+
+def test_same_seed_same_replay_whichever_others_are_replayed():
+    log = bursty_log(12, 100, seed=6)
+    everything = replay(log, 5, start=0, split=40, random_state=11)
+    alone = replay(log, 5, ["htraa"], start=0, split=40, random_state=11)
+    other = replay(log, 5, ["htraa"], start=0, split=40, random_state=12)
+    np.testing.assert_array_equal(alone.runs["htraa"].item_polls, everything.runs["htraa"].item_polls)
+    assert alone.estimate("htraa", "freshness") == everything.estimate("htraa", "freshness")
+    assert (other.runs["htraa"].item_polls != alone.runs["htraa"].item_polls).any()
+
+
+def test_several_runs_are_averaged_item_by_item():
+    replayer = TraceReplay(bursty_log(12, 100, seed=6), 5, start=0, split=40, random_state=11)
+    first, mean = replayer.run("htraa"), replayer.run("htraa", n_runs=3)
+    assert (mean.item_polls != first.item_polls).any()
+    assert mean.item_polls.sum() == pytest.approx(replayer.n_polls, rel=1e-12)
+    totals = 3 * np.concatenate([mean.item_polls, mean.item_detections])
+    np.testing.assert_allclose(totals, np.rint(totals), atol=1e-9)
+
+
+def test_learners_learn_through_the_test_stretch():
+    """Only `a` changes while they are trained, only `b` in the test, which its own polls alone can show."""
+    items, times = np.repeat(["a", "b"], [400, 4000]), np.arange(4400) / 4
+    result = replay((items, times), 4, ["lakg", "htraa"], start=0, split=100, random_state=0)
+    for run in result.runs.values():
+        assert run.item_polls[1] > 1.5 * run.item_polls[0]
+
+
+def test_results_before_the_split_do_not_count():
+    items, times = ["a", "b", "a", "b"], [1.0, 2.0, 3.0, 8.0]
+    result = replay((items, times), 2, ["uniform"], start=0, split=5, stop=10, random_state=0)
+    assert result.n_changes.tolist() == [0, 1]
+    assert result.estimate("uniform", "detected").value == 1
+
+
+def test_uniform_polls_of_the_replay_are_those_of_the_scheduler():
+    log = bursty_log(6, 40, seed=8)
+    replayer = TraceReplay(log, 3, start=0, random_state=2)
+    run = replayer.run(UniformPolicy(), name="mine")
+    window = np.abs(run.item_polls - replayer.n_polls / 6)
+    assert (window <= 1).all()
+    assert (
+        EDFScheduler(np.full(6, 1 / 6), random_state=0).next(replayer.n_polls)[0].size == run.item_polls.sum()
+    )
+
+
+def test_optimal_is_told_the_rates_of_the_test_stretch_and_proportional_those_of_the_training():
+    items = ["a"] * 30 + ["b"] * 10 + ["a"] * 10 + ["b"] * 30
+    times = np.concatenate([np.linspace(0.1, 49, 30), np.linspace(0.1, 49, 10), np.linspace(51, 99, 10),
+                            np.linspace(51, 99, 30)])  # fmt: skip
+    result = replay(
+        (items, times), 10, ["proportional", "optimal"], start=0, split=50, stop=100, random_state=0
+    )
+    assert result.runs["optimal"].item_polls == pytest.approx([125, 375], abs=1.01)
+    shares = 1 - np.exp(-np.array([30.5, 10.5]) / 500)
+    assert result.runs["proportional"].item_polls == pytest.approx(500 * shares / shares.sum(), abs=1.01)
+
+
+def test_bootstrap_intervals_cover_as_they_should():
+    """The interval of a mean of iid items against the normal one."""
+    items = np.repeat(np.arange(400), 2)
+    generator = np.random.default_rng(0)
+    times = np.sort(generator.uniform(0, 100, (400, 2)), axis=1).ravel()
+    result = replay((items, times), 40, ["uniform"], start=0, stop=100, random_state=0)
+    fresh = result.runs["uniform"].item_fresh
+    value, low, high = result.estimate("uniform", "freshness")
+    half = 1.96 * fresh.std() / 20
+    assert (value - low, high - value) == pytest.approx((half, half), rel=0.12)
+    assert result.difference("uniform", "uniform", "freshness") == (0, 0, 0)
+
+
+def test_many_items_are_resampled_in_blocks_with_the_same_spread(monkeypatch):
+    items = np.repeat(np.arange(600), 2)
+    times = np.sort(np.random.default_rng(1).uniform(0, 100, (600, 2)), axis=1).ravel()
+    result = replay((items, times), 60, ["uniform"], start=0, stop=100, random_state=0)
+    exact = result.estimate("uniform", "detected_share")
+    monkeypatch.setattr("knapsolve.replay.result.MOST_BLOCKS", 450)
+    vars(result).pop("_resamples")
+    polls = result.estimate("uniform", "polls")
+    assert polls.high == pytest.approx(polls.low, rel=2e-3)
+    blocks = result.estimate("uniform", "detected_share")
+    assert blocks.value == pytest.approx(exact.value, rel=1e-12)
+    assert blocks.high - blocks.low == pytest.approx(exact.high - exact.low, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"capacity": 0}, "capacity must be finite and positive"),
+        ({"capacity": float("nan")}, "capacity must be finite and positive"),
+        ({"capacity": 1e-9}, "capacity must make 1 to 2\\*\\*53 polls"),
+        ({"capacity": 1e300}, "capacity must make 1 to 2\\*\\*53 polls"),
+        ({"split": 0.0}, "split must lie between start"),
+        ({"split": 100.0}, "split must lie between start"),
+        ({"stop": -1.0}, "stop must be after start"),
+        ({"scheduler": "heap"}, "scheduler must be one of"),
+        ({"policies": ["lakg", "magic"]}, "policy must be one of .* got 'magic'"),
+        ({"policies": ["proportional"]}, "split must be given for policy 'proportional'"),
+        ({"policies": []}, "policies must name at least one"),
+        ({"n_bootstrap": 3}, "n_bootstrap must be an integer at least 100"),
+        ({"start": 200.0, "stop": 300.0}, "must hold changes after 200"),
+        ({"log": (["a", "a"], [1.0, 2.0])}, "at least 2 different items"),
+        ({"log": (["a", "b", "a"], [1.0, 2.0, 0.5])}, "times must ascend within each item"),
+        ({"log": (["a", "b"], [1.0, np.nan])}, "times must be finite"),
+        ({"log": 7}, "log must be"),
+    ],
+)
+def test_bad_input_is_refused_before_any_polling(change, message, monkeypatch):
+    monkeypatch.setattr("knapsolve.replay.trace_replay.simulate", lambda *a, **k: pytest.fail("polled"))
+    arguments = {
+        "log": (["a", "b", "a"], [1.0, 50.0, 99.0]),
+        "capacity": 2.0,
+        "start": 0.0,
+        "stop": 100.0,
+    } | change
+    with pytest.raises((ValueError, TypeError), match=message):
+        replay(**arguments)
+
+
+def test_debian_learners_beat_uniform_at_detection_and_stay_below_the_oracle():
+    """The main claim on real data: paired intervals over packages, three seeds."""
+    log = load_debian_uploads(stop=None)
+    for seed in range(3):
+        result = replay(log, 20 / DAY, start=seconds("2019-07-06"), split=seconds("2021-07-01"),
+                        stop=seconds("2023-01-01"), random_state=seed)  # fmt: skip
+        assert (result.items.size, result.n_changes.sum()) == (377, 2416)
+        for learner in ("lakg", "htraa"):
+            assert result.difference(learner, "uniform", "detected_share").low > 0
+            assert result.difference(learner, "optimal", "detected_share").high < 0
+        assert abs(result.difference("lakg", "uniform", "freshness").value) < 0.02
+
+
+def test_a_trace_environment_is_replayed_over_its_own_window():
+    trace = TraceEnvironment(["a", "b", "a"], [1.0, 2.0, 9.0], start=0, stop=10)
+    assert TraceReplay(trace, 3).n_polls == 30

@@ -1,0 +1,75 @@
+"""What the displays draw is what the result says."""
+
+import numpy as np
+import pytest
+
+from knapsolve.displays import ReplayDisplay
+from knapsolve.replay import replay
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+
+
+@pytest.fixture(scope="module")
+def result():
+    generator = np.random.default_rng(0)
+    items = np.concatenate([np.arange(30), generator.choice(30, 300, p=np.arange(1, 31) / 465)])
+    return replay(
+        (items, np.arange(items.size) / 10), 5, ["uniform", "lakg", "optimal"], start=0, random_state=0
+    )
+
+
+def test_points_and_intervals_are_those_of_the_table(result):
+    display = result.plot()
+    assert isinstance(display, ReplayDisplay) and len(display.axes_) == 3
+    for row in result.table():
+        for metric in ("detected_share", "freshness"):
+            line, _, bars = display.intervals_[metric, row["policy"]]
+            assert line.get_xdata()[0] == row[metric]
+            (low, _), (high, _) = bars[0].get_segments()[0]
+            assert (low, high) == pytest.approx((row[f"{metric}_low"], row[f"{metric}_high"]))
+    assert [label.get_text() for label in display.axes_[0].get_yticklabels()] == list(result.runs)
+
+
+def test_mean_polls_of_the_groups_add_up_to_all_polls(result):
+    display = result.plot()
+    from knapsolve.displays import _groups
+
+    groups = _groups(result.n_changes)
+    sizes = np.array([group.size for group in groups])
+    assert sorted(np.concatenate(groups).tolist()) == list(range(30))
+    for name, line in display.lines_.items():
+        assert line.get_ydata() @ sizes == pytest.approx(result.runs[name].item_polls.sum())
+        assert line.get_xdata() @ sizes == pytest.approx(result.n_changes.sum())
+
+
+def test_axes_given_are_drawn_on(result):
+    figure, axes = matplotlib.pyplot.subplots(1, 3)
+    display = ReplayDisplay.from_result(result, ax=axes)
+    assert display.figure_ is figure and display.axes_ == list(axes)
+    with pytest.raises(ValueError, match="ax must be three axes"):
+        ReplayDisplay.from_result(result, ax=axes[:2])
+
+
+@pytest.mark.parametrize("most", [0, 1, 5, 1000, 10**9])
+def test_items_are_grouped_whatever_their_numbers_of_changes(most):
+    from knapsolve.displays import MOST_GROUPS, _groups
+
+    n_changes = np.unique(np.geomspace(1, most + 1, 50).astype(int) - 1)
+    groups = _groups(n_changes)
+    assert 1 <= len(groups) <= MOST_GROUPS
+    assert sorted(np.concatenate(groups).tolist()) == list(range(n_changes.size))
+
+
+def test_the_picture_can_be_drawn_again_and_saved(result, tmp_path):
+    display = result.plot()
+    display.plot().figure_.savefig(tmp_path / "again.png")
+    assert (tmp_path / "again.png").stat().st_size > 10_000
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
