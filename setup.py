@@ -27,6 +27,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.environments": [],
     "_core.python_roles": [],
     "_core.loop": [],
+    "_core.lanes": ["lakg_lanes.c"],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]
