@@ -52,8 +52,9 @@ void lane_exponentials(const uint64_t *word, double *out, int64_t n)
 {
     for (int64_t k = 0; k < n; k += LANES) {
         lane_words bits;
+        lane_reals wait;
         memcpy(&bits, word + k, sizeof bits);
-        lane_reals waits = lane_random_exponential(bits);
-        memcpy(out + k, &waits, sizeof waits);
+        lane_random_exponential(&bits, &wait);
+        memcpy(out + k, &wait, sizeof wait);
     }
 }

@@ -1,18 +1,19 @@
 /* The steps of lakg_lanes.h for one vector level; included once for each, with that level's NAME(function) and
- * sum_node operations CHILD and ADD. Code that uses vector instructions can only be inlined into code compiled for them.
+ * sum_node operations CHILD and ADD: what uses vector instructions can only be inlined into code compiled for them.
  */
 
 enum { NAME(block) = 16 }; /* steps whose random numbers are made together */
 
-LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels, const int pages)
+LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels)
 {
     uint64_t *node[LANES], total[LANES];
     int32_t *state[LANES];
     int64_t found[LANES], offset[SUM_TREE_MAX_LEVELS];
     const uint64_t *units = game->units, full_at = game->full_at;
     const double *rate = game->rate;
+    double *last[LANES];
     const int32_t resolution = game->resolution;
-    lane_words s[4], bits[NAME(block)];
+    lane_words s[4], more, bits[NAME(block)];
     lane_reals waits[NAME(block)]; /* standard exponential */
 
     memcpy(s, game->word, sizeof s);
@@ -22,6 +23,7 @@ LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels, 
         node[l] = game->tree[l]->node;
         total[l] = game->tree[l]->total;
         state[l] = game->state[l];
+        last[l] = game->last[l];
     }
     for (int64_t step = 0; step < steps; step++) {
         int64_t item[LANES];
@@ -31,14 +33,15 @@ LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels, 
         if (at == 0) {
             int made = steps - step < NAME(block) ? (int)(steps - step) : NAME(block);
             for (int k = 0; k < made; k++) {
-                bits[k] = lane_random_bits(s);
-                waits[k] = lane_random_exponential(lane_random_bits(s));
+                lane_random_bits(s, &bits[k]);
+                lane_random_bits(s, &more);
+                lane_random_exponential(&more, &waits[k]);
             }
         }
         for (int l = 0; l < LANES; l++) {
             uint64_t u = scale_bits(bits[at][l], total[l]);
             int64_t i = 0;
-#pragma GCC unroll 4
+#pragma GCC unroll 5
             for (int d = 0; d < levels; d++) {
                 const uint64_t *p = node[l] + offset[d] + 8 * i;
                 int child = CHILD(p, u);
@@ -52,9 +55,9 @@ LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels, 
             int32_t before = state[l][i];
             uint64_t weight = units[before];
             double wait = waits[at][l], expected = rate[i];
-            if (pages) {
-                expected *= now - game->last[l][i];
-                game->last[l][i] = now;
+            if (last[l]) {
+                expected *= now - last[l][i];
+                last[l][i] = now;
             } else {
                 wait *= (double)(int64_t)weight;
             }
@@ -68,7 +71,7 @@ LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels, 
         }
         for (int l = 0; l < LANES; l++) {
             int64_t i = item[l];
-#pragma GCC unroll 4
+#pragma GCC unroll 5
             for (int d = levels - 1; d >= 0; d--) {
                 ADD(node[l] + offset[d] + (i & ~(int64_t)7), i & 7, change[l]);
                 i >>= 3;
@@ -82,12 +85,10 @@ LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels, 
 
 static void NAME(run)(lakg_lanes *game, int64_t steps)
 {
-    int levels = game->tree[0]->levels;
-    if (game->last[0]) {
-        NAME(steps)(game, steps, levels, 1);
-    } else if (levels == 3) { /* 65 to 512 materials, unrolled */
-        NAME(steps)(game, steps, 3, 0);
-    } else {
-        NAME(steps)(game, steps, levels, 0);
+    switch (game->tree[0]->levels) { /* unrolled where most games are: 65 to 32,768 materials */
+    case 3: NAME(steps)(game, steps, 3); break;
+    case 4: NAME(steps)(game, steps, 4); break;
+    case 5: NAME(steps)(game, steps, 5); break;
+    default: NAME(steps)(game, steps, game->tree[0]->levels);
     }
 }

@@ -13,29 +13,27 @@
 #define LANES 8
 #define LANE_INLINE static inline __attribute__((always_inline))
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* no vector crosses a call: all is inlined */
-
 typedef uint64_t lane_words __attribute__((vector_size(8 * LANES)));
 typedef double lane_reals __attribute__((vector_size(8 * LANES)));
 
-LANE_INLINE lane_words lane_rotate(lane_words x, int k) { return (x << k) | (x >> (64 - k)); }
+#define LANE_ROTATE(x, k) (((x) << (k)) | ((x) >> (64 - (k))))
 
-LANE_INLINE lane_words lane_random_bits(lane_words s[4])
+LANE_INLINE void lane_random_bits(lane_words s[4], lane_words *bits)
 {
-    lane_words result = lane_rotate(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+    lane_words t = s[1] << 17;
+    *bits = LANE_ROTATE(s[0] + s[3], 23) + s[0];
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
-    s[3] = lane_rotate(s[3], 45);
-    return result;
+    s[3] = LANE_ROTATE(s[3], 45);
 }
 
-LANE_INLINE lane_reals lane_random_exponential(lane_words bits)
+LANE_INLINE void lane_random_exponential(const lane_words *bits, lane_reals *wait)
 {
     const uint64_t one = 0x3ff0000000000000u, root_half = 0x3fe6a09e667f3bcdu; /* as doubles: 1 and sqrt(1/2) */
-    lane_reals w = 2.0 - (lane_reals)((bits >> 12) | one);
+    lane_reals w = 2.0 - (lane_reals)((*bits >> 12) | one);
     lane_words from = (lane_words)w + (one - root_half); /* w = 2^k z with sqrt(1/2) <= z < sqrt(2) */
     lane_reals k = (lane_reals)((from >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
     lane_reals f = (lane_reals)((from & 0x000fffffffffffffu) + root_half) - 1.0;
@@ -45,7 +43,7 @@ LANE_INLINE lane_reals lane_random_exponential(lane_words bits)
                            s4 * (1.818357216161805012e-01 + s4 * 1.479819860511658591e-01)));
     lane_reals log_w = s * (half + (odd + even)) + k * 1.90821492927058770002e-10 - half + f +
                        k * 6.93147180369123816490e-01;
-    return 0.0 - log_w; /* not -0.0 */
+    *wait = 0.0 - log_w; /* not -0.0 */
 }
 
 #endif

@@ -12,6 +12,10 @@
 
 #define SUM_NODE_INLINE static inline __attribute__((always_inline))
 
+/* From entry 7 - child on, eight masks: all ones after that child. */
+static const int64_t SUM_NODE_AFTER[16] __attribute__((aligned(64))) = {0,  0,  0,  0,  0,  0,  0,  0,
+                                                                        -1, -1, -1, -1, -1, -1, -1, -1};
+
 SUM_NODE_INLINE int sum_node_child_portable(const uint64_t *p, uint64_t u)
 {
     return (u >= p[1]) + (u >= p[2]) + (u >= p[3]) + (u >= p[4]) + (u >= p[5]) + (u >= p[6]) + (u >= p[7]);
@@ -19,7 +23,8 @@ SUM_NODE_INLINE int sum_node_child_portable(const uint64_t *p, uint64_t u)
 
 SUM_NODE_INLINE void sum_node_add_portable(uint64_t *p, int child, uint64_t change)
 {
-    for (int j = 1; j < 8; j++) p[j] += j > child ? change : 0;
+    const int64_t *mask = SUM_NODE_AFTER + 7 - child;
+    for (int j = 0; j < 8; j++) p[j] += change & (uint64_t)mask[j];
 }
 
 #if defined(__x86_64__)
@@ -35,9 +40,6 @@ __attribute__((target("avx2,popcnt"))) SUM_NODE_INLINE int sum_node_child_avx2(c
                      (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
     return 7 - __builtin_popcount(above);
 }
-
-static const int64_t SUM_NODE_AFTER[16] __attribute__((aligned(64))) = {0,  0,  0,  0,  0,  0,  0,  0,
-                                                                        -1, -1, -1, -1, -1, -1, -1, -1};
 
 __attribute__((target("avx2"))) SUM_NODE_INLINE void sum_node_add_avx2(uint64_t *p, int child, uint64_t change)
 {

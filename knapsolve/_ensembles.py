@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
+import joblib
 import numpy as np
 
 from knapsolve._core.lanes import WIDTH, KnapsackLanes
@@ -28,6 +30,26 @@ def runs_side_by_side(learner: Any, environment: Any, scheduler: str, n_runs: in
         and environment.switch_every is None
         and bool(learner._tables()[1][1] > 0)
     )
+
+
+def run_groups(
+    runs: list[tuple[LAKG, np.random.SeedSequence]],
+    environment: BernoulliEnvironment | PollingEnvironment,
+    records: np.ndarray,
+    capacity: float,
+    cancellation: Cancellation,
+    advance: Callable[[int], None],
+    n_jobs: int | None,
+) -> list[dict[str, Any]]:
+    """All replications in groups of up to eight, each group a task; returns the record of each."""
+    groups = [runs[first : first + WIDTH] for first in range(0, len(runs), WIDTH)]
+    parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    tasks = (joblib.delayed(run_together)(group, environment, records, capacity, cancellation) for group in groups)
+    results = []
+    for group in parallel(tasks):
+        results.extend(group)
+        advance(len(group) * int(records[-1]))
+    return results
 
 
 def run_together(

@@ -13,6 +13,7 @@ import numpy as np
 from knapsolve._core.loop import run as run_loop
 from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
 from knapsolve._progress import report_progress
 from knapsolve._validation import (
@@ -135,6 +136,9 @@ def simulate(
 ) -> History:
     """Let a learner poll an environment.
 
+    Eight or more runs of `LAKG` with random access, at rates that do not switch, are made side by side on random
+    numbers of their own, so that such an ensemble has other (equally good) runs than a smaller one.
+
     Parameters
     ----------
     learner : estimator or object
@@ -203,6 +207,8 @@ def simulate(
     with Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
         if n_runs == 1:
             results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
+        elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
+            results = run_groups(runs, environment, records, capacity, cancellation, advance, n_jobs)
         else:
             parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             tasks = (

@@ -82,6 +82,11 @@ cdef class KnapsackLanes:
             game.total = sum_tree_total(&game.tree.tree)
         return np.array(<int64_t[:LANES]>self.lanes.found)
 
+    def totals(self):
+        """Total weight in each lane, in units."""
+        cdef KnapsackGame game
+        return [game.total for game in self.games]
+
 
 def exponentials(const uint64_t[::1] words):
     """The exponential variate that the lanes make of each random word, (n,); n a multiple of 8."""
