@@ -138,8 +138,8 @@ def test_the_exponential_is_within_two_ulp_of_the_logarithm():
     words = generator.integers(0, 2**64, 80_000, dtype=np.uint64)
     shifts = np.arange(64, dtype=np.uint64)
     powers = np.uint64(1) << shifts
-    words = np.concatenate([words, powers, ~powers, words[:64] >> shifts, ~(words[:64] >> shifts), [0] * 7, [2**64 - 1]])
-    words = words.astype(np.uint64)
+    edges = np.array([0] * 7 + [2**64 - 1], dtype=np.uint64)
+    words = np.concatenate([words, powers, ~powers, words[:64] >> shifts, ~(words[:64] >> shifts), edges])
     ours = lanes.exponentials(words)
     theirs = -np.log(np.array([uniform(int(word)) for word in words]))
     assert (abs(ours - theirs) <= 2 * np.spacing(theirs)).all()
@@ -208,7 +208,7 @@ def test_runs_side_by_side_are_distributed_like_single_ones(n, pages):
         error = np.hypot(ours.std(axis=0, ddof=1) / 8, theirs.std(axis=0, ddof=1) / np.sqrt(len(theirs)))
         assert (abs(ours.mean(axis=0) - theirs.mean(axis=0)) < 4 * error).all()
         ratio = ours.std(axis=0, ddof=1) / theirs.std(axis=0, ddof=1)
-        assert ((ratio > 0.5) & (ratio < 2)).all()
+        assert ((ratio > 0.4) & (ratio < 2.5)).all()
 
 
 def test_ensembles_reach_the_known_values():
@@ -217,11 +217,13 @@ def test_ensembles_reach_the_known_values():
         BernoulliEnvironment(zipf_unchanged(500, 0.9, 1.5)),
         100_000,
         scheduler="random",
-        n_runs=20,
+        n_runs=40,
         record_every=10_000,
         random_state=0,
     )
-    assert history.mean()[[0, 2, 9]] == pytest.approx([0.406, 0.783, 0.9725], abs=0.004)
+    error = history.standard_error()[[0, 2, 9]]
+    assert (error < 0.01).all()
+    assert (abs(history.mean()[[0, 2, 9]] - [0.406, 0.783, 0.9725]) < 4 * error).all()
 
 
 @pytest.mark.parametrize("capacity", [1.0, 3.0])
