@@ -1,4 +1,4 @@
-"""Ensembles of one learner, eight replications at a time, where the compiled core can advance them side by side."""
+"""Ensembles of one learner, eight replications at a time, where they can be advanced side by side."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def run_groups(
     """All replications in groups of up to eight, each group a task; returns the record of each."""
     groups = [runs[first : first + WIDTH] for first in range(0, len(runs), WIDTH)]
     parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    tasks = (joblib.delayed(run_together)(group, environment, records, capacity, cancellation) for group in groups)
+    tasks = (
+        joblib.delayed(run_together)(group, environment, records, capacity, cancellation) for group in groups
+    )
     results = []
     for group in parallel(tasks):
         results.extend(group)

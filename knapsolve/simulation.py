@@ -136,8 +136,8 @@ def simulate(
 ) -> History:
     """Let a learner poll an environment.
 
-    Eight or more runs of `LAKG` with random access, at rates that do not switch, are made side by side on random
-    numbers of their own, so that such an ensemble has other (equally good) runs than a smaller one.
+    Eight or more runs of `LAKG` with random access, at rates that do not switch, are made side by side, on
+    random numbers of their own: they are other runs than those of a smaller ensemble.
 
     Parameters
     ----------

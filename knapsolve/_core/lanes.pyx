@@ -1,8 +1,8 @@
 """Eight replications of one LAKG game at once (csrc/lakg_lanes): random access, rates that do not switch.
 
-A view over eight games and their environments, which go on from their states and may be asked for amounts in
-between. Replication l draws from a xoshiro256++ generator of its own, so it does not matter with which others it
-shares the lanes. O(log n) a poll.
+A view over eight games and their environments, which go on from their states and may be asked for amounts
+in between. Each replication draws from a xoshiro256++ generator of its own, so it does not matter with which
+others it shares the lanes. O(log n) a poll.
 Reference: Granmo, Oommen, Myrer and Olsen (2007), section II.
 """
 
@@ -44,7 +44,7 @@ cdef class KnapsackLanes:
     cdef int level
 
     def __init__(self, list games, list worlds, const uint64_t[:, ::1] words, double period):
-        """Eight games on the same tables, eight environments of one kind and rates, words (8, 4) of random bits."""
+        """Eight games on the same tables, eight environments of one kind and rates; words (8, 4) seed them."""
         cdef KnapsackGame game = games[0]
         cdef RateEnvironment world = worlds[0]
         cdef Py_ssize_t l, j

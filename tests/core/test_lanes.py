@@ -1,4 +1,4 @@
-"""Replications side by side: equal to a plain Python twin bit for bit, and to the scalar loop in distribution."""
+"""Replications side by side: equal to a Python twin bit for bit, to the scalar loop in distribution."""
 
 import os
 import subprocess
@@ -183,7 +183,9 @@ def test_all_vector_levels_give_the_same_bits():
     answers = {}
     for level in "012":
         environment = {**os.environ, "KNAPSOLVE_CPU_LEVEL": level}
-        run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+        )
         used, answer = run.stdout.split()
         assert used <= level
         answers[level] = answer
@@ -198,7 +200,9 @@ def test_runs_side_by_side_are_distributed_like_single_ones(n, pages):
         learner, environment, 60_000, scheduler="random", n_runs=64, record_every=10_000, random_state=1
     )
     parts = [
-        simulate(learner, environment, 60_000, scheduler="random", n_runs=7, record_every=10_000, random_state=k)
+        simulate(
+            learner, environment, 60_000, scheduler="random", n_runs=7, record_every=10_000, random_state=k
+        )
         for k in range(10, 15)
     ]
     for ours, theirs in [
