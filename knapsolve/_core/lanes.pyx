@@ -44,7 +44,7 @@ cdef class KnapsackLanes:
     cdef int level
 
     def __init__(self, list games, list worlds, const uint64_t[:, ::1] words, double period):
-        """Eight games on the same tables, eight environments of one kind and rates; words (8, 4) seed them."""
+        """Eight games on the same tables, environments of one kind and rates; words (8, 4) seed them."""
         cdef KnapsackGame game = games[0]
         cdef RateEnvironment world = worlds[0]
         cdef Py_ssize_t l, j
