@@ -39,7 +39,7 @@ lint: $(READY)  ## ruff, cython-lint, mypy
 	$(RUN) mypy
 
 # One thread; rounds, clock and warm-up pinned, so that two runs measure the same thing.
-PINNED := --benchmark-enable --benchmark-only --benchmark-storage=.benchmarks --benchmark-timer=time.perf_counter --benchmark-disable-gc \
+PINNED := --benchmark-enable --benchmark-storage=.benchmarks --benchmark-timer=time.perf_counter --benchmark-disable-gc \
     --benchmark-min-rounds=7 --benchmark-max-time=0.5 --benchmark-warmup=on --benchmark-warmup-iterations=2 \
     --benchmark-sort=fullname --benchmark-columns=min,median,iqr,rounds
 benchmark: export OMP_NUM_THREADS := 1

@@ -26,6 +26,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+CALLS = 50_000  # polls or calls counted, after as many to warm up
 SAVED = HERE / "callgrind.json"
 LOOP = "__pyx_pw_9knapsolve_5_core_4loop_1run"  # knapsolve._core.loop.run, as Cython names it
 PRIMITIVES = {"sum_tree", "deadline_queue", "deadline_tree", "cpu_level"}  # what kernels.c calls
@@ -33,41 +34,31 @@ FLAGS = ["-O3", "-DNDEBUG", "-fno-math-errno", "-ffp-contract=off"]  # setup.py'
 
 
 class Case(NamedTuple):
-    """What to run, the function to count in, and the one before whose last call counts are forgotten."""
+    """A C primitive: what to run, and the function to count in."""
 
     name: str
     command: list[str]
     counted: str
-    forget_before: str
-    calls: int
-    level: int
 
 
-def cases(driver: Path) -> Iterator[Case]:
-    polls, calls = 50_000, 100_000
+def primitives(driver: Path) -> Iterator[Case]:
     for n in (500, 32_768):
-        for learner in ("lakg", "htraa"):
-            for scheduler in ("random", "edf"):
-                command = [
-                    sys.executable,
-                    str(HERE / "_core" / "loops.py"),
-                    learner,
-                    scheduler,
-                    str(n),
-                    str(polls),
-                ]
-                yield Case(f"loop {learner} {scheduler} n={n}", command, LOOP, LOOP, polls, 1)
         for level, kernel in ((0, "draw"), (0, "add"), (1, "draw"), (1, "add")):
-            command = [str(driver), kernel, str(n), str(calls), str(level)]
-            code = "avx2" if level else "portable"
-            yield Case(
-                f"sum_tree {kernel} {code} n={n}", command, f"kernel_{kernel}", "measure", calls, level
-            )
+            name = f"sum_tree {kernel} {'avx2' if level else 'portable'} n={n}"
+            yield Case(name, [str(driver), kernel, str(n), str(CALLS), str(level)], f"kernel_{kernel}")
         for structure in ("queue", "tree"):
-            command = [str(driver), structure, str(n), str(calls), "1"]
             for move in ("pop", "push"):
                 name, function = f"deadline_{structure} {move} n={n}", f"deadline_{structure}_{move}"
-                yield Case(name, command, function, "measure", calls, 1)
+                yield Case(name, [str(driver), structure, str(n), str(CALLS), "1"], function)
+
+
+def drive_loops() -> None:
+    """Under valgrind: two calls of the loop for each learner, size and order, the first to warm up."""
+    from closed_loop import TARGETS, closed_loop
+
+    for case in TARGETS:
+        polls = closed_loop(*case, warm_up=CALLS)
+        polls(CALLS)
 
 
 def compiler() -> list[str]:
@@ -77,26 +68,47 @@ def compiler() -> list[str]:
 def build_driver(folder: Path) -> Path:
     """Compile the C primitives' driver, as setup.py would."""
     driver = folder / "kernels"
-    sources = [HERE / "_core" / "kernels.c"]
+    sources = [HERE / "kernels.c"]
     sources += sorted(path for path in (ROOT / "csrc").glob("*.c") if path.stem in PRIMITIVES)
     command = [*compiler(), *FLAGS, "-g", f"-I{ROOT / 'csrc'}", *map(str, sources), "-o", str(driver), "-lm"]
     subprocess.run(command, check=True)
     return driver
 
 
-def instructions(case: Case, folder: Path) -> float:
-    """Instructions a call of the kernel, from one run under callgrind."""
-    out = folder / (re.sub(r"\W", "_", case.name) + ".out")
-    environment = os.environ | {"KNAPSOLVE_CPU_LEVEL": str(case.level), "PYTHONHASHSEED": "0"}
-    valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
-    valgrind += [f"--toggle-collect={case.counted}", f"--dump-before={case.forget_before}"]
-    done = subprocess.run([*valgrind, *case.command], env=environment, capture_output=True, text=True)
+def callgrind(out: Path, options: list[str], command: list[str], level: int) -> list[int]:
+    """Instructions in each of the profiles that one run dumps, the final one last."""
+    environment = os.environ | {"KNAPSOLVE_CPU_LEVEL": str(level), "PYTHONHASHSEED": "0"}
+    valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options]
+    done = subprocess.run([*valgrind, *command], env=environment, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"{case.name}: {' '.join(case.command)}\n{done.stderr[-2000:]}")
-    total = int(re.findall(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)[-1])
+        raise RuntimeError(f"{' '.join(command)}\n{done.stderr[-2000:]}")
+    dumps = sorted(out.parent.glob(f"{out.name}.*"), key=lambda path: int(path.suffix[1:]))
+    found = [
+        re.findall(r"^(?:summary|totals): (\d+)", path.read_text(), re.MULTILINE)[-1]
+        for path in [*dumps, out]
+    ]
+    return [int(count) for count in found]
+
+
+def count_loops(folder: Path) -> dict[str, float]:
+    """Instructions a poll of each loop: every second profile, after the warm-up's."""
+    from closed_loop import TARGETS
+
+    options = [f"--toggle-collect={LOOP}", f"--dump-after={LOOP}"]
+    found = callgrind(folder / "loops.out", options, [sys.executable, __file__, "--drive-loops"], 1)[1:-1:2]
+    if len(found) != len(TARGETS):
+        raise RuntimeError(f"{len(TARGETS)} loops gave {len(found)} counts; has {LOOP} been renamed?")
+    return {f"loop {name} {order} n={n}": count / CALLS for (name, n, order), count in zip(TARGETS, found)}
+
+
+def count_primitive(case: Case, folder: Path) -> dict[str, float]:
+    """Instructions a call of a primitive, after the warm-up."""
+    out = folder / (re.sub(r"\W", "_", case.name) + ".out")
+    options = [f"--toggle-collect={case.counted}", "--dump-before=measure"]
+    total = callgrind(out, options, case.command, 1)[-1]
     if total == 0:
         raise RuntimeError(f"{case.name}: nothing was counted; has {case.counted} been renamed?")
-    return round(total / case.calls, 2)
+    return {case.name: total / CALLS}
 
 
 def toolchain() -> dict[str, str]:
@@ -123,20 +135,25 @@ def table(counts: dict[str, float], last: dict[str, float]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--save", action="store_true", help=f"keep the counts in {SAVED.name}")
-    save = parser.parse_args().save
+    parser.add_argument("--drive-loops", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.drive_loops:
+        drive_loops()
+        return 0
     if shutil.which("valgrind") is None:
         print("instruction counts: skipped, valgrind is not installed")
         return 0
     last = json.loads(SAVED.read_text()) if SAVED.exists() else {"toolchain": {}, "counts": {}}
-    with tempfile.TemporaryDirectory() as name:
-        todo = list(cases(build_driver(Path(name))))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            counts = dict(zip((c.name for c in todo), pool.map(lambda c: instructions(c, Path(name)), todo)))
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
+        folder = Path(name)
+        work = [pool.submit(count_loops, folder)]
+        work += [pool.submit(count_primitive, case, folder) for case in primitives(build_driver(folder))]
+        counts = {kernel: round(count, 2) for future in work for kernel, count in future.result().items()}
     print(table(counts, last["counts"]))
     now = toolchain()
     if last["counts"] and now != last["toolchain"]:
         print(f"counts differ by the tools too: now {now}, saved with {last['toolchain']}")
-    if save:
+    if arguments.save:
         SAVED.write_text(json.dumps({"toolchain": now, "counts": counts}, indent=1) + "\n")
     return 0
 

@@ -7,15 +7,17 @@ Generator.random(out=a) takes for a number in the same run, so that figures from
 """
 
 import heapq
+import math
+import random
 import sys
 import time
 
 import numpy as np
+
+from knapsolve import HTRAA, LAKG, EDFScheduler
 from knapsolve._core.lanes import WIDTH, KnapsackLanes
 from knapsolve._core.loop import run
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
-
-from knapsolve import HTRAA, LAKG, EDFScheduler
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 
 REFERENCE = 1.6  # ns a random number on the machine that targets are for
@@ -90,39 +92,55 @@ def side_by_side(n, environment=BernoulliEnvironment, warm_up=200_000):
     return polls
 
 
-def python_twin(name, n, polls=20_000):
-    """The same loop as one would write it in Python, random access: ns a poll."""
-    generator = np.random.default_rng(0)
-    rate = -np.log(zipf_unchanged(n, 0.9, 1.5))
-    if name == "LAKG":
-        resolution = 1500
-        table = (np.arange(resolution + 1) / resolution) ** 1.3
-        state = [max(1, int(np.searchsorted(n * table, 1.0)) - 1)] * n
-        table, amounts = table.tolist(), [table[s] for s in state]
-        start = time.perf_counter()
-        for _ in range(polls):
-            total = sum(amounts) if n <= 64 else 1.0
-            u, i = generator.random() * total, int(generator.integers(n))
-            v = generator.random() < 1 - np.exp(-rate[i] / amounts[i])
-            state[i] += (v and u < 1 and state[i] < resolution) - (not v and state[i] > 1)
-            amounts[i] = table[state[i]]
-        return (time.perf_counter() - start) / polls * 1e9
-    states, resolution = {}, 500
-    start = time.perf_counter()
+def lakg_in_python(rate, polls, resolution=1500, exponent=1.3):
+    """LAKG over a sum tree in lists: random access, Bernoulli environment, as one would write it."""
+    n, leaves = len(rate), 1 << (len(rate) - 1).bit_length()
+    table = [(s / resolution) ** exponent for s in range(resolution + 1)]
+    first = max(1, sum(n * x <= 1 for x in table) - 1)
+    state, tree = [first] * n, [0.0] * (2 * leaves)
+    tree[leaves : leaves + n] = [table[first]] * n
+    for k in range(leaves - 1, 0, -1):
+        tree[k] = tree[2 * k] + tree[2 * k + 1]
+    for _ in range(polls):
+        u, k = random.random() * tree[1], 1
+        while k < leaves:
+            k *= 2
+            if u >= tree[k]:
+                u -= tree[k]
+                k += 1
+        i = k - leaves
+        v = random.random() < 1 - math.exp(-rate[i] / tree[k])
+        full, s = tree[1] >= 1, state[i]
+        state[i] = min(s + 1, resolution) if v and not full else max(s - 1, 1) if full and not v else s
+        change = table[state[i]] - table[s]
+        while k:
+            tree[k] += change
+            k //= 2
+
+
+def htraa_in_python(rate, polls, resolution=500):
+    """H-TRAA by tree walks: reward-penalty, Bernoulli environment, as one would write it."""
+    n, states = len(rate), {}
     for _ in range(polls):
         low, high, x, path = 0, n, 1.0, []
         while high - low > 1:
             middle = (low + high + 1) // 2
-            share = states.setdefault((low, high), 250) / (resolution + 1)
-            left = generator.random() < share
-            path.append(((low, high), left, generator.random() < (1 - share if left else share)))
+            share = states.setdefault((low, high), resolution // 2) / (resolution + 1)
+            left = random.random() < share
+            path.append(((low, high), left, random.random() < (1 - share if left else share)))
             x *= share if left else 1 - share
             low, high = (low, middle) if left else (middle, high)
-        v = generator.random() < 1 - np.exp(-rate[low] / x)
+        v = random.random() < 1 - math.exp(-rate[low] / x)
         for node, left, gate in path:
-            step = gate * (1 if left == v else -1)
-            states[node] = min(max(states[node] + step, 1), resolution)
-    return (time.perf_counter() - start) / polls * 1e9
+            if gate:
+                states[node] = min(max(states[node] + (1 if left == v else -1), 1), resolution)
+
+
+def python_twin(name, n, polls=20_000):
+    """The same loop in Python: ns a poll."""
+    rate = (-np.log(zipf_unchanged(n, 0.9, 1.5))).tolist()
+    twin = lakg_in_python if name == "LAKG" else htraa_in_python
+    return best_of(lambda: twin(rate, polls), 3, polls)
 
 
 def heapq_cost(amounts, polls=100_000):
@@ -167,9 +185,8 @@ def main():
         )
         pages = best_of(side_by_side(n, PollingEnvironment), 100, 20_000)
         scale = REFERENCE / random_number_cost()
-        print(
-            f"LAKG   n={n:<6d} random  {cost * scale:8.1f} {loop * scale:7.1f} {cost:7.1f} {pages * scale:6.1f}"
-        )
+        row = f"{cost * scale:8.1f} {loop * scale:7.1f} {cost:7.1f} {pages * scale:6.1f}"
+        print(f"LAKG   n={n:<6d} random  {row}")
     print("\nEDF alone, ns a poll     scaled   (raw)   heapq   ratio")
     generator = np.random.default_rng(0)
     for n in (500, 32_768, 1_000_000):

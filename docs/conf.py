@@ -23,4 +23,5 @@ if list(Path(__file__).parents[1].glob("examples/plot_*.py")):
         "gallery_dirs": "auto_examples",
         "filename_pattern": r"plot_\w+\.py$",
         "within_subsection_order": "FileNameSortKey",
+        "write_computation_times": False,
     }

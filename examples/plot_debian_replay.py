@@ -22,7 +22,7 @@ def seconds(date):
 # those first uploaded after that: nobody knows in advance which they are.
 log = load_debian_uploads(stop=None)
 window = {"start": seconds("2019-07-06"), "split": seconds("2021-07-01"), "stop": seconds("2023-01-01")}
-result = replay(log, 20 / 86400, n_runs=10, random_state=0, **window)
+result = replay(log, 20 / 86400, n_runs=100, random_state=0, **window)
 print(result)
 
 # %%

@@ -44,13 +44,22 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         import pyarrow
     except ImportError:
         return _factorize_by_sorting(np.asarray(values))
+    if _holds_inner_nul(values):
+        return _factorize_by_sorting(values)
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
-        chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native)
+        chunked = (
+            native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
+        )
         if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
             chunked = chunked.cast(chunked.type.value_type)
         encoded = chunked.dictionary_encode()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, TypeError):
+    except (
+        pyarrow.ArrowException,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # nothing that Arrow has a type for
         return _factorize_by_sorting(np.asarray(values))
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pyarrow.array([]).dictionary_encode()
@@ -60,15 +69,27 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes, _natural(encoded.dictionary.to_numpy(zero_copy_only=False))
 
 
+def _holds_inner_nul(values: Any) -> bool:
+    """Whether a numpy array of text holds a NUL before a text's end: Arrow would cut the text there."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "US" or values.size == 0:
+        return False
+    unit = np.uint32 if values.dtype.kind == "U" else np.uint8
+    letters = np.ascontiguousarray(values).view(unit).reshape(values.size, -1)
+    return bool(((letters[:, :-1] == 0) & (letters[:, 1:] != 0)).any())
+
+
 def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == object:
         order: dict[Any, int] = {}
         try:
+            gone = (v is None or v != v for v in values)
             codes = np.fromiter(
-                (order.setdefault(v, len(order)) for v in values), dtype=np.intp, count=values.size
+                (-1 if missing else order.setdefault(v, len(order)) for v, missing in zip(values, gone)),
+                dtype=np.intp,
+                count=values.size,
             )
-        except TypeError as error:
-            raise TypeError("material identifiers must be hashable") from error
+        except (TypeError, ArithmeticError) as error:  # a signalling NaN is neither
+            raise TypeError("material identifiers must be hashable and comparable") from error
         uniques = np.empty(len(order), dtype=object)
         uniques[:] = list(order)
         return codes, _natural(uniques)
@@ -76,7 +97,10 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty(uniques.size, dtype=np.intp)
     order_of_first = np.argsort(first, kind="stable")
     rank[order_of_first] = np.arange(uniques.size)
-    return rank[inverse.ravel()], uniques[order_of_first]
+    codes = rank[inverse.ravel()]
+    if values.dtype.kind == "f":
+        codes[np.isnan(values).ravel()] = -1
+    return codes, uniques[order_of_first]
 
 
 def _natural(values: np.ndarray) -> np.ndarray:

@@ -6,6 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
+def check_progress(progress: object) -> None:
+    """Raise unless `progress` is None, True, False or callable."""
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress must be True, False or a function of (done, total), got {progress!r}")
+
+
 @contextmanager
 def report_progress(
     progress: bool | Callable[[int, int], None], total: int
@@ -14,6 +20,7 @@ def report_progress(
 
     `progress` is False (say nothing), True (a bar on standard error, by rich) or a function of (done, total).
     """
+    check_progress(progress)
     if progress is False or progress is None:
         yield lambda amount: None
     elif callable(progress):
@@ -25,7 +32,7 @@ def report_progress(
             progress(done, total)
 
         yield advance
-    elif progress is True:
+    else:
         try:
             from rich.console import Console
             from rich.progress import Progress
@@ -34,5 +41,3 @@ def report_progress(
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("polls", total=total)
             yield lambda amount: bar.update(task, advance=amount)
-    else:
-        raise TypeError(f"progress must be True, False or a function of (done, total), got {progress!r}")

@@ -161,6 +161,17 @@ def check_amounts(amounts: Any) -> np.ndarray:
     return vector
 
 
+def check_amount(amount: Any) -> float:
+    """Return one amount of a schedule, non-negative."""
+    return check_real("amount", amount, low=0, high=1e301)
+
+
+def check_states(states: np.ndarray, resolution: int) -> None:
+    """Raise if automata stand in states that they no longer have."""
+    if states.size and states.max() > resolution:
+        raise ValueError(f"resolution must be at least {states.max()}, a state held, got {resolution}")
+
+
 def check_jobs(n_jobs: Any) -> None:
     """Raise unless `n_jobs` is None or an integer other than 0."""
     if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:

@@ -15,7 +15,7 @@ from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
-from knapsolve._progress import report_progress
+from knapsolve._progress import check_progress, report_progress
 from knapsolve._validation import (
     check_capacity,
     check_choice,
@@ -198,6 +198,7 @@ def simulate(
     n_polls = _check_polls(environment, n_polls, capacity)
     records = _record_points(n_polls, record_every, getattr(environment, "switch_every", None))
     check_jobs(n_jobs)
+    check_progress(progress)
     resolve_random_state(random_state)
     _check_learner(learner, environment)
     learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
@@ -289,7 +290,8 @@ def _capacity_of(learner: Any) -> float:
 
 def _check_polls(environment: Any, n_polls: int | None, capacity: float) -> int:
     """The number of polls, at most what a trace has time for."""
-    if not hasattr(environment, "n_materials") or isinstance(environment, type):
+    plays = hasattr(environment, "_core") or callable(getattr(environment, "poll", None))
+    if not (plays and hasattr(environment, "n_materials")) or isinstance(environment, type):
         raise TypeError(
             "environment must be from knapsolve.environments or have n_materials and poll, "
             f"got {environment!r}"
@@ -297,7 +299,7 @@ def _check_polls(environment: Any, n_polls: int | None, capacity: float) -> int:
     if not hasattr(environment, "stop"):
         if n_polls is None:
             raise ValueError("n_polls must be given unless the environment is a trace")
-        return check_integer("n_polls", n_polls, low=1)
+        return check_integer("n_polls", n_polls, low=1, high=2**53)
     most = int(np.floor((environment.stop - environment.start) * capacity * (1 + 1e-12)))
     if most < 1:
         raise ValueError(

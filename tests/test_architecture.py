@@ -41,8 +41,15 @@ LEVELS = [
 ]
 # Allowed inside one level: solver rooms that stand on one another
 WITHIN = {
-    ("robots", "mdp"), ("rates", "nefk"), ("criteria", "nefk"), ("nefk", "criteria"),
-    ("reproduce", "displays"), ("__main__", "cli"), ("reproduce", "replay"), ("replay", "displays"), ("environments", "datasets"),
+    ("robots", "mdp"),
+    ("rates", "nefk"),
+    ("criteria", "nefk"),
+    ("nefk", "criteria"),
+    ("reproduce", "displays"),
+    ("__main__", "cli"),
+    ("reproduce", "replay"),
+    ("replay", "displays"),
+    ("environments", "datasets"),
 }
 
 

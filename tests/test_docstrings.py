@@ -7,15 +7,16 @@ import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import knapsolve
-from knapsolve import datasets, environments
+from knapsolve import datasets, environments, replay
 
 OBJECTS = [
     pytest.param(getattr(room, name), id=name)
-    for room in (knapsolve, environments, datasets)
+    for room in (knapsolve, environments, datasets, replay)
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]
-RESULTS = (knapsolve.History, knapsolve.InfeasibleError)  # made by the package, not by the user
+# Made by the package, not by the user
+RESULTS = (knapsolve.History, knapsolve.InfeasibleError, replay.Estimate, replay.PolicyReplay, replay.ReplayResult)
 
 
 def takes_arguments(obj):

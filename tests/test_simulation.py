@@ -1,10 +1,6 @@
 """simulate: one answer per seed, whatever runs it; and it stops when told to."""
 
 import pickle
-import signal
-import subprocess
-import sys
-import textwrap
 
 import joblib
 import numpy as np
@@ -22,7 +18,7 @@ from knapsolve import (
     UniformPolicy,
     simulate,
 )
-from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, TraceEnvironment, zipf_unchanged
+from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 
 UNCHANGED = zipf_unchanged(20, 0.9, 1.2)
 BERNOULLI, PAGES = BernoulliEnvironment(UNCHANGED), PollingEnvironment(UNCHANGED)
@@ -189,159 +185,6 @@ def test_records_are_staggered_over_the_phase_of_the_switching(switch_every, rec
         assert (phases == 0).mean() < 0.05
 
 
-class PythonLAKG:
-    """LAKG once more, as a user would write it."""
-
-    def __init__(self, n, resolution, exponent):
-        self.table = (np.arange(resolution + 1) / resolution) ** exponent
-        start = max(1, int(np.searchsorted(n * self.table, 1.0, side="right")) - 1)
-        self.states, self.capacity, self.resolution = [start] * n, 1.0, resolution
-
-    def amount(self, i):
-        return self.table[self.states[i]]
-
-    def observe(self, i, elapsed, changed):
-        full = sum(self.table[s] for s in self.states) >= 1 - 1e-13
-        if changed and not full:
-            self.states[i] = min(self.states[i] + 1, self.resolution)
-        elif full and not changed:
-            self.states[i] = max(self.states[i] - 1, 1)
-
-
-@pytest.mark.parametrize("environment", [BERNOULLI, PAGES, PollingEnvironment(UNCHANGED, switch_every=50)])
-def test_a_learner_in_python_equals_the_compiled_one(environment):
-    compiled = simulate(LAKG(resolution=50), environment, 5_000, random_state=8)
-    written = PythonLAKG(20, 50, 1.3)
-    history = simulate(written, environment, 5_000, random_state=8)
-    same(compiled, history)
-    assert history.amounts[0].tolist() == [written.amount(i) for i in range(20)]
-    both = simulate(PythonLAKG(20, 50, 1.3), environment, 2_000, n_runs=3, n_jobs=2, random_state=8)
-    same(simulate(LAKG(resolution=50), environment, 2_000, n_runs=3, random_state=8), both)
-
-
-def test_a_learner_in_python_is_drawn_at_random_in_proportion():
-    amounts = np.random.default_rng(0).pareto(1.0, 20)
-
-    class Fixed:
-        capacity = 1.0
-
-        def amount(self, i):
-            return amounts[i]
-
-        def observe(self, i, elapsed, changed):
-            assert changed in (0, 1)
-            assert elapsed > 0
-            seen[i] += 1
-
-    seen = np.zeros(20)
-    simulate(Fixed(), PAGES, 20_000, scheduler="random", random_state=0)
-    expected = amounts / amounts.sum() * 20_000
-    assert (abs(seen - expected) < 5 * np.sqrt(expected) + 1).all()
-
-
-class PythonTrace:
-    """A trace once more, as a user would write it."""
-
-    def __init__(self, items, times, start):
-        self.n_materials, self.last = len(set(items)), {}
-        self.changes = [[t for i, t in zip(items, times) if i == k] for k in range(self.n_materials)]
-        self.start = start
-
-    def poll(self, i, time, amount):
-        last = self.last.get(i, self.start)
-        self.last[i] = time
-        return any(last < t <= time for t in self.changes[i]), time - last
-
-
-@pytest.mark.parametrize("scheduler", ["edf", "random"])
-@pytest.mark.parametrize("learner", [LAKG(resolution=60, capacity=2.0), HTRAA(resolution=20, capacity=2.0)])
-def test_an_environment_in_python_equals_the_compiled_one(learner, scheduler):
-    rng = np.random.default_rng(1)
-    items, times = np.arange(300) % 5, np.sort(rng.random(300)) * 500
-    compiled = simulate(
-        learner, TraceEnvironment(items, times, 0.0, 500.0), scheduler=scheduler, n_runs=2, random_state=2
-    )
-    python = PythonTrace(items.tolist(), times.tolist(), 0.0)
-    written = simulate(learner, python, 1_000, scheduler=scheduler, n_runs=1, random_state=2)
-    assert written.value is None
-    assert written.detections[0].tolist() == compiled.detections[0].tolist()
-    assert written.amounts[0].tolist() == compiled.amounts[0].tolist()
-    assert written.mean()[-1] == written.detections[0, -1] / 1_000
-
-
-class Odd:
-    """A learner or environment that fails at a certain call."""
-
-    capacity, n_materials = 1.0, 3
-
-    def __init__(self, method, after, error):
-        self.method, self.left, self.error = method, after, error
-
-    def call(self, method, answer):
-        if method == self.method:
-            self.left -= 1
-            if self.left < 0:
-                if isinstance(self.error, BaseException):
-                    raise self.error
-                return self.error
-        return answer
-
-    def amount(self, i):
-        return self.call("amount", 1.0)
-
-    def observe(self, i, elapsed, changed):
-        return self.call("observe", None)
-
-    def poll(self, i, time, amount):
-        return self.call("poll", (1, 1.0))
-
-    def value(self, amounts):
-        return self.call("value", 0.5)
-
-
-@pytest.mark.parametrize("scheduler", ["edf", "random"])
-@pytest.mark.parametrize("n_runs", [1, 2])
-@pytest.mark.parametrize("after", [0, 1, 5, 100])
-@pytest.mark.parametrize("method", ["amount", "observe", "poll", "value"])
-@pytest.mark.parametrize(
-    "error", [RuntimeError("on purpose"), KeyError("on purpose"), AssertionError("on purpose")]
-)
-def test_exceptions_of_python_roles_reach_the_caller(method, after, error, n_runs, scheduler):
-    learner, environment = Odd(method, after, error), Odd(method, after, error)
-    with pytest.raises(type(error), match="on purpose"):
-        simulate(learner, environment, 500, n_runs=n_runs, n_jobs=2, scheduler=scheduler, record_every=1)
-
-
-@pytest.mark.parametrize(
-    ("method", "answer"),
-    [
-        ("amount", float("nan")),
-        ("amount", -1.0),
-        ("amount", float("inf")),
-        ("amount", "many"),
-        ("amount", None),
-        ("poll", (2, 1.0)),
-        ("poll", (1, "soon")),
-        ("poll", 1),
-        ("poll", None),
-        ("poll", (float("nan"), 1.0)),
-        ("poll", (1, float("nan"))),
-        ("poll", (1, -1.0)),
-        ("value", "x"),
-    ],
-)
-@pytest.mark.parametrize("after", [0, 50])
-def test_nonsense_of_python_roles_is_refused(method, answer, after):
-    with pytest.raises((ValueError, TypeError)):
-        simulate(Odd(method, after, answer), Odd(method, after, answer), 500, random_state=0)
-
-
-def test_a_learner_whose_amounts_are_all_zero_has_nothing_to_poll():
-    for scheduler in ("edf", "random"):
-        with pytest.raises(ValueError, match="zero"):
-            simulate(Odd("amount", 0, 0.0), Odd("none", 0, None), 10, scheduler=scheduler, random_state=0)
-
-
 def test_progress_is_reported_to_the_end():
     for n_runs in (1, 4):
         seen: list[tuple[int, int]] = []
@@ -356,80 +199,6 @@ def test_progress_is_reported_to_the_end():
         assert seen[-1] == (n_runs * 200_000,) * 2
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert len(seen) >= n_runs
-
-
-INTERRUPTED = """
-import os, signal, sys, threading, time
-import numpy as np
-from knapsolve import *
-from knapsolve.environments import *
-environment = BernoulliEnvironment(zipf_unchanged(500, .9, 1.5))
-learner = {learner}
-simulate(LAKG(), environment, 1000, random_state=0)
-
-def press():
-    global pressed
-    time.sleep(.6)
-    pressed = time.perf_counter()
-    os.kill(os.getpid(), signal.SIGINT)
-
-threading.Thread(target=press, daemon=True).start()
-try:
-    {call}
-except KeyboardInterrupt:
-    late = time.perf_counter() - pressed
-    history = simulate(learner, environment, 1000, random_state=0)
-    assert np.isfinite(history.value).all()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    print(late)
-else:
-    sys.exit("it was not interrupted")
-"""
-CALLS = {
-    "single": ("LAKG()", "simulate(learner, environment, 10**11, random_state=1)"),
-    "single-random": ("HTRAA()", "simulate(learner, environment, 10**11, scheduler='random')"),
-    "one-job": ("LAKG()", "simulate(learner, environment, 10**9, n_runs=50)"),
-    "threads": ("LAKG()", "simulate(learner, environment, 10**9, n_runs=64, n_jobs=2)"),
-    "schedule": ("LAKG()", "[EDFScheduler(np.ones(9)).next(2**26) for _ in range(50)]"),
-    "random-schedule": ("LAKG()", "[RandomScheduler(np.ones(9)).next(2**26) for _ in range(50)]"),
-}
-
-
-@pytest.mark.parametrize(("learner", "call"), CALLS.values(), ids=CALLS)
-def test_ctrl_c_returns_at_once_and_leaves_everything_usable(learner, call):
-    script = textwrap.dedent(INTERRUPTED).format(learner=learner, call=call)
-    late = []
-    for _ in range(3):  # a busy machine may be late once
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        late.append(float(done.stdout))
-        if late[-1] < 0.2:
-            return
-    pytest.fail(f"returned after {late} s")
-
-
-def test_ctrl_c_in_the_middle_of_a_log_leaves_the_learner_as_it_was(monkeypatch):
-    X, y = np.column_stack([np.arange(300_000) % 7, np.ones(300_000)]), np.arange(300_000) % 3 == 0
-    learner = LAKG(resolution=100).fit(X[:1000], y[:1000])
-    before = pickle.dumps(learner)
-
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
-    try:
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it may come anywhere in the loop
-            for _ in range(10_000):
-                learner.partial_fit(X, y)
-                before = pickle.dumps(learner)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-    learner.partial_fit(X, y)
-    assert learner.states_.tolist() == pickle.loads(before).partial_fit(X, y).states_.tolist()
 
 
 def test_schedulers_and_learners_may_share_threads():

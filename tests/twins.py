@@ -107,7 +107,7 @@ class HTRAATwin:
         return self.resolutions[node.bit_length() - 1] + 1
 
     def opens(self, node, right, gate):
-        """With the other side's share: s <= gate (a digit or a number in [0, 1)) on the left, s > gate on the right."""
+        """With the other side's share: s <= gate (a digit, or in [0, 1)) on the left, else s > gate."""
         beyond = (self.states[node] if self.exponent == 1 else self.left_share(node)) > gate
         return beyond == right
 

@@ -86,8 +86,9 @@ cdef class AutomataTree(Learner):
         self.n_materials = n_known
         self.base = base
         self.share = share
+        depth = (<object>states.shape[0]).bit_length() - 1
         self.tree = share_tree(state=&states[0], material_at=NULL, base=&base[0], share=&share[0, 0, 0],
-                               width=share.shape[2], depth=(<object>states.shape[0]).bit_length() - 1, linear=linear,
+                               width=share.shape[2], depth=depth, linear=linear,
                                paired=share_tree_pairs(max(base)), capacity=capacity)
         self.direction = [-<int>on_penalty, on_reward]
         self.gated = self.cached = -1

@@ -43,7 +43,7 @@ cdef class WeightTree:
         vector = np.asarray(amounts)
         if unit == 0.0:
             total = float(vector.sum())
-            unit = math.ldexp(1.0, math.frexp(total)[1] - 61) if total > 0 else 1.0
+            unit = max(math.ldexp(1.0, math.frexp(total)[1] - 61), 5e-324) if total > 0 else 1.0
         self.unit = unit
         self.build_units(np.rint(vector / unit).astype(np.uint64))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from knapsolve.cli.inputs import read_log
+from knapsolve.cli.inputs import Log, read_log
 from knapsolve.cli.output import print_json, print_table, progress_bar
 from knapsolve.cli.units import (
     SECONDS,
@@ -68,19 +68,7 @@ def command(
     unit = parse_unit(time_unit)
     check_plot_path(plot)
     log = read_log(trace, item_column, time_column, unit, sort)
-    begin = log.start if start is None else parse_time("--start", start, log.unit)
-    end = log.stop if stop is None else parse_time("--stop", stop, log.unit)
-    if not begin < end:
-        if start is None and stop is None:
-            raise ValueError(f"{trace}: all changes have the same time: there is nothing to replay")
-        bounds = f"{time_in_words(end, log.unit)} after {time_in_words(begin, log.unit)}"
-        raise ValueError(f"--stop must be after --start, got {bounds}")
-    middle = parse_split(split or log.split, begin, end, log.unit)
-    if split is None and middle is not None and not begin < middle < end:
-        middle = parse_split("50%", begin, end, log.unit)
-    if middle is not None and not begin < middle < end:
-        bounds = f"{time_in_words(begin, log.unit)} and {time_in_words(end, log.unit)}"
-        raise ValueError(f"--split must lie between {bounds}, or be none, got {split}")
+    begin, middle, end = _stretches(log, trace, start, split, stop)
     rate = polls * SECONDS[log.unit] / SECONDS[per]
     replayer = TraceReplay(
         (log.items, log.times),
@@ -109,6 +97,26 @@ def command(
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt
+
+
+def _stretches(
+    log: Log, trace: str, start: str | None, split: str | None, stop: str | None
+) -> tuple[float, float | None, float]:
+    """Start, split and stop as asked for, or the log's own, in its unit."""
+    begin = log.start if start is None else parse_time("--start", start, log.unit)
+    end = log.stop if stop is None else parse_time("--stop", stop, log.unit)
+    if not begin < end:
+        if start is None and stop is None:
+            raise ValueError(f"{trace}: all changes have the same time: there is nothing to replay")
+        bounds = f"{time_in_words(end, log.unit)} after {time_in_words(begin, log.unit)}"
+        raise ValueError(f"--stop must be after --start, got {bounds}")
+    middle = parse_split(split or log.split, begin, end, log.unit)
+    if split is None and middle is not None and not begin < middle < end:
+        middle = parse_split("50%", begin, end, log.unit)
+    if middle is not None and not begin < middle < end:
+        bounds = f"{time_in_words(begin, log.unit)} and {time_in_words(end, log.unit)}"
+        raise ValueError(f"--split must lie between {bounds}, or be none, got {split}")
+    return begin, middle, end
 
 
 def _names(asked: list[str] | None, replayer: TraceReplay) -> list[str]:

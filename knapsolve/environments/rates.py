@@ -19,9 +19,9 @@ class _RateEnvironment:
         self.unchanged = check_vector("unchanged", unchanged, low=0, high=1).copy()
         if self.unchanged.size < 2:
             raise ValueError(f"unchanged must hold at least 2 materials, got {self.unchanged.size}")
-        self.switch_every = (
-            None if switch_every is None else check_integer("switch_every", switch_every, low=1)
-        )
+        if switch_every is not None:
+            switch_every = check_integer("switch_every", switch_every, low=1, high=2**62)
+        self.switch_every = switch_every
 
     @property
     def n_materials(self) -> int:

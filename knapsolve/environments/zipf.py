@@ -50,7 +50,7 @@ def zipf_unchanged(
     n = check_integer("n", n, low=2)
     alpha = check_real("alpha", alpha, low=0, high=1)
     beta = check_real("beta", beta, low=0)
-    n_perturbations = check_integer("n_perturbations", n_perturbations, low=0)
+    n_perturbations = check_integer("n_perturbations", n_perturbations, low=0, high=10**9)
     unchanged = 1 - alpha / np.arange(1, n + 1) ** beta
     generator = resolve_random_state(random_state)
     order = list(range(n))

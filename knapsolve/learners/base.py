@@ -171,7 +171,7 @@ class PollLogLearner(BaseEstimator):
     def _check_all_parameters(self) -> None:
         check_capacity(self.capacity)
         if self.n_materials is not None:
-            check_integer("n_materials", self.n_materials, low=2)
+            check_integer("n_materials", self.n_materials, low=2, high=2**30)
         for role in ("material", "elapsed"):
             if not isinstance(getattr(self, role), (int, np.integer, str)):
                 raise TypeError(f"{role} must be a column's number or name, got {getattr(self, role)!r}")
@@ -216,6 +216,8 @@ class PollLogLearner(BaseEstimator):
         """Codes of the identifiers, and all materials known with them, in order of first appearance."""
         known = self.materials_
         if self.n_materials is not None:
+            if known.size != self.n_materials:
+                raise ValueError(f"n_materials must stay at {known.size} until fit, got {self.n_materials}")
             return _check_indices(np.asarray(values), self.n_materials), known
         codes, uniques = factorize(values)
         if (codes < 0).any():

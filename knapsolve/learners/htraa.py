@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.automata import AutomataTree
-from knapsolve._validation import check_choice, check_integer, check_real, check_vector
+from knapsolve._validation import check_choice, check_integer, check_real, check_states, check_vector
 from knapsolve.learners.base import PollLogLearner
 
 MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
@@ -136,6 +136,8 @@ class HTRAA(PollLogLearner):
 
     def _core(self) -> AutomataTree:
         resolutions = self._resolutions(max(1, _depth(self._leaf_of.size)))
+        for depth in range(_depth(self._leaf_of.size)):
+            check_states(self.states_[2**depth : 2 ** (depth + 1)], int(resolutions[depth]))
         share = np.zeros((resolutions.size, 2, int(resolutions.max()) + 2))
         for depth, resolution in enumerate(resolutions):
             left = _shares(int(resolution), self.exponent)

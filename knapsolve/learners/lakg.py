@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from knapsolve._core.automata import KnapsackGame
-from knapsolve._validation import check_integer, check_real
+from knapsolve._validation import check_integer, check_real, check_states
 from knapsolve.learners.base import PollLogLearner
 
 MAX_RESOLUTION = 2**26  # a table of amounts has as many entries
@@ -97,10 +98,10 @@ class LAKG(PollLogLearner):
     def _check_resolution(self, n: int) -> None:
         smallest = float(self.resolution) ** -self.exponent
         if n * smallest > self.capacity * (1 + 1e-12):
-            needed = int(np.ceil((n / self.capacity) ** (1 / self.exponent)))
+            needed = math.exp(min(700.0, math.log(n / self.capacity) / self.exponent))
             raise ValueError(
-                f"resolution must be at least {needed} for {n} materials at capacity={self.capacity:g} and "
-                f"exponent={self.exponent:g}, got {self.resolution}: "
+                f"resolution must be at least {np.ceil(needed):g} for {n} materials at "
+                f"capacity={self.capacity:g} and exponent={self.exponent:g}, got {self.resolution}: "
                 "even their smallest amounts overfill the knapsack"
             )
 
@@ -126,5 +127,6 @@ class LAKG(PollLogLearner):
             self.states_ = np.concatenate([self.states_, np.ones(n - self.states_.size, dtype=np.int32)])
 
     def _core(self) -> KnapsackGame:
+        check_states(self.states_, self.resolution)
         table, units = self._tables()
         return KnapsackGame(self.states_, self.materials_.size, table, units, self.capacity)

@@ -282,7 +282,7 @@ class EstimatorPolicy(_Policy):
         self.estimate = estimate
 
     def _check_parameters(self) -> None:
-        check_integer("phase", self.phase, low=1)
+        check_integer("phase", self.phase, low=1, high=10**8)
         check_choice("estimate", self.estimate, ESTIMATES)
 
     def _estimates(self, materials: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from knapsolve._validation import check_choice
 
 METRICS = ("polls", "detected", "detected_share", "freshness")
-MOST_BLOCKS = 10_000  # more items than that are resampled in random groups
+MOST_BLOCKS = 5_000  # more items than that are resampled in random groups
 LEVEL = 95  # per cent
 
 
@@ -171,12 +171,12 @@ class ReplayResult:
         return ReplayDisplay.from_result(self, ax=ax)
 
     def __str__(self) -> str:
-        lines = [
-            f"{'policy':16} {'polls':>22} {'changes detected':>22} {'detected share':>19} {'freshness':>19}"
-        ]
+        width = max([6, *map(len, self.runs)])
+        heads = ("policy".ljust(width), "polls", "changes detected", "detected share", "freshness")
+        lines = ["{} {:>24} {:>24} {:>20} {:>23}".format(*heads)]
         for name in self.runs:
-            cells = [format_estimate(self.estimate(name, metric), metric) for metric in METRICS]
-            lines.append(f"{name:16} {cells[0]:>22} {cells[1]:>22} {cells[2]:>19} {cells[3]:>19}")
+            cells = (format_estimate(self.estimate(name, metric), metric) for metric in METRICS)
+            lines.append("{} {:>24} {:>24} {:>20} {:>23}".format(name.ljust(width), *cells))
         return "\n".join(lines)
 
     @cached_property
@@ -195,7 +195,7 @@ class ReplayResult:
         if per_item.size > n_blocks:
             block = np.random.default_rng(self.seed).permutation(per_item.size) % n_blocks
             per_item = np.bincount(block, weights=per_item, minlength=n_blocks)
-        return np.array([row @ per_item for row in self._resamples.astype(float)])
+        return np.array([row @ per_item for row in self._resamples])
 
     def _resampled(self, policy: str, metric: str) -> np.ndarray:
         """A metric's value over all items, then over each resample, (n_bootstrap + 1,)."""

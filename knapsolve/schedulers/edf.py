@@ -8,7 +8,7 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
-from knapsolve._validation import check_amounts, check_integer, check_real, resolve_random_state
+from knapsolve._validation import check_amount, check_amounts, check_integer, resolve_random_state
 
 
 class EDFScheduler:
@@ -74,7 +74,7 @@ class EDFScheduler:
         ValueError, TypeError
             If `n` is not a non-negative integer.
         """
-        n = check_integer("n", n, low=0)
+        n = check_integer("n", n, low=0, high=2**48)
         materials, times = np.empty(n, dtype=np.intp), np.empty(n)
         order, learner = self._views()
         made = order.serve(learner, materials, times)
@@ -98,6 +98,6 @@ class EDFScheduler:
             If there is no such material, or the amount is not a non-negative number.
         """
         material = check_integer("material", material, low=0, high=self.amounts.size - 1)
-        self.amounts[material] = check_real("amount", amount, low=0)
+        self.amounts[material] = check_amount(amount)
         if amount > 0:
             self._views()[0].insert(material, 1 / float(amount))

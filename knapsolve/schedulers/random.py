@@ -8,7 +8,7 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import RandomOrder
-from knapsolve._validation import check_amounts, check_integer, check_real, resolve_random_state
+from knapsolve._validation import check_amount, check_amounts, check_integer, resolve_random_state
 
 
 class RandomScheduler:
@@ -66,7 +66,7 @@ class RandomScheduler:
         ValueError, TypeError
             If `n` is not a non-negative integer.
         """
-        n = check_integer("n", n, low=0)
+        n = check_integer("n", n, low=0, high=2**48)
         materials = np.empty(n, dtype=np.intp)
         made = RandomOrder().serve(self._learner, materials, self._generator)
         rate = self._learner.total_amount
@@ -90,7 +90,7 @@ class RandomScheduler:
             If there is no such material, or the amount is not a non-negative number.
         """
         material = check_integer("material", material, low=0, high=self.amounts.size - 1)
-        self._learner.set_amount(material, check_real("amount", amount, low=0))
+        self._learner.set_amount(material, check_amount(amount))
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

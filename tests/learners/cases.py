@@ -1,5 +1,7 @@
 """The learners from poll logs, one fast instance of each kind, and logs for them."""
 
+import pickle
+
 import numpy as np
 
 from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
@@ -37,3 +39,8 @@ def state_of(learner):
     if learner.random_state is not None:
         state["generator"] = repr(learner._generator.bit_generator.state)
     return state
+
+
+def state_bytes(learner):
+    """Everything that a learner holds, as bytes; the lookup of identifiers is made when needed."""
+    return pickle.dumps({k: v for k, v in vars(learner).items() if k != "_lookup"})

@@ -8,26 +8,33 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from knapsolve._core.policies import FixedAmounts
-from knapsolve._core.schedulers import DeadlineOrder
 
 from knapsolve import EDFScheduler
+from knapsolve._core.policies import FixedAmounts
+from knapsolve._core.schedulers import DeadlineOrder
 from tests.twins import EDFTwin, FixedTwin
 
 AMOUNT = st.floats(1e-3, 10.0) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 AMOUNTS = st.lists(AMOUNT, min_size=1, max_size=30).filter(any)
 
 
+def exactly(x):
+    """A float64 number of at least 2**-200 as an exact multiple of 2**-252."""
+    multiple = Fraction(x) * 2**252
+    assert multiple.denominator == 1
+    return multiple.numerator
+
+
 def rational_order(amounts, seed, n_polls):
-    """Materials and deadlines in rational arithmetic; periods and phases are the float64s 1/x and u/x."""
+    """Materials and deadlines in rational arithmetic; periods and phases are the floats 1/x and u/x."""
     generator, heap = np.random.default_rng(seed), []
-    for i, x in enumerate(amounts):
-        if x > 0:
-            heapq.heappush(heap, (Fraction(generator.random() / x), i))
+    periods = {i: exactly(1 / x) for i, x in enumerate(amounts) if x > 0}
+    for i in periods:
+        heapq.heappush(heap, (exactly(generator.random() / amounts[i]), i))
     for _ in range(n_polls):
         deadline, i = heap[0]
-        heapq.heapreplace(heap, (deadline + Fraction(1 / amounts[i]), i))
-        yield i, deadline
+        heapq.heapreplace(heap, (deadline + periods[i], i))
+        yield i, deadline / 2**252
 
 
 CALENDAR = 70_000  # materials (of amount 0, where need be) that make the scheduler use its calendar queue
@@ -49,12 +56,11 @@ def padded(amounts, queue):
     ids=["dyadic", "harmonic", "zeros", "pareto"],
 )
 def test_order_equals_exact_rational_arithmetic(amounts, queue):
-    n_polls = 100_000 if len(amounts) < 100 else 30_000
-    amounts = padded(amounts, queue)
+    n_polls, amounts = 100_000, padded(amounts, queue)
     materials, times = EDFScheduler(amounts, random_state=3).next(n_polls)
     expected = list(rational_order(amounts, 3, n_polls))
     assert materials.tolist() == [i for i, _ in expected]
-    assert times == pytest.approx([float(t) for _, t in expected], rel=1e-12, abs=1e-12)
+    assert times == pytest.approx([t for _, t in expected], rel=1e-12, abs=1e-12)
 
 
 def order_without_phases(amounts, n_polls):
@@ -75,12 +81,11 @@ def order_without_phases(amounts, n_polls):
 )
 def test_ties_go_to_the_lower_index(amounts, queue):
     materials, times = order_without_phases(padded(amounts, queue), 100_000)
-    heap = [(Fraction(0), i) for i in range(len(amounts))]
-    heapq.heapify(heap)
+    heap = [(0, i) for i in range(len(amounts))]
     for i, time in zip(materials.tolist(), times.tolist()):
         deadline, expected = heap[0]
-        assert (i, time) == (expected, float(deadline))
-        heapq.heapreplace(heap, (deadline + Fraction(1 / amounts[i]), i))
+        assert (i, time) == (expected, deadline / 2**252)
+        heapq.heapreplace(heap, (deadline + exactly(1 / amounts[i]), i))
 
 
 def test_a_full_calendar_equals_a_heap_of_integers():

@@ -1,0 +1,1 @@
+"""The papers, figure by figure: our numbers beside theirs."""

@@ -1,0 +1,60 @@
+"""A trace finds each recorded change once, at the first poll after it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knapsolve import LAKG, UniformPolicy, simulate
+from knapsolve.environments import TraceEnvironment
+
+ITEMS, TIMES = list("abacab"), [1.0, 2.0, 3.0, 3.5, 8.0, 9.0]
+
+
+def test_defaults_span_the_recording():
+    trace = TraceEnvironment(ITEMS, TIMES)
+    assert (trace.start, trace.stop) == (1.0, 9.0)
+    assert trace.materials.tolist() == ["a", "b", "c"]
+    assert trace.n_changes.tolist() == [2, 2, 1]  # the change at the start is known already
+    assert "3 items" in repr(trace)
+
+
+def test_rows_may_come_in_any_order_of_items():
+    order = np.argsort(ITEMS, kind="stable")
+    sorted_trace = TraceEnvironment(np.array(ITEMS)[order], np.array(TIMES)[order], 0.0, 9.0)
+    trace = TraceEnvironment(ITEMS, TIMES, 0.0, 9.0)
+    a, b = (simulate(LAKG(capacity=3.0), t, random_state=1) for t in (trace, sorted_trace))
+    assert a.item_detections.tolist() == b.item_detections.tolist()
+
+
+def test_dates_count_in_seconds():
+    dates = pd.to_datetime(["1970-01-01 00:00:01", "1970-01-01 00:01:00"])
+    for times in (dates.to_numpy(), dates.to_numpy().astype("M8[s]")):
+        trace = TraceEnvironment(["a", "b"], times)
+        assert (trace.start, trace.stop) == (1.0, 60.0)
+
+
+def test_between_cuts_the_recording():
+    trace = TraceEnvironment(ITEMS, TIMES, 0.0).between(2.5, 8.0)
+    assert (trace.start, trace.stop, trace.n_changes.tolist()) == (2.5, 8.0, [2, 0, 1])
+    assert trace.n_materials == 3, "items without changes in the stretch are polled nevertheless"
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 400)), min_size=2, max_size=80),
+    st.floats(0.5, 8.0),
+    st.sampled_from(["edf", "random"]),
+)
+def test_accounts_add_up(changes, capacity, scheduler):
+    changes = sorted([(0, 0), (1, 0), *changes], key=lambda row: row[1])
+    items, times = zip(*changes)
+    trace = TraceEnvironment(items, [t / 4 for t in times], start=-1.0, stop=101.0)
+    history = simulate(UniformPolicy(capacity=capacity), trace, scheduler=scheduler, random_state=0)
+    n_polls = int(102 * capacity * (1 + 1e-12))
+    assert history.polls[-1] == history.item_polls.sum() == n_polls
+    assert history.item_detections.sum() == history.detections[0, -1]
+    assert (history.item_detections[0] <= np.minimum(trace.n_changes, history.item_polls[0])).all()
+    assert ((history.item_fresh >= 0) & (history.item_fresh <= 1 + 1e-12)).all()
+    assert history.item_fresh[0][trace.n_changes == 0] == pytest.approx(1.0)
