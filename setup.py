@@ -18,6 +18,10 @@ DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
 
 # module -> the C sources of csrc/ that it includes beside its .pyx
 EXTENSIONS: dict[str, list[str]] = {
+    "_core.bellman": [],
+    "_core.mm1k": [],
+    "_core.robot_simulation": [],
+    "_core.robot_control": ["robot_plan.c", "robot_policy.c", "robot_improve.c", "robot_sweep.c", "cpu_level.c"],
     "_core.random_bits": [],
     "_core.roles": [],
     "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
@@ -28,6 +32,18 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.python_roles": [],
     "_core.loop": [],
     "_core.lanes": ["lakg_lanes.c"],
+    "_core.whittle_index": ["whittle_index.c", "whittle_inverse.c", "cpu_level.c"],
+    "_core.crawl_roles": [],
+    "_core.ephemeral": ["whittle_index.c", "cpu_level.c"],
+    "_core.top_sites": ["top_select.c"],
+    "_core.site_book": ["decay_fit.c"],
+    "_core.plug_in_whittle": ["whittle_index.c", "cpu_level.c"],
+    "_core.lspe": [],
+    "_core.lspe_whittle": [],
+    "_core.index_policy": [
+        "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
+    ],
+    "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]

@@ -1,16 +1,22 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
-from knapsolve import datasets, environments
+from knapsolve import criteria, datasets, environments, mdp
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
     HTRAA,
     LAKG,
     EstimatorPolicy,
+    LSPEWhittle,
     OptimalPolicy,
+    PlugInWhittle,
     ProportionalPolicy,
+    RobotController,
     UniformPolicy,
     traa_stationary_distribution,
 )
+from knapsolve.nefk import NEFKResult, solve_nefk
+from knapsolve.restless import WhittlePolicy, whittle_index
+from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
 from knapsolve.simulation import History, simulate
 
@@ -23,13 +29,27 @@ __all__ = [
     "EstimatorPolicy",
     "History",
     "InfeasibleError",
+    "LSPEWhittle",
+    "NEFKResult",
     "OptimalPolicy",
+    "PlugInWhittle",
     "ProportionalPolicy",
     "RandomScheduler",
+    "RobotControl",
+    "RobotController",
     "UniformPolicy",
+    "WhittlePolicy",
     "__version__",
+    "criteria",
     "datasets",
     "environments",
+    "mdp",
+    "mm1k_cost",
+    "optimal_load",
+    "optimal_robots",
     "simulate",
+    "solve_nefk",
+    "solve_robot_control",
     "traa_stationary_distribution",
+    "whittle_index",
 ]

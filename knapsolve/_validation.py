@@ -109,6 +109,68 @@ def check_vector(
     return vector
 
 
+def check_array(name: str, values: Any) -> np.ndarray:
+    """Return `values` as a C-contiguous float64 array of any shape, or raise naming `name`."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" and array.dtype != object:
+            raise TypeError(f"dtype {array.dtype}")
+        shape = array.shape
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a real number or an array of them, got {_brief(values)}") from error
+
+
+def check_whole(name: str, values: Any, *, low: float = 0.0, finite: bool = True) -> np.ndarray:
+    """Return `values` as a float64 vector of whole numbers of at least `low`, or raise naming `name`."""
+    vector = check_vector(name, values, low=low, finite=finite)
+    broken = np.flatnonzero(vector != np.floor(vector))
+    if broken.size:
+        raise ValueError(f"{name} must be whole, got {vector[broken[0]]!r} at position {broken[0]}")
+    return vector
+
+
+def check_sites(
+    arrival_rate: Any, decay_rate: Any, max_age: Any, *, plural: str = ""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return arrival rates, decay rates and maximum ages as vectors (n_sites,), or raise naming one."""
+    arrival, decay = f"arrival_rate{plural}", f"decay_rate{plural}"
+    rates = check_vector(arrival, arrival_rate, low=0.0)
+    if rates.size == 0:
+        raise ValueError(f"{arrival} must have at least one entry, got none")
+    decays = check_vector(decay, decay_rate, size=rates.size, low=0.0, low_open=True)
+    limits = np.asarray(max_age)
+    if limits.ndim == 0:
+        limits = limits[None]
+    limits = check_whole("max_age", limits, low=1.0, finite=False)
+    if limits.size not in (1, rates.size):
+        raise ValueError(f"max_age must have 1 or {rates.size} entries, got {limits.size}")
+    with np.errstate(over="ignore"):
+        ceiling = rates / decays
+    if not np.isfinite(ceiling).all():
+        worst = int(np.argmin(np.isfinite(ceiling)))
+        raise ValueError(
+            f"{arrival} / {decay} must be within the floating-point range, got {rates[worst]!r} / "
+            f"{decays[worst]!r} at position {worst}"
+        )
+    if rates.size >= 2**31:
+        raise ValueError(f"{arrival} must have fewer than 2**31 entries, got {rates.size}")
+    return rates, decays, np.ascontiguousarray(np.broadcast_to(limits, rates.shape))
+
+
+def check_site_numbers(name: str, values: Any, n_sites: int) -> np.ndarray:
+    """Return `values` as distinct int32 site numbers below n_sites, or raise naming `name`."""
+    numbers = np.asarray(values)
+    if numbers.size == 0:
+        return np.empty(0, dtype=np.int32)
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an array of site numbers, got dtype {numbers.dtype}")
+    check_vector(name, numbers, low=0, high=n_sites - 1)
+    if np.unique(numbers).size != numbers.size:
+        raise ValueError(f"{name} must be distinct, got {_brief(values)}")
+    return np.ascontiguousarray(numbers, dtype=np.int32)
+
+
 def resolve_random_state(random_state: Any) -> np.random.Generator:
     """Return the Generator that `random_state` (None, int, RandomState, Generator, ...) stands for.
 
@@ -129,6 +191,12 @@ def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return np.random.SeedSequence(generator.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
     return cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
+
+
+def _brief(value: Any) -> str:
+    """Show a value in an error message without flooding it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
 
 
 def _interval(low: float, high: float, low_open: bool, high_open: bool, finite: bool) -> str:
@@ -225,6 +293,22 @@ def _check_log_array(X: Any) -> np.ndarray:
     return array
 
 
+def check_crawl_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the site column, ages (n_crawls,) and contents (n_crawls,) of a log of crawls."""
+    outcomes = None if y is None else np.zeros(np.shape(y))
+    materials, ages, _ = check_poll_log(X, outcomes, material, elapsed)
+    contents = np.asarray(y)
+    if contents.ndim == 2:
+        contents = contents.ravel()
+    if contents.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold real contents")
+    contents = check_vector("y (content collected)", contents, size=ages.size, low=0.0, high=1e290)
+    check_vector("elapsed (age)", ages, high=2.0**53)
+    return materials, check_whole("elapsed (age)", ages), contents
+
+
 def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -247,3 +331,44 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
             f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}"
         )
     return np.ascontiguousarray(values, dtype=np.int8)
+
+
+def check_column(
+    name: str,
+    values: Any,
+    *,
+    size: int | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    or_infinite: bool = False,
+) -> float | np.ndarray:
+    """Return one number as a float, an array as a contiguous float64 or float32 vector, or raise naming `name`.
+
+    Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
+    """
+    if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
+        if or_infinite and isinstance(values, float) and values == math.inf:
+            return math.inf
+        return check_real(name, values, low=low, high=high, low_open=low_open, high_open=high_open)
+    dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
+    try:
+        vector = np.ascontiguousarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}") from error
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
+    if size is not None and vector.size != size:
+        raise ValueError(f"{name} must have {size} entries, got {vector.size}")
+    low, high = np.float64(low), np.float64(high)  # so that a float32 column is compared in double
+    for start in range(0, vector.size, 65536):
+        part = vector[start : start + 65536]
+        good = (part > low if low_open else part >= low) & (part < high if high_open else part <= high)
+        if or_infinite:
+            good |= part == math.inf
+        if not good.all():
+            where = int(np.argmin(good))
+            allowed = _interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
+            raise ValueError(f"{name} must be {allowed}, got {part[where]!r} at position {start + where}")
+    return vector

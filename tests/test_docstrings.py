@@ -7,16 +7,20 @@ import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import knapsolve
-from knapsolve import datasets, environments, replay
+from knapsolve import datasets, environments, mdp, replay, restless, robots
 
 OBJECTS = [
     pytest.param(getattr(room, name), id=name)
-    for room in (knapsolve, environments, datasets, replay)
+    for room in (knapsolve, environments, datasets, mdp, replay, restless, robots)
     for name in room.__all__
     if inspect.isclass(getattr(room, name)) or inspect.isroutine(getattr(room, name))
 ]
 # Made by the package, not by the user
-RESULTS = (knapsolve.History, knapsolve.InfeasibleError, replay.Estimate, replay.PolicyReplay, replay.ReplayResult)
+RESULTS = (
+    *(knapsolve.History, knapsolve.InfeasibleError),
+    *(replay.Estimate, replay.PolicyReplay, replay.ReplayResult),
+    *(restless.ArmIndex, restless.CrawlHistory, restless.RelaxedBound),
+)
 
 
 def takes_arguments(obj):

@@ -148,6 +148,10 @@ class PollLogLearner(BaseEstimator):
         """Learn from checked polls (n_polls,) of materials 0..n-1, in time order."""
         self._core().learn(codes, gaps, changed, self._generator)
 
+    def _check_log(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Material column, elapsed (n_polls,) and outcomes (n_polls,) of a log, or raise."""
+        return check_poll_log(X, y, self.material, self.elapsed)
+
     # -- how learning goes --------------------------------------------------------
 
     def _begin(self, n: int) -> None:
@@ -181,7 +185,7 @@ class PollLogLearner(BaseEstimator):
         self._check_all_parameters()
         if not fresh and hasattr(X, "shape"):
             validate_data(self, X, reset=False, skip_check_array=True)
-        values, gaps, changed = check_poll_log(X, y, self.material, self.elapsed)
+        values, gaps, changed = self._check_log(X, y)
         before = {key: value for key, value in vars(self).items() if key.endswith("_") or key.startswith("_")}
         atomic = gaps.size <= ATOMIC_ROWS and not fresh
         if not atomic:

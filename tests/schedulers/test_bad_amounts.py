@@ -41,10 +41,7 @@ def test_bad_amounts_are_refused(scheduler, amounts):
     [
         *((lambda s, n=n: s.next(n), "n must") for n in (-1, 1.5, None, "1", nan, True, 10**30)),
         *((lambda s, i=i: s.update(i, 1.0), "material") for i in (-1, 2, 0.0, None, "0", 10**30)),
-        *(
-            (lambda s, x=x: s.update(0, x), "amount")
-            for x in (-1.0, nan, inf, None, "1", [1.0], 10**400, 1e305)
-        ),
+        *((lambda s, x=x: s.update(0, x), "amount") for x in (-1.0, nan, inf, None, "1", [1.0], 10**400, 1e305)),
     ],
 )
 def test_bad_calls_of_schedulers_are_refused_and_change_nothing(kind, call, named):

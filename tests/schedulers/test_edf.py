@@ -76,9 +76,7 @@ def order_without_phases(amounts, n_polls):
 
 
 @pytest.mark.parametrize("queue", ["tournament", "calendar"])
-@pytest.mark.parametrize(
-    "amounts", [[1.0] * 5, [1.0, 0.5, 0.25, 1.0, 0.5], [1 / k for k in (3, 1, 2, 6, 4, 12, 1)]]
-)
+@pytest.mark.parametrize("amounts", [[1.0] * 5, [1.0, 0.5, 0.25, 1.0, 0.5], [1 / k for k in (3, 1, 2, 6, 4, 12, 1)]])
 def test_ties_go_to_the_lower_index(amounts, queue):
     materials, times = order_without_phases(padded(amounts, queue), 100_000)
     heap = [(0, i) for i in range(len(amounts))]

@@ -11,12 +11,16 @@ import pytest
 import scipy.stats
 
 from knapsolve import RandomScheduler
-from tests.twins import FixedTwin
+from knapsolve._core.policies import FixedAmounts
+from knapsolve._core.schedulers import RandomOrder
+from tests.twins import FixedTwin, raw
 
 DRAWS = """
 import json, sys
 import numpy as np
 from knapsolve import HTRAA, LAKG, RandomScheduler, simulate
+from knapsolve._core.policies import FixedAmounts
+from knapsolve._core.schedulers import RandomOrder
 from knapsolve._core.weight_tree import vector_level
 from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
 out = [vector_level()]
@@ -27,6 +31,12 @@ for n in (1, 2, 8, 9, 64, 65, 1000, 5000):
     for _ in range(100):
         scheduler.update(int(rng.integers(n)), float(rng.pareto(1.0)) + 1e-9)
         out.append(scheduler.next(3)[0].tolist())
+for n in (2, 7, 9, 64, 70, 600):
+    few = FixedAmounts(rng.integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0)
+    few.prepare_draws_in(1.0)
+    drawn = np.empty(2000, dtype=np.intp)
+    RandomOrder().serve(few, drawn, np.random.default_rng(n))
+    out.append(drawn.tolist())
 for learner in (LAKG(resolution=300), HTRAA(resolution=100), HTRAA(resolution=100, exponent=1.5)):
     for scheduler in ("random", "edf"):
         environment = BernoulliEnvironment(zipf_unchanged(60, .9, 1.2))
@@ -38,9 +48,7 @@ json.dump(out, sys.stdout)
 
 def draws_at(level):
     environment = {**os.environ, "KNAPSOLVE_CPU_LEVEL": str(level)}
-    done = subprocess.run(
-        [sys.executable, "-c", DRAWS], env=environment, capture_output=True, check=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", DRAWS], env=environment, capture_output=True, check=True, text=True)
     return json.loads(done.stdout)
 
 
@@ -58,6 +66,18 @@ def test_draws_equal_a_linear_scan():
     materials, _ = RandomScheduler(amounts, random_state=8).next(5_000)
     twin, generator = FixedTwin(amounts), np.random.default_rng(8)
     assert materials.tolist() == [twin.draw(generator) for _ in range(5_000)]
+
+
+@pytest.mark.parametrize("n", [2, 7, 9, 64, 70, 600])
+def test_few_small_weights_are_drawn_to_the_edge_of_their_share(n):
+    """Weights 0 to 4: the random number falls on the borders between shares all the time."""
+    weights = np.random.default_rng(n).integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0
+    learner, drawn, generator = FixedAmounts(weights), np.empty(3_000, dtype=np.intp), np.random.default_rng(5)
+    learner.prepare_draws_in(1.0)
+    RandomOrder().serve(learner, drawn, np.random.default_rng(5))
+    edges = np.cumsum(weights).astype(int)
+    at = [raw(generator) * int(edges[-1]) >> 64 for _ in range(3_000)]
+    assert drawn.tolist() == np.searchsorted(edges, at, side="right").tolist()
 
 
 @pytest.mark.parametrize("n", [2, 7, 8, 9, 63, 64, 65, 513])

@@ -1,0 +1,184 @@
+"""Weighted freshness, ln rate ~ N(0, 1.5^2), ln weight ~ N(0, 1), capacity .3 n: time against a triad and rivals.
+
+Run with `pytest benchmarks/nefk -s --benchmark-disable`; every figure is the least of several in one run, with the
+triad (read two arrays, write one) and the cost of a random number beside it.
+"""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+import knapsolve._core.nefk as core
+from knapsolve import criteria, solve_nefk
+
+SIZES = [10**4, 10**5, 10**6, 10**7]
+THREADS = min(2, os.cpu_count() or 1)
+
+
+def best(work, repeats=5):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def problem(n, seed=0):
+    generator = np.random.default_rng(seed)
+    return np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n)), 0.3 * n
+
+
+def triad(n, threads=1):
+    """Seconds to read two arrays of n doubles and write a third."""
+    a, b, out = np.ones(n), np.ones(n), np.empty(n)
+    if threads == 1:
+        return best(lambda: np.add(a, b, out=out))
+    cuts = [slice(n * k // threads, n * (k + 1) // threads) for k in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        return best(lambda: list(pool.map(lambda cut: np.add(a[cut], b[cut], out=out[cut]), cuts)))
+
+
+def random_number():
+    out, generator = np.empty(10**6), np.random.default_rng(1)
+    return best(lambda: generator.random(out=out)) / out.size
+
+
+def numpy_newton(rate, weight, capacity):
+    """What a user would write: Newton for z by item, inside Brent's method for the price."""
+
+    def amounts(price):
+        y = np.minimum(price * rate / weight, 1.0)
+        z = np.sqrt(2 * y) + y
+        for _ in range(60):
+            e = np.exp(-z)
+            step = (1 - (1 + z) * e - y) / np.maximum(z * e, 1e-300)
+            z = np.clip(z - step, 0.5 * z, 2 * z + 1)
+            if np.abs(step).max() < 1e-10:
+                break
+        return np.where(y < 1, rate / z, 0.0)
+
+    top = (weight / rate).max()
+    price = optimize.brentq(
+        lambda p: amounts(p).sum() - capacity, 1e-9 * top, top * (1 - 1e-9), xtol=1e-300, rtol=1e-13
+    )
+    return amounts(price)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_ratio_to_a_triad(n):
+    rate, weight, capacity = problem(n)
+    lines = [f"n = {n:.0e}; a random number costs {random_number() * 1e9:.2f} ns"]
+    for jobs in range(1, THREADS + 1):
+        base, single = triad(n, jobs), triad(n)
+        out = np.empty(n)
+        run = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=jobs, out=out)
+        ours, result = best(run), run()
+        lines.append(
+            f"{jobs} threads: {ours * 1e3:.2f} ms, {ours / base:.1f} triads of {base * 1e3:.3f} ms on as many "
+            f"threads, {ours / single:.1f} of one thread; {result.n_passes} passes, residual {result.residual:.0e}"
+        )
+    print("\n" + "\n  ".join(lines))
+
+
+@pytest.mark.parametrize("n", [10**5, 10**6])
+def test_ratio_to_numpy_newton_inside_brentq(n):
+    rate, weight, capacity = problem(n)
+    ours = best(lambda: solve_nefk(criteria.Freshness(rate), capacity, weights=weight, n_jobs=THREADS))
+    theirs = best(lambda: numpy_newton(rate, weight, capacity), 1)
+    same = np.abs(
+        numpy_newton(rate, weight, capacity) - solve_nefk(criteria.Freshness(rate), capacity, weights=weight).amounts
+    )
+    print(
+        f"\nn = {n:.0e}: numpy {theirs * 1e3:.0f} ms, ours {ours * 1e3:.2f} ms, {theirs / ours:.0f} times; "
+        f"largest difference {same.max():.0e}"
+    )
+
+
+def test_numpy_newton_bisected_by_the_incomplete_gamma_function_agrees():
+    rate, weight, capacity = problem(1000)
+    x = numpy_newton(rate, weight, capacity)
+    inside = x > 0
+    price = weight[inside] / rate[inside] * special.gammainc(2, rate[inside] / x[inside])
+    assert np.ptp(price) < 1e-8
+
+
+@pytest.mark.parametrize("n", [10**3, 10**4])
+def test_ratio_to_cvxpy_with_clarabel(n):
+    cvxpy = pytest.importorskip("cvxpy")
+    rate, weight, capacity = problem(n)
+    x, t = cvxpy.Variable(n), cvxpy.Variable(n)  # x exp(-rate / x) as an exponential cone
+    value = cvxpy.sum(cvxpy.multiply(weight / rate, x - t))
+    cone = cvxpy.constraints.ExpCone(-rate, x, t)
+    task = cvxpy.Problem(cvxpy.Maximize(value), [cone, cvxpy.sum(x) == capacity, x >= 0])
+    start = time.perf_counter()
+    try:
+        task.solve(solver="CLARABEL")
+        said = f"value {task.value:.10g}"
+    except cvxpy.SolverError as error:
+        said = f"SolverError: {str(error)[:60]}"
+    theirs = time.perf_counter() - start
+    ours = solve_nefk(criteria.Freshness(rate), capacity, weights=weight)
+    mine = best(lambda: solve_nefk(criteria.Freshness(rate), capacity, weights=weight))
+    print(
+        f"\nn = {n:.0e}: cvxpy {theirs:.2f} s ({said}), ours {mine * 1e3:.2f} ms (value {ours.value:.10g}), "
+        f"{theirs / mine:.0f} times"
+    )
+
+
+def test_every_family_bounds_and_groups_beside_freshness():
+    n = 10**6
+    rate, weight, capacity = problem(n)
+    generator = np.random.default_rng(2)
+    kinds = {
+        "freshness": (criteria.Freshness(rate), {"weights": weight}),
+        "detection, equal weights": (criteria.Detection(rate), {}),
+        "detection, weighted": (criteria.Detection(rate), {"weights": weight}),
+        "harmonic": (criteria.Harmonic(rate), {"weights": weight}),
+        "poisson": (criteria.PoissonFreshness(rate), {"weights": weight}),
+        "logarithmic": (criteria.Logarithmic(rate), {"weights": weight}),
+        "exponential": (criteria.Exponential(rate), {"weights": weight}),
+        "quadratic": (criteria.Quadratic(rate), {"weights": weight}),
+        "power": (criteria.Power(generator.uniform(0.1, 0.9, n)), {"weights": weight}),
+        "bounds": (
+            criteria.Freshness(rate),
+            {
+                "weights": weight,
+                "lower": generator.uniform(0, 0.1, n),
+                "upper": generator.uniform(0.3, 2.0, n),
+            },
+        ),
+    }
+    for size in (1000, 10):
+        groups = generator.integers(-1, n // size, n)
+        caps = 0.6 * np.bincount(groups[groups >= 0], minlength=n // size) * np.exp(generator.normal(0, 0.5, n // size))
+        kinds[f"groups of {size}"] = (
+            criteria.Freshness(rate),
+            {"weights": weight, "groups": groups, "group_caps": caps},
+        )
+    print()
+    base = None
+    for name, (criterion, options) in kinds.items():
+        run = partial(solve_nefk, criterion, capacity, n_jobs=THREADS, **options)
+        seconds = best(run, 3)
+        base = base or seconds
+        result = run()
+        print(
+            f"{name:26s} {seconds * 1e3:8.1f} ms, {seconds / base:5.2f} of freshness; {result.n_passes} passes, "
+            f"residual {result.residual:.0e}"
+        )
+
+
+def test_instruction_sets():
+    rate, weight, capacity = problem(10**6)
+    print()
+    for level, name in enumerate(("portable", "AVX2", "AVX-512")):
+        if core.use_level(level) == level:
+            seconds = best(lambda: solve_nefk(criteria.Freshness(rate), capacity, weights=weight), 3)
+            print(f"{name:10s} {seconds * 1e3:.1f} ms")
+    core.use_level(2)

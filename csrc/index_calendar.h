@@ -1,0 +1,55 @@
+/* The index policy over n sites by a calendar of crossing times: crawls the n_crawls largest indices
+ * a step while looking only at sites whose index can have reached a level.
+ *
+ * A waiting site's index path is known, so the step at which it comes to a level is known when the
+ * site is crawled. Such sites lie in a ring of buckets, one per coming step; the others are hot and are
+ * ranked every step. Invariant: a site that is not hot has a computed index strictly below `level` now
+ * and until its bucket is due (whittle_block_safe_age; the margin covers rounding). So if the least of the
+ * top n_crawls hot indices is at least `level`, they are the top of all sites, ties included, and the
+ * step crawls what brute force would, to the last bit. Otherwise the step asks for a lower level.
+ * When too many sites are hot, the level rises and the lower ones go back to the calendar.
+ *
+ * A step: O(hot + crossings), both a small multiple of n_crawls in the long run. Lowering: O(n).
+ */
+#ifndef KNAPSOLVE_INDEX_CALENDAR_H
+#define KNAPSOLVE_INDEX_CALENDAR_H
+
+#include "top_select.h"
+#include "whittle_index.h"
+
+enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_CHAINS = 16 };
+
+struct calendar {
+    ptrdiff_t n_sites, n_crawls;
+    struct site *sites;  /* (n_sites,) */
+    int32_t *next;       /* (n_sites,) links inside a bucket; -1 ends */
+    int32_t *heads;      /* (n_buckets * CALENDAR_CHAINS,) first site of a chain or -1 */
+    ptrdiff_t n_buckets; /* a power of two */
+    struct ranked *hot;  /* (n_sites,), the first n_hot in use */
+    int32_t *room;       /* (n_crawls,) */
+    ptrdiff_t n_hot;
+    ptrdiff_t slack;      /* hot sites to have in reserve */
+    ptrdiff_t window;     /* steps between two cautious rises of the level: about one round of all sites */
+    ptrdiff_t waited;     /* steps since the last rise or window */
+    ptrdiff_t least_rest; /* the fewest hot sites left over by a step since then */
+    double level;
+    double now; /* the step about to be decided; age of site i is now - sites[i].last */
+};
+
+/* Decide one step: sites (n_crawls,) ascending, contents (n_crawls,) as the mean dynamics has them or
+ * NULL. Returns CALENDAR_LOWER, with nothing decided, when the level must be lowered first. */
+int calendar_step(struct calendar *c, int32_t *sites, double *contents);
+
+/* Start to watch the reserve anew. */
+void calendar_new_window(struct calendar *c);
+
+/* How many sites to rank for the next level. */
+ptrdiff_t calendar_wanted(const struct calendar *c);
+
+/* Lowering: start the stream with calendar_wanted(c), scan all sites in ascending ranges, set the level,
+ * then place all sites in ascending ranges. */
+void calendar_scan(const struct calendar *c, struct top_stream *stream, ptrdiff_t start, ptrdiff_t stop);
+void calendar_set_level(struct calendar *c, struct top_stream *stream);
+void calendar_place(struct calendar *c, ptrdiff_t start, ptrdiff_t stop);
+
+#endif

@@ -1,0 +1,139 @@
+/* Comparisons may become masks: no value changes, only which floating-point exception flags are raised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#include "nefk_blocks.h"
+
+#include "cpu_level.h"
+#include "nefk_shapes.h"
+
+enum { LANES = 8 };
+
+/* Cut amounts to their bounds; no slope where they are cut. */
+NEFK_INLINE void cut(double low, double high, double ceiling, double *amount, double *slope) {
+    double x = *amount, d = *slope;
+    high = high < ceiling ? high : ceiling;
+    d = x < high ? d : 0.0;
+    *slope = x > low ? d : 0.0;
+    x = x < high ? x : high;
+    *amount = x > low ? x : low;
+}
+
+NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items, const double *price, double ceiling,
+                               double *restrict x, double *restrict d) {
+    if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
+        double s[NEFK_BLOCK], odds[NEFK_BLOCK];
+        for (size_t i = 0; i < m; i++)
+            nefk_respond_first(shape, items.parameter[i], items.weight[i], price[i], fused, &s[i], &odds[i]);
+        for (size_t i = 0; i < m; i++) {
+            double amount, slope;
+            nefk_respond_second(items.parameter[i], s[i], odds[i], &amount, &slope);
+            cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
+            x[i] = amount;
+            d[i] = slope;
+        }
+        return;
+    }
+    for (size_t i = 0; i < m; i++) {
+        double amount, slope;
+        nefk_respond(shape, items.parameter[i], items.weight[i], price[i], fused, &amount, &slope);
+        cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
+        x[i] = amount;
+        d[i] = slope;
+    }
+}
+
+NEFK_INLINE void worth_shape(int shape, size_t m, nefk_block items, const double *restrict x,
+                             double *restrict value, double *restrict slope) {
+    for (size_t i = 0; i < m; i++)
+        nefk_worth(shape, items.parameter[i], items.weight[i], x[i], &value[i], &slope[i]);
+}
+
+NEFK_INLINE double largest(size_t m, const double *x) { /* a NaN wins */
+    double lane[LANES] = {0}, most = 0.0;
+    size_t i = 0;
+    for (; i + LANES <= m; i += LANES)
+        for (size_t j = 0; j < LANES; j++) lane[j] = x[i + j] <= lane[j] ? lane[j] : x[i + j];
+    for (; i < m; i++) lane[0] = x[i] <= lane[0] ? lane[0] : x[i];
+    for (size_t j = 0; j < LANES; j++) most = lane[j] <= most ? most : lane[j];
+    return most;
+}
+
+NEFK_INLINE double audit_shape(int shape, size_t m, nefk_block items, const double *restrict price,
+                               const double *restrict x, double *restrict value, double *restrict side) {
+    double bad[NEFK_BLOCK];
+    for (size_t i = 0; i < m; i++) {
+        double slope, parameter = items.parameter[i], weight = items.weight[i];
+        double amount = x[i], low = items.lower[i], high = items.upper[i], place;
+        nefk_worth(shape, parameter, weight, amount, &value[i], &slope);
+        bad[i] = nefk_violation(shape, parameter, weight, amount, low, high, slope, price[i]);
+        place = amount >= high ? 1.0 : 0.0;
+        side[i] = amount <= low ? -1.0 : place;
+    }
+    return largest(m, bad);
+}
+
+NEFK_INLINE double lane_sum(size_t m, const double *x) {
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= m; i += LANES)
+        for (size_t j = 0; j < LANES; j++) lane[j] += x[i + j];
+    for (size_t j = 0; i < m; i++, j++) lane[j] += x[i];
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+#define EACH_SHAPE(DO)                                                                                       \
+    switch (shape) {                                                                                         \
+        case NEFK_DETECTION: DO(NEFK_DETECTION);                                                             \
+        case NEFK_FRESHNESS: DO(NEFK_FRESHNESS);                                                             \
+        case NEFK_POISSON: DO(NEFK_POISSON);                                                                 \
+        case NEFK_HARMONIC: DO(NEFK_HARMONIC);                                                               \
+        case NEFK_LOGARITHMIC: DO(NEFK_LOGARITHMIC);                                                         \
+        case NEFK_EXPONENTIAL: DO(NEFK_EXPONENTIAL);                                                         \
+        case NEFK_QUADRATIC: DO(NEFK_QUADRATIC);                                                             \
+        case NEFK_LOG_EXPONENTIAL: DO(NEFK_LOG_EXPONENTIAL);                                                 \
+        default: DO(NEFK_POWER);                                                                             \
+    }
+#define RESPOND(SHAPE) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d); break
+#define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
+#define AUDIT(SHAPE) return audit_shape(SHAPE, m, items, price, x, value, side)
+
+#define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
+    TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \
+                                     double ceiling, double *x, double *d) {                                 \
+        const int fused = FUSED;                                                                             \
+        EACH_SHAPE(RESPOND)                                                                                  \
+    }                                                                                                        \
+    TARGET static void worth_##SET(int shape, size_t m, nefk_block items, const double *x, double *value,    \
+                                   double *slope) {                                                          \
+        EACH_SHAPE(WORTH)                                                                                    \
+    }                                                                                                        \
+    TARGET static double audit_##SET(int shape, size_t m, nefk_block items, const double *price,             \
+                                     const double *x, double *value, double *side) {                         \
+        EACH_SHAPE(AUDIT)                                                                                    \
+    }                                                                                                        \
+    TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }
+
+COMPILED_FOR(portable, , 0)
+#if defined(__x86_64__) && defined(__GNUC__)
+COMPILED_FOR(avx2, __attribute__((target("avx2,fma"))), 1)
+COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
+#endif
+
+static const nefk_instructions SETS[] = {
+    {respond_portable, worth_portable, audit_portable, sum_portable},
+#if defined(__x86_64__) && defined(__GNUC__)
+    {respond_avx2, worth_avx2, audit_avx2, sum_avx2},
+    {respond_avx512, worth_avx512, audit_avx512, sum_avx512},
+#endif
+};
+static int level_in_use = CPU_PORTABLE;
+
+const nefk_instructions *nefk_instructions_in_use(void) { return &SETS[level_in_use]; }
+
+int nefk_use_level(int level) {
+    int best = cpu_level();
+    level_in_use = level < CPU_PORTABLE ? CPU_PORTABLE : (level < best ? level : best);
+    return level_in_use;
+}

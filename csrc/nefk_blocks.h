@@ -1,0 +1,32 @@
+/* Blocks of at most NEFK_BLOCK items, computed with the best vector instructions that run here.
+ *
+ * One source (nefk_shapes.h) compiled for each instruction set; all give the same bits.
+ */
+#ifndef NEFK_BLOCKS_H
+#define NEFK_BLOCKS_H
+
+#include <stddef.h>
+
+enum { NEFK_BLOCK = 512 };
+
+/* What describes m items: arrays (m,). */
+typedef struct { const double *parameter, *weight, *lower, *upper; } nefk_block;
+
+typedef struct {
+    /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds. */
+    void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d);
+    /* Weighted value and derivative (m,) of amounts x (m,). */
+    void (*worth)(int shape, size_t m, nefk_block items, const double *x, double *value, double *slope);
+    /* Weighted value (m,) and the largest violation of optimality; side (m,) is -1, 0 or 1. */
+    double (*audit)(int shape, size_t m, nefk_block items, const double *price, const double *x, double *value,
+                    double *side);
+    /* Sum of m doubles over eight fixed lanes. */
+    double (*sum)(size_t m, const double *x);
+} nefk_instructions;
+
+const nefk_instructions *nefk_instructions_in_use(void);
+
+/* Use at most this level of cpu_level.h from now on; returns the level in use. */
+int nefk_use_level(int level);
+
+#endif

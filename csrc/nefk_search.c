@@ -1,0 +1,103 @@
+#include "nefk_search.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "nefk_shapes.h"
+
+enum { PATIENCE = 5 };
+static const double SMALLEST = 1e-290; /* a price below is tried as 0 */
+
+/* Position of a double in the order of all doubles, as a signed integer. */
+static int64_t rank_of(double x) {
+    int64_t bits;
+    memcpy(&bits, &x, 8);
+    return bits >= 0 ? bits : INT64_MIN - bits;
+}
+
+static double of_rank(int64_t rank) {
+    int64_t bits = rank >= 0 ? rank : INT64_MIN - rank;
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
+/* low < high; their ranks may differ by more than an int64 holds, so halve first. */
+double nefk_middle(double low, double high) {
+    int64_t a = rank_of(low), b = rank_of(high);
+    return of_rank((a >> 1) + (b >> 1) + (a & b & 1));
+}
+
+static double width(const nefk_search *s) { return (double)rank_of(s->high) - (double)rank_of(s->low); }
+
+static double clipped_exp(double x) { return exp(x > 700.0 ? 700.0 : (x < -700.0 ? -700.0 : x)); }
+
+/* Detection and freshness: log(total) is nearly straight in log(t), t = -log(1 - price / top), at both ends. */
+static double step_in_tail(const nefk_search *s, double total, double slope) {
+    double left = (s->top - s->price) / s->top;
+    double step = log(total / s->target) * total / slope; /* in log price */
+    if (!(left > 0.0 && left < 1.0)) return s->price * clipped_exp(step);
+    double t = -log1p(-s->price / s->top);
+    return -s->top * expm1(-t * clipped_exp(step * s->price / (s->top * left * t)));
+}
+
+/* One Newton step from s->price, NaN where the total says nothing about a direction. */
+static double newton(const nefk_search *s, int shape, double total, double slope) {
+    double gap = s->target - total, ratio;
+    if (!(slope > 0.0) || !isfinite(slope)) return NAN;
+    switch (shape) {
+        case NEFK_QUADRATIC:
+        case NEFK_LOG_EXPONENTIAL: /* straight in the price (there: log price) itself */
+            return s->price - gap / slope;
+        case NEFK_EXPONENTIAL:
+            return s->price * clipped_exp(-gap / slope);
+        case NEFK_LOGARITHMIC: /* straight in 1 / price */
+            ratio = 1.0 + gap / slope;
+            return ratio > 0.0 ? s->price / ratio : NAN;
+        case NEFK_POISSON: /* straight in price^(-1/2) */
+            ratio = 1.0 + 0.5 * gap / slope;
+            return ratio > 0.0 ? s->price / (ratio * ratio) : NAN;
+        case NEFK_DETECTION:
+        case NEFK_FRESHNESS:
+            return s->target > 0.0 ? step_in_tail(s, total, slope) : NAN;
+        default: /* harmonic and power totals are near a power of the price */
+            return s->target > 0.0 ? s->price * clipped_exp(log(total / s->target) * total / slope) : NAN;
+    }
+}
+
+/* Newton creeps up from one side: step beyond it, further each time, or halve where that is nearer. */
+static double overshot(nefk_search *s, double proposal) {
+    double beyond = proposal + (proposal - s->price) * ldexp(1.0, (int)(s->slow < 60.0 ? s->slow : 60.0) - PATIENCE);
+    double half = nefk_middle(s->low < 0.0 && s->high > 0.0 ? 0.0 : s->low, s->high);
+    if (fabs(beyond - s->price) < fabs(half - s->price)) return beyond;
+    s->slow = 0.0;
+    return NAN;
+}
+
+void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
+    double before = width(s), proposal;
+    if (fabs(total - s->target) <= s->tolerance * s->target) {
+        s->state = NEFK_MET;
+        return;
+    }
+    if (total > s->target) s->low = s->price;
+    else s->high = s->price;
+    s->slow = width(s) <= 0.5 * before ? 0.0 : s->slow + 1.0;
+    proposal = newton(s, shape, total, slope);
+    if (proposal == s->price) proposal = nextafter(s->price, total > s->target ? s->high : s->low);
+    if (s->slow >= PATIENCE) proposal = overshot(s, proposal);
+    int unsigned_price = shape != NEFK_QUADRATIC && shape != NEFK_LOG_EXPONENTIAL;
+    double low = unsigned_price && s->low < 0.0 ? 0.0 : s->low;
+    if (unsigned_price && s->low < 0.0) {
+        int nothing_moves = !(slope > 0.0) && total < s->target;
+        if (proposal < SMALLEST || nothing_moves || s->high < SMALLEST) proposal = 0.0; /* settles the sign */
+    }
+    int inside = proposal > s->low && proposal < s->high;
+    if (!inside) proposal = nefk_middle(low, s->high);
+    if (!inside && !(proposal > low && proposal < s->high)) { /* at price 0: the worthless share the rest */
+        s->state = NEFK_ENCLOSED;
+        proposal = s->high;
+    }
+    s->price = proposal;
+}

@@ -1,0 +1,186 @@
+/* The concave families: how much an item takes at a price, and how good that amount is.
+ *
+ * Every family but the power has the form f'(x) = (v / p) * shape(x / a), so that an item's answer to the price
+ * mu depends on y = mu p / v alone and scales with a; (a, p, v) come from its parameter and weight w:
+ *
+ *   detection    a = rate,      p = 1,     v = w          freshness    a = p = rate,  v = w
+ *   poisson, harmonic           a = p = rate,  v = w      logarithmic  a = p = scale, v = w
+ *   exponential  a = 1 / rate,  p = 1,     v = w rate     quadratic    a = 1 / curvature, p = 1, v = w
+ *
+ * e = 1 - y = (v - mu p) / v is formed without cancellation: it is what decides x near activation.
+ * Linear is the quadratic of curvature 0 (a = inf: everything as soon as the price is below the weight).
+ * Units: a and x share the capacity's unit, mu is value per capacity.
+ */
+#ifndef NEFK_SHAPES_H
+#define NEFK_SHAPES_H
+
+#include "nefk_math.h"
+
+enum nefk_shape {
+    NEFK_DETECTION, NEFK_FRESHNESS, NEFK_POISSON, NEFK_HARMONIC, NEFK_LOGARITHMIC, NEFK_EXPONENTIAL,
+    NEFK_QUADRATIC, NEFK_POWER,
+    NEFK_LOG_EXPONENTIAL /* exponential where its price would underflow: `mu` is the logarithm of the price */
+};
+
+typedef struct { double a, p, v; } nefk_item;
+
+NEFK_INLINE nefk_item nefk_item_of(int shape, double parameter, double weight) {
+    nefk_item item = {parameter, parameter, weight};
+    if (shape == NEFK_DETECTION) item.p = 1.0;
+    if (shape == NEFK_EXPONENTIAL || shape == NEFK_LOG_EXPONENTIAL) { item.a = 1.0 / parameter; item.p = 1.0; item.v = weight * parameter; }
+    if (shape == NEFK_QUADRATIC) { item.a = 1.0 / parameter; item.p = 1.0; }
+    if (shape == NEFK_POWER) { item.a = 1.0 / (1.0 - parameter); item.p = 1.0; }
+    return item;
+}
+
+/* y = mu p / v, e = 1 - y and y / e of an item; `gap` is positive where it takes something. */
+typedef struct { double gap, y, e, odds; } nefk_position;
+
+NEFK_INLINE nefk_position nefk_position_of(nefk_item item, double mu, int fused) {
+    double product = mu * item.p;
+    double gap = (item.v - product) - nefk_product_error(mu, item.p, product, fused);
+    double both = 1.0 / (item.v * gap), inverse = gap * both;
+    nefk_position at = {item.a > 0.0 ? gap : 0.0, product * inverse, gap * inverse, product * item.v * both};
+    return at;
+}
+
+/* First half of nefk_respond for detection and freshness: s = sqrt(-2 log e), -1 where nothing is taken. Its own
+ * loop, because the processor overlaps two short chains of operations better than one long one. */
+NEFK_INLINE void nefk_respond_first(int shape, double parameter, double weight, double mu, int fused,
+                                    double *s, double *odds) {
+    nefk_position at = nefk_position_of(nefk_item_of(shape, parameter, weight), mu, fused);
+    double root = sqrt(2.0 * nefk_negative_log(at.e, at.y));
+    *s = at.gap > 0.0 ? root : -1.0;
+    *s = mu < 0.0 ? 0.0 : *s; /* without end */
+    *odds = at.odds;
+}
+
+/* Second half: x = a / z(s), and d. */
+NEFK_INLINE void nefk_respond_second(double a, double s, double odds, double *x, double *d) {
+    double top, bottom;
+    nefk_gamma2_inverse(s, &top, &bottom);
+    double ratio = bottom / top, amount = a * ratio; /* 1 / z */
+    double slope = amount * ((ratio + 1.0) * ratio) * odds;
+    *x = s >= 0.0 ? amount : 0.0;
+    *d = s >= 0.0 ? slope : 0.0;
+}
+
+/* Amount x that an item takes at price mu, and d = -dx/dlog(mu) (quadratic: -dx/dmu, as mu may change sign).
+ * An item that takes nothing has x = d = 0; below price 0 every item takes without end (quadratic: as it says). O(1), branch-free; `shape` and `fused` are compile-time constants. For all
+ * shapes but detection and freshness, which go by halves.
+ * Reference: w f'(x) = mu; Cho and Garcia-Molina 2003 (freshness), Azar et al. 2018 (poisson), Kolobov et al.
+ * 2019 (harmonic, in the form that does not cancel). */
+NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double mu, int fused,
+                              double *x, double *d) {
+    nefk_item item = nefk_item_of(shape, parameter, weight);
+    nefk_position at = nefk_position_of(item, mu, fused);
+    double a = item.a, y = at.y, e = at.e, takes = at.gap, amount, slope;
+    if (shape == NEFK_POISSON) {
+        double root = sqrt(y);
+        amount = a * (e / (root * (1.0 + root)));
+        slope = 0.5 * a / root;
+    } else if (shape == NEFK_HARMONIC) {
+        double root = sqrt(1.0 + 4.0 / y);
+        amount = a * ((2.0 / y) / (1.0 + root));
+        slope = a / (y * root);
+        takes = a > 0.0 ? item.v : 0.0;
+    } else if (shape == NEFK_LOGARITHMIC) {
+        amount = a * (e / y);
+        slope = a / y;
+    } else if (shape == NEFK_EXPONENTIAL) {
+        amount = y > 0.0 ? a * nefk_negative_log(y, e) : INFINITY;
+        slope = a;
+    } else if (shape == NEFK_LOG_EXPONENTIAL) {
+        amount = a * (-nefk_negative_log(item.v, 1.0 - item.v) - mu);
+        slope = a;
+        takes = item.v > 0.0 ? amount : 0.0;
+    } else if (shape == NEFK_QUADRATIC) {
+        amount = a * e;
+        slope = a / item.v;
+    } else { /* power: x = y^(-1 / (1 - exponent)) */
+        amount = nefk_exp_negative(a * -nefk_negative_log(y, e));
+        slope = amount * a;
+        takes = item.v;
+    }
+    if (shape == NEFK_HARMONIC || shape == NEFK_POWER) takes = mu < INFINITY ? takes : 0.0;
+    if (shape != NEFK_QUADRATIC && shape != NEFK_LOG_EXPONENTIAL) {
+        amount = mu < 0.0 ? INFINITY : amount;
+        takes = mu < 0.0 ? 1.0 : takes;
+    }
+    *x = takes > 0.0 ? amount : 0.0;
+    *d = takes > 0.0 ? slope : 0.0;
+}
+
+/* Weighted value w f(x) and weighted derivative w f'(x) of an amount x >= 0, evaluated from x alone, so that
+ * they check nefk_respond. O(1), branch-free; at x = 0 the limits, which may be infinite. */
+NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x, double *value, double *slope) {
+    nefk_item item = nefk_item_of(shape, parameter, weight);
+    double a = item.a, v = item.v;
+    int empty = x <= 0.0, still = a <= 0.0; /* still: nothing ever changes */
+    if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
+        double unit = 1.0 / (a * x), z = a * a * unit, inverse = x * x * unit; /* z = a / x and 1 / z at once */
+        double expz = nefk_exp_negative(z), square = nefk_gamma2_over_square(z);
+        double fresh = z < 1.0 ? expz + z * square : (1.0 - expz) * inverse;   /* (1 - exp(-z)) / z */
+        double share = z < 1.0 ? z * z * square : 1.0 - (1.0 + z) * expz;      /* P(2, z) */
+        fresh = z <= 700.0 ? fresh : inverse; /* beyond, also for an infinite or undefined z */
+        share = z <= 700.0 ? share : 1.0;
+        fresh = empty ? 0.0 : fresh;
+        if (shape == NEFK_DETECTION) {
+            double all = a < INFINITY ? a * fresh : x;
+            all = empty ? 0.0 : all;
+            *value = still ? 0.0 : v * all;
+            *slope = still ? 0.0 : v * share;
+        } else {
+            double per_rate = empty ? v / a : v * (x * unit);
+            *value = still ? v : v * fresh;
+            *slope = still ? 0.0 : share * per_rate;
+        }
+    } else if (shape == NEFK_POISSON) {
+        double part = a / (x + a);
+        *value = v * (still ? 1.0 : x / (x + a));
+        *slope = still ? 0.0 : (v / a) * (part * part);
+    } else if (shape == NEFK_HARMONIC) {
+        double y = a / (x + a), e = x / (x + a);
+        double log = empty ? -INFINITY : -nefk_negative_log(e, y);
+        log = still | (v <= 0.0) ? 0.0 : log;
+        *value = v * log;
+        *slope = still | (v <= 0.0) ? 0.0 : v * (a / (x * (x + a)));
+    } else if (shape == NEFK_LOGARITHMIC) {
+        double y = x / (x + a), e = a / (x + a);
+        *value = v * nefk_negative_log(e, y);
+        *slope = v / (x + a);
+    } else if (shape == NEFK_EXPONENTIAL || shape == NEFK_LOG_EXPONENTIAL) {
+        double u = x * parameter, expu = nefk_exp_negative(u);
+        double complement = u < 1.0 ? u * (expu + u * nefk_gamma2_over_square(u)) : 1.0 - expu;
+        *value = weight * complement;
+        *slope = v * expu;
+        if (shape == NEFK_LOG_EXPONENTIAL) *slope = -nefk_negative_log(v, 1.0 - v) - u; /* its logarithm */
+    } else if (shape == NEFK_QUADRATIC) {
+        double u = x * parameter;
+        *value = v * x * (1.0 - 0.5 * u);
+        *slope = v - v * u;
+    } else {
+        double log = nefk_negative_log(x, 1.0 - x);
+        double power = nefk_exp_negative(parameter * log);
+        *value = empty ? 0.0 : v * power / parameter;
+        *slope = v <= 0.0 ? 0.0 : (empty ? INFINITY : v * nefk_exp_negative((parameter - 1.0) * log));
+    }
+}
+
+/* How far an amount is from optimal at price mu: relative violation of w f'(x) = mu, one-sided at bounds.
+ * Relative to mu; for the quadratic to the larger of mu and w, of which w f' is a difference; where logarithms
+ * of prices are compared, to what one unit in the last place of x changes. O(1), branch-free. */
+NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, double x, double low, double high,
+                                  double slope, double mu) {
+    double scale = fabs(mu), steep = x * parameter;
+    if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
+    if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
+    double excess = slope == mu ? 0.0 : (slope - mu) / scale;
+    double above = excess > 0.0 ? excess : 0.0, below = excess < 0.0 ? -excess : 0.0;
+    double bad = fabs(excess);
+    bad = x >= high ? below : bad;
+    bad = x <= low ? above : bad;
+    return low >= high ? 0.0 : bad;
+}
+
+#endif

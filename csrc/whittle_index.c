@@ -1,0 +1,162 @@
+#include "whittle_index.h"
+
+#include <math.h>
+
+#include "every_width.h"
+
+DECAY_INLINE int index_raw(ptrdiff_t n, const double *restrict age, const double *restrict lam,
+                           const double *restrict decay, const double *restrict max_age,
+                           const double *restrict cost, double *restrict out)
+{
+    const double shift = 4503599627370496.0; /* 2^52: whole if adding and taking it off changes nothing */
+    int64_t bad = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double k = age[i], c = decay[i], rate = lam[i];
+        double ceiling = rate / c;
+        double curvature = decay_curvature(c);
+        double loss = c < DECAY_SERIES ? c - curvature : 1.0 - decay_exp(c);
+        double value = whittle_index_value(ceiling, c, loss, curvature, WHITTLE_LARGEST_AGE * 2, 0.0, k);
+        double whole = k < shift ? (k + shift) - shift : k;
+        bad |= !((k >= 0.0) & (k <= WHITTLE_LARGEST_AGE) & (whole == k) & (c > 0.0) & (c <= 1.7e308) &
+                 (rate >= 0.0) & (ceiling <= 1.7e308));
+        out[i] = value;
+    }
+    if (max_age)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double m = max_age[i], rounded = m < shift ? (m + shift) - shift : m;
+            double cap = lam[i] / decay[i] * decay_loss(decay[i] * m);
+            bad |= !((m >= 1.0) & (rounded == m));
+            out[i] = age[i] < m ? out[i] : cap;
+        }
+    if (cost)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            out[i] = out[i] / cost[i];
+            bad |= !((cost[i] > 0.0) & (cost[i] <= 1.7e308) & (out[i] <= 1.7e308));
+        }
+    return bad == 0;
+}
+AT_EVERY_WIDTH(int, whittle_index_raw, index_raw,
+               (ptrdiff_t n, const double *age, const double *lam, const double *decay, const double *max_age,
+                const double *cost, double *out),
+               (n, age, lam, decay, max_age, cost, out))
+
+/* zeta steps from empty to the content or just above it; with t = c y, x = ceiling (1 - e^-t), d = zeta - y:
+ *     g = ceiling e^-t (f(t) + zeta f(-c) - f(-cd)),  f(z) = e^z - 1 - z,
+ * and where the content stops growing at age zeta = M, less is gained by the step that crosses it. */
+DECAY_INLINE int index_state(ptrdiff_t n, const double *restrict state, const double *restrict lam,
+                             const double *restrict decay, const double *restrict max_age,
+                             const double *restrict cost, double *restrict out)
+{
+    const double shift = 4503599627370496.0;
+    int64_t bad = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double x = state[i], c = decay[i], ceiling = lam[i] / c;
+        double curvature = decay_curvature(c), loss = c < DECAY_SERIES ? c - curvature : 1.0 - decay_exp(c);
+        double gone = x < ceiling ? x / ceiling : 0.0;
+        double t = -decay_log1p(-gone, 0), y = t / c;
+        double rounded = y < shift ? (y + shift) - shift : y;
+        double zeta = rounded < y ? rounded + 1.0 : rounded;
+        zeta = zeta > 1.0 ? zeta : 1.0;
+        double bonus = 0.0, cap = ceiling;
+        if (max_age) {
+            double last = max_age[i];
+            zeta = zeta < last ? zeta : last;
+            double ahead = zeta > y ? c * (zeta - y) : 0.0, behind = y > zeta - 1.0 ? c * (y - (zeta - 1.0)) : 0.0;
+            bonus = zeta == last ? zeta * ceiling * (1.0 - gone) * decay_exp(ahead) * decay_loss(behind) : 0.0;
+            cap = ceiling * decay_loss(c * last);
+        }
+        double part = zeta > y ? c * (zeta - y) : 0.0;
+        double small = t < DECAY_SERIES ? t : DECAY_SERIES;
+        double bent = small * small * decay_series(small) + zeta * curvature - decay_curvature(part);
+        double far = decay_loss(c * zeta) - zeta * loss * (1.0 - gone);
+        double value = ceiling * (t < DECAY_SERIES ? (1.0 - gone) * bent : far);
+        value = (zeta == 1.0 ? loss * x : value) + bonus;
+        value = x < cap ? value : x; /* nothing more will come: waiting gains nothing */
+        value = cost ? value / cost[i] : value;
+        bad |= !(value <= 1.7e308);
+        out[i] = value;
+    }
+    return bad == 0;
+}
+AT_EVERY_WIDTH(int, whittle_index_state, index_state,
+               (ptrdiff_t n, const double *state, const double *lam, const double *decay, const double *max_age,
+                const double *cost, double *out),
+               (n, state, lam, decay, max_age, cost, out))
+
+DECAY_INLINE void index_columns(ptrdiff_t n, const double *restrict age, const double *restrict ceiling,
+                                const double *restrict decay, const double *restrict loss,
+                                const double *restrict curvature, const double *restrict max_age,
+                                const double *restrict cap, double *restrict out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] = whittle_index_value(ceiling[i], decay[i], loss[i], curvature[i], max_age[i], cap[i], age[i]);
+}
+AT_EVERY_WIDTH(void, whittle_index_columns, index_columns,
+               (ptrdiff_t n, const double *age, const double *ceiling, const double *decay, const double *loss,
+                const double *curvature, const double *max_age, const double *cap, double *out),
+               (n, age, ceiling, decay, loss, curvature, max_age, cap, out))
+
+DECAY_INLINE void content_columns(ptrdiff_t n, const double *restrict age, const double *restrict ceiling,
+                                  const double *restrict decay, const double *restrict max_age,
+                                  double *restrict out)
+{
+    for (ptrdiff_t i = 0; i < n; i++) out[i] = whittle_content(ceiling[i], decay[i], max_age[i], age[i]);
+}
+AT_EVERY_WIDTH(void, whittle_content_columns, content_columns,
+               (ptrdiff_t n, const double *age, const double *ceiling, const double *decay, const double *max_age,
+                double *out),
+               (n, age, ceiling, decay, max_age, out))
+
+DECAY_INLINE double exp_sum(ptrdiff_t n, double scale, const double *restrict draws)
+{
+    double lanes[8] = {0, 0, 0, 0, 0, 0, 0, 0}; /* fixed lanes, so that no width changes the order */
+    ptrdiff_t whole = n - n % 8;
+    for (ptrdiff_t j = 0; j < whole; j += 8)
+        for (int lane = 0; lane < 8; lane++) lanes[lane] += decay_exp(scale * draws[j + lane]);
+    for (ptrdiff_t j = whole; j < n; j++) lanes[j - whole] += decay_exp(scale * draws[j]);
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+AT_EVERY_WIDTH(double, decay_exp_sum, exp_sum, (ptrdiff_t n, double scale, const double *draws), (n, scale, draws))
+
+static struct site prepared(double lam, double decay, double max_age)
+{
+    struct site s;
+    s.ceiling = lam / decay;
+    s.decay = decay;
+    s.curvature = decay_curvature(decay);
+    s.loss = decay < DECAY_SERIES ? decay - s.curvature : 1.0 - decay_exp(decay);
+    double d = s.curvature / s.loss; /* c/w - 1 */
+    s.offset = d < 1e-3 ? d * d * (0.5 - d * (1.0 / 3.0 - d * (0.25 - d * (0.2 - d / 6.0)))) : d - log1p(d);
+    s.max_age = max_age;
+    s.cap = s.ceiling * decay_loss(decay * max_age);
+    s.last = -1.0;
+    return s;
+}
+
+void whittle_prepare(ptrdiff_t n, const double *lam, const double *decay, const double *max_age, struct site *out)
+{
+    for (ptrdiff_t i = 0; i < n; i++) out[i] = prepared(lam[i], decay[i], max_age[i]);
+}
+
+void whittle_prepare_columns(ptrdiff_t n, const double *lam, const double *decay, const double *max_age,
+                             double *columns)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        struct site s = prepared(lam[i], decay[i], max_age[i]);
+        const double *fields = (const double *)&s;
+        for (int f = 0; f < 8; f++) columns[f * n + i] = fields[f];
+    }
+}
+
+double whittle_index_row(const struct site *s, double age)
+{
+    return whittle_index_value(s->ceiling, s->decay, s->loss, s->curvature, s->max_age, s->cap, age);
+}
+
+DECAY_INLINE void block_index(ptrdiff_t m, const struct site_block *restrict b, double *restrict out)
+{
+    for (ptrdiff_t j = 0; j < m; j++)
+        out[j] = whittle_index_value(b->ceiling[j], b->decay[j], b->loss[j], b->curvature[j], b->max_age[j],
+                                     b->cap[j], b->age[j]);
+}
+AT_EVERY_WIDTH(void, whittle_block_index, block_index, (ptrdiff_t m, const struct site_block *b, double *out), (m, b, out))

@@ -1,0 +1,213 @@
+"""The Whittle index policy over n sites: brute force, and the calendar that gives the same crawls.
+
+Both decide one step at a time: the n_crawls sites of largest index, lower site number first among
+equals; then every site is one step older. State lives in numpy arrays that the caller keeps.
+"""
+
+import numpy as np
+
+from knapsolve._core.top_sites import RANKED
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t
+
+from knapsolve._core.crawl_roles cimport Chooser
+from knapsolve._core.top_sites cimport TopSites, ranked, top_stream, top_stream_start
+from knapsolve._core.whittle_index cimport (
+    site,
+    whittle_content,
+    whittle_index_columns,
+    whittle_prepare,
+    whittle_prepare_columns,
+)
+
+cdef extern from "index_calendar.h":
+    enum:
+        CALENDAR_LOWER
+        CALENDAR_CHAINS
+    cdef struct calendar:
+        Py_ssize_t n_sites
+        Py_ssize_t n_crawls
+        site *sites
+        int32_t *next
+        int32_t *heads
+        Py_ssize_t n_buckets
+        ranked *hot
+        int32_t *room
+        Py_ssize_t n_hot
+        Py_ssize_t slack
+        Py_ssize_t window
+        Py_ssize_t waited
+        Py_ssize_t least_rest
+        double level
+        double now
+
+    int calendar_step(calendar *c, int32_t *sites, double *contents) noexcept nogil
+    Py_ssize_t calendar_wanted(const calendar *c) noexcept nogil
+    void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start,
+                       Py_ssize_t stop) noexcept nogil
+    void calendar_set_level(calendar *c, top_stream *stream) noexcept nogil
+    void calendar_place(calendar *c, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+
+cdef enum:
+    BLOCK = 512
+    RANGE = 1 << 17  # sites handled between two looks at Ctrl-C
+
+CHAINS = CALENDAR_CHAINS
+
+
+cdef class BruteForce(Chooser):
+    """Views over columns (8, n) of csrc's `struct site`, for one call. O(n) a step."""
+
+    cdef double[:, ::1] columns
+    cdef TopSites top
+    cdef double[::1] clock
+    cdef Py_ssize_t n_crawls
+
+    def __init__(self, double[:, ::1] columns, double[::1] clock, Py_ssize_t n_crawls):
+        self.columns = columns
+        self.clock = clock
+        self.n_crawls = n_crawls
+        self.n_sites = columns.shape[1]
+        self.top = TopSites(n_crawls)
+
+    cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        self.step(sites, NULL)
+        return 0
+
+    cdef void step(self, int32_t *sites, double *contents) noexcept nogil:
+        cdef double age[BLOCK]
+        cdef double key[BLOCK]
+        cdef Py_ssize_t n = self.columns.shape[1], start = 0, m, j
+        cdef double now = self.clock[0]
+        cdef double *last = &self.columns[7, 0]
+        self.top.start()
+        while start < n:
+            m = min(n - start, <Py_ssize_t>BLOCK)
+            for j in range(m):
+                age[j] = now - last[start + j]
+            whittle_index_columns(m, age, &self.columns[0, start], &self.columns[1, start],
+                                  &self.columns[2, start], &self.columns[3, start], &self.columns[5, start],
+                                  &self.columns[6, start], key)
+            self.top.feed(m, key, <int32_t>start)
+            start += m
+        self.top.finish(sites)
+        for j in range(self.n_crawls):
+            if contents != NULL:
+                contents[j] = whittle_content(self.columns[0, sites[j]], self.columns[1, sites[j]],
+                                              self.columns[5, sites[j]], now - last[sites[j]])
+            last[sites[j]] = now
+        self.clock[0] = now + 1.0
+
+    def run(self, double[::1] reward, int32_t[:, ::1] crawls):
+        """Decide reward.shape[0] steps; crawls has as many rows, or one that is used again and again."""
+        cdef Py_ssize_t t, n_steps = reward.shape[0]
+        cdef bint keep = crawls.shape[0] == n_steps
+        cdef double[::1] contents = np.empty(self.n_crawls)
+        for t in range(n_steps):
+            with nogil:
+                self.step(&crawls[t if keep else 0, 0], &contents[0])
+                reward[t] = total(contents)
+            PyErr_CheckSignals()
+
+
+cdef class Calendar(Chooser):
+    """Views over the arrays of csrc's `struct calendar`, for one call.
+
+    numbers holds (now, level, n_hot, waited, least_rest) between calls; level NaN: not placed yet.
+    """
+
+    cdef calendar c
+    cdef double[::1] numbers
+    cdef double[:, ::1] sites
+    cdef int32_t[::1] next
+    cdef int32_t[::1] heads
+    cdef int32_t[::1] room
+    cdef ranked[::1] hot
+
+    def __init__(self, double[:, ::1] sites, int32_t[::1] next, int32_t[::1] heads, ranked[::1] hot,
+                 double[::1] numbers, Py_ssize_t n_crawls):
+        self.sites, self.next, self.heads, self.hot, self.numbers = sites, next, heads, hot, numbers
+        self.room = np.empty(n_crawls, dtype=np.int32)
+        self.n_sites = sites.shape[0]
+        self.c.n_sites, self.c.n_crawls = sites.shape[0], n_crawls
+        self.c.sites = <site *>&sites[0, 0]
+        self.c.next, self.c.heads = &self.next[0], &self.heads[0]
+        self.c.n_buckets = heads.shape[0] // CALENDAR_CHAINS
+        self.c.hot, self.c.room = &self.hot[0], &self.room[0]
+        self.c.slack = max(n_crawls, <Py_ssize_t>64)
+        self.c.window = max(self.c.n_sites // n_crawls, <Py_ssize_t>64)
+        self.c.now, self.c.level, self.c.n_hot = numbers[0], numbers[1], <Py_ssize_t>numbers[2]
+        self.c.waited, self.c.least_rest = <Py_ssize_t>numbers[3], <Py_ssize_t>numbers[4]
+
+    cpdef prepare(self):
+        """Place all sites anew below a level that enough sites reach; looks at Ctrl-C now and then."""
+        cdef top_stream stream
+        cdef Py_ssize_t start, wanted = calendar_wanted(&self.c)
+        cdef ranked[::1] best = np.empty(2 * wanted, dtype=RANKED)
+        self.numbers[1] = np.nan  # a Ctrl-C before the end leaves the calendar to be placed again
+        top_stream_start(&stream, &best[0], wanted)
+        for start in range(0, self.c.n_sites, RANGE):
+            PyErr_CheckSignals()
+            with nogil:
+                calendar_scan(&self.c, &stream, start, min(start + RANGE, self.c.n_sites))
+        calendar_set_level(&self.c, &stream)
+        for start in range(0, self.c.n_sites, RANGE):
+            PyErr_CheckSignals()
+            with nogil:
+                calendar_place(&self.c, start, min(start + RANGE, self.c.n_sites))
+        self.keep()
+
+    cdef void keep(self) noexcept nogil:
+        self.numbers[0], self.numbers[1], self.numbers[2] = self.c.now, self.c.level, <double>self.c.n_hot
+        self.numbers[3], self.numbers[4] = <double>self.c.waited, <double>self.c.least_rest
+
+    cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        return self.step(sites, NULL)
+
+    cdef int step(self, int32_t *sites, double *contents) noexcept nogil:
+        cdef int status
+        if self.numbers[1] != self.numbers[1]:
+            return CALENDAR_LOWER
+        status = calendar_step(&self.c, sites, contents)
+        self.keep()
+        return status
+
+    def run(self, double[::1] reward, int32_t[:, ::1] crawls):
+        """As BruteForce.run; returns how many times the level had to be lowered."""
+        cdef Py_ssize_t t = 0, n_steps = reward.shape[0]
+        cdef int n_lowered = 0
+        cdef bint keep = crawls.shape[0] == n_steps
+        cdef double[::1] contents = np.empty(self.c.n_crawls)
+        cdef int status
+        while t < n_steps:
+            with nogil:
+                status = self.step(&crawls[t if keep else 0, 0], &contents[0])
+                if status != CALENDAR_LOWER:
+                    reward[t] = total(contents)
+            if status == CALENDAR_LOWER:
+                self.prepare()
+                n_lowered += 1
+            else:
+                t += 1
+            PyErr_CheckSignals()
+        return n_lowered
+
+
+cdef double total(const double[::1] values) noexcept nogil:
+    cdef double s = 0.0
+    cdef Py_ssize_t j
+    for j in range(values.shape[0]):
+        s += values[j]
+    return s
+
+
+def site_rows(const double[::1] rate, const double[::1] decay, const double[::1] max_age, double[:, ::1] out):
+    """Fill rows (n, 8) of csrc's `struct site`."""
+    whittle_prepare(rate.shape[0], &rate[0], &decay[0], &max_age[0], <site *>&out[0, 0])
+
+
+def site_columns(const double[::1] rate, const double[::1] decay, const double[::1] max_age,
+                 double[:, ::1] out):
+    """Fill the same as columns (8, n)."""
+    whittle_prepare_columns(rate.shape[0], &rate[0], &decay[0], &max_age[0], &out[0, 0])

@@ -1,0 +1,28 @@
+"""What a poll is worth: the criteria that the deterministic knapsack maximises."""
+
+from knapsolve.nefk.criteria import (
+    Detection,
+    Exponential,
+    Freshness,
+    Harmonic,
+    Linear,
+    Logarithmic,
+    PoissonFreshness,
+    Power,
+    Quadratic,
+)
+from knapsolve.nefk.sampled import FromDerivative, Tabulated
+
+__all__ = [
+    "Detection",
+    "Exponential",
+    "Freshness",
+    "FromDerivative",
+    "Harmonic",
+    "Linear",
+    "Logarithmic",
+    "PoissonFreshness",
+    "Power",
+    "Quadratic",
+    "Tabulated",
+]

@@ -1,0 +1,145 @@
+"""Sites whose content arrives at random and loses interest with age."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import knapsolve._core.ephemeral as kernel
+from knapsolve._validation import check_choice, check_site_numbers, check_sites, resolve_random_state
+
+__all__ = ["EphemeralEnvironment"]
+
+_MOST_ITEMS = 1e9  # a crawl draws every item it collects
+
+
+class EphemeralEnvironment:
+    r"""Sites with ephemeral content: Poisson arrivals whose interest decays, until crawled or dropped.
+
+    An item that is :math:`s` steps old is worth :math:`e^{-cs}`, and nothing from `max_age` steps on. A crawl
+    collects everything that waits at the site. One step passes per call of `crawl`; at the first one step's
+    content waits everywhere. Content right after a crawl is young, so nothing expires until `max_age` steps
+    later.
+
+    Parameters
+    ----------
+    arrival_rates : array_like of shape (n_sites,)
+        Items a step, non-negative.
+    decay_rates : array_like of shape (n_sites,)
+        A step, positive.
+    max_age : array_like of shape (n_sites,) or float, default=inf
+        Whole steps, at least 1.
+    dynamics : {"stochastic", "mean"}, default="stochastic"
+        Whether crawls collect random items, or their expectation.
+    random_state : None, int, Generator or RandomState, default=None
+        Source of the arrivals.
+
+    Attributes
+    ----------
+    n_sites : int
+        Number of sites.
+    ages_ : ndarray of shape (n_sites,)
+        Whole steps since the last crawl of each site.
+
+    References
+    ----------
+    Avrachenkov and Borkar (2019), section II. Its mean recursion is not used for a
+    finite maximum age: it lets content expire right after a crawl, when there is none that old.
+
+    Examples
+    --------
+    >>> from knapsolve.environments import EphemeralEnvironment
+    >>> environment = EphemeralEnvironment([250.0, 250.0], [0.7, 0.21], dynamics="mean")
+    >>> environment.crawl([1]).round(4)
+    array([225.4949])
+    """
+
+    def __init__(
+        self,
+        arrival_rates: ArrayLike,
+        decay_rates: ArrayLike,
+        max_age: ArrayLike = math.inf,
+        *,
+        dynamics: str = "stochastic",
+        random_state: Any = None,
+    ) -> None:
+        self.arrival_rates, self.decay_rates, self.max_age = check_sites(
+            arrival_rates, decay_rates, max_age, plural="s"
+        )
+        self.dynamics = check_choice("dynamics", dynamics, ("stochastic", "mean"))
+        self.n_sites = self.arrival_rates.size
+        items = self.arrival_rates * np.minimum(self.max_age, 40.0 / self.decay_rates)
+        if dynamics == "stochastic" and items.max() > _MOST_ITEMS:
+            worst = int(items.argmax())
+            raise ValueError(
+                f"arrival_rates must keep a crawl below {_MOST_ITEMS:g} items, got "
+                f"{self.arrival_rates[worst]!r} at position {worst}; dynamics='mean' has no such limit"
+            )
+        self.random_state = random_state
+        self.reset()
+
+    def reset(self, random_state: Any = None) -> EphemeralEnvironment:
+        """Go back to the first step.
+
+        Parameters
+        ----------
+        random_state : None, int, Generator or RandomState, default=None
+            Source of the arrivals from now on; None keeps the constructor's.
+
+        Returns
+        -------
+        self : EphemeralEnvironment
+            This environment.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `random_state` is none of these.
+        """
+        source = self.random_state if random_state is None else random_state
+        self._random = resolve_random_state(source)
+        self._last = np.full(self.n_sites, -1.0)
+        self._clock = np.zeros(1)
+        return self
+
+    def crawl(self, sites: ArrayLike) -> np.ndarray:
+        """Crawl sites, then let a step pass.
+
+        Parameters
+        ----------
+        sites : array_like of shape (n_crawls,)
+            Distinct site numbers, at most n_sites; may be empty.
+
+        Returns
+        -------
+        contents : ndarray of shape (n_crawls,)
+            Interest in the content collected at each, items.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `sites` are not distinct site numbers; no step passes then.
+        """
+        numbers = check_site_numbers("sites", sites, self.n_sites)
+        contents = np.empty(numbers.size)
+        with self._random.bit_generator.lock:
+            kernel.crawl(self._world(), numbers, contents)
+        return contents
+
+    @property
+    def ages_(self) -> np.ndarray:
+        return self._clock[0] - self._last
+
+    @property
+    def step_(self) -> int:
+        return int(self._clock[0])
+
+    def _world(self) -> kernel.EphemeralWorld:
+        """Return the compiled view that answers crawls; it changes this environment's state."""
+        generator = self._random if self.dynamics == "stochastic" else None
+        return kernel.EphemeralWorld(
+            self.arrival_rates, self.decay_rates, self.max_age, self._last, self._clock, generator
+        )

@@ -1,0 +1,88 @@
+"""What every criterion has: value, derivative, and the amount at which the derivative is a price."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve._validation import check_column
+from knapsolve.nefk.passes import Passes
+
+CEILING = 1e250  # stands for an amount without end, so that sums stay finite
+LARGEST = 1e140  # parameters and weights beyond this would overflow exact products
+
+
+class Criterion:
+    """A concave criterion with a closed form: a family of shapes and a parameter for each item."""
+
+    _shape: ClassVar[int]
+    _name: ClassVar[str] = "rate"
+    _allowed: ClassVar[dict[str, Any]] = {"low": 0.0, "high": LARGEST}
+
+    def __init__(self, parameter: ArrayLike) -> None:
+        self._parameter = check_column(self._name, parameter, **self._allowed)
+
+    def __repr__(self) -> str:
+        shown = self._parameter if isinstance(self._parameter, float) else f"<{self._parameter.size} items>"
+        return f"{type(self).__name__}({self._name}={shown})"
+
+    def _columns(self) -> dict[str, Any]:
+        """Every column of the criterion by name."""
+        return {self._name: self._parameter}
+
+    def _passes(self, problem: Any, n_jobs: int) -> Passes:
+        """Who answers prices for all items of a problem."""
+        columns = (core.Column(x) for x in (self._parameter, problem.weights, problem.lower, problem.upper))
+        items = core.Items(self._shape, *columns, CEILING, problem.groups)
+        return Passes(items, problem.n, n_jobs, problem.groups, len(problem.caps))
+
+    def _take(self, which: Any) -> Criterion:
+        """The criterion of some of the items."""
+        part = copy(self)
+        if isinstance(self._parameter, np.ndarray):
+            part._parameter = np.ascontiguousarray(self._parameter[which])
+        return part
+
+    def _items(self) -> core.Items:
+        """The items in the form that the kernels read, without weights or bounds."""
+        columns = (core.Column(values) for values in (self._parameter, 1.0, 0.0, np.inf))
+        return core.Items(self._shape, *columns, np.inf)
+
+    def _like(self, values: ArrayLike, name: str) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """`values` stretched to one per item, and the shape of the answer."""
+        given = np.asarray(values, dtype=np.float64)
+        shape = np.broadcast_shapes(given.shape, np.shape(self._parameter))
+        if len(shape) > 1:
+            raise ValueError(f"{name} must be a number or one-dimensional, got shape {given.shape}")
+        return np.ascontiguousarray(np.broadcast_to(given, shape or (1,)).ravel()), shape
+
+    def _worth(self, amounts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        x, shape = self._like(amounts, "x")
+        if not (x >= 0).all():
+            raise ValueError(f"x must be non-negative, got {x[~(x >= 0)][0]!r}")
+        value, slope = np.empty_like(x), np.empty_like(x)
+        if x.size:
+            core.worth(self._items(), 0, x.size, x, value, slope)
+        return value.reshape(shape), slope.reshape(shape)
+
+    def value(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Value f(x) of amounts `x` (n,), in units of value."""
+        return self._worth(x)[0]
+
+    def derivative(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Derivative f'(x) at amounts `x` (n,), in value per unit of capacity; infinite where it is."""
+        return self._worth(x)[1]
+
+    def inverse(self, price: ArrayLike) -> NDArray[np.float64]:
+        """Amounts x (n,) at which f'(x) is `price`; 0 where the price is above f'(0)."""
+        prices, shape = self._like(price, "price")
+        if not np.isfinite(prices).all():
+            raise ValueError(f"price must be finite, got {prices[~np.isfinite(prices)][0]!r}")
+        x = np.empty_like(prices)
+        if x.size:
+            core.respond(self._items(), core.Column(prices), 0, x.size, x)
+        return x.reshape(shape)

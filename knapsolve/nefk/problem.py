@@ -1,0 +1,153 @@
+"""A deterministic knapsack as the user gives it, checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knapsolve._validation import check_column, check_real
+from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.criterion import LARGEST, Criterion
+
+SLACK = 1e-12  # relative difference of sums that counts as none
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Criterion, capacity and columns; a column is one number or an array (n,)."""
+
+    criterion: Criterion
+    n: int
+    capacity: float
+    weights: Any
+    lower: Any
+    upper: Any
+    groups: Any  # NDArray[np.intp] of shape (n,), or None
+    caps: NDArray[np.float64]
+    equality: bool
+
+    def passes(self, n_jobs: int = 1) -> Any:
+        """Who answers prices for all items."""
+        return self.criterion._passes(self, n_jobs)
+
+    def take(self, which: Any, capacity: float) -> Problem:
+        """The problem of some items, by slice or positions, without groups."""
+        weights, lower, upper = (
+            np.ascontiguousarray(x[which]) if isinstance(x, np.ndarray) else x
+            for x in (self.weights, self.lower, self.upper)
+        )
+        n = len(range(*which.indices(self.n))) if isinstance(which, slice) else len(which)
+        return replace(
+            self,
+            criterion=self.criterion._take(which),
+            n=n,
+            capacity=capacity,
+            weights=weights,
+            lower=lower,
+            upper=upper,
+            groups=None,
+            caps=np.empty(0),
+        )
+
+    def sample(self, size: int) -> Problem:
+        """The problem of every so many-th item, with its share of the capacity."""
+        which = slice(None, None, -(-self.n // size))
+        return self.take(which, self.capacity * (len(range(*which.indices(self.n))) / self.n))
+
+
+def check_problem(
+    criterion: Any,
+    capacity: Any,
+    weights: Any,
+    lower: Any,
+    upper: Any,
+    groups: Any,
+    group_caps: Any,
+    equality: Any,
+) -> Problem:
+    """Check every argument of solve_nefk, alone and against the others."""
+    if not isinstance(criterion, Criterion):
+        raise TypeError(f"criterion must be one of knapsolve.criteria, got {criterion!r}")
+    if not isinstance(equality, (bool, np.bool_)):
+        raise TypeError(f"equality must be True or False, got {equality!r}")
+    budget = check_real("capacity", capacity, low=0.0, finite=False)
+    if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
+        allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"
+        raise ValueError(f"capacity must be {allowed}, got {capacity!r}")
+    weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
+    low = check_column("lower", lower, low=0.0, high=LARGEST)
+    high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
+    group = None if groups is None else _check_groups(groups)
+    n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
+    if (groups is None) != (group_caps is None):
+        raise ValueError("groups and group_caps must be given together")
+    caps = np.empty(0)
+    if group_caps is not None:
+        checked = check_column("group_caps", np.atleast_1d(group_caps), low=0.0, high=LARGEST, or_infinite=True)
+        caps = np.asarray(checked, dtype=np.float64)
+    if group is not None and group.max() >= len(caps):
+        raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {group.max()}")
+    return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
+
+
+def _check_groups(groups: Any) -> NDArray[np.intp]:
+    """Group of each item (n,), -1 for none."""
+    given = np.asarray(groups)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise TypeError(f"groups must be a one-dimensional array of integers, got {given.dtype} {given.shape}")
+    if given.size and given.min() < -1:
+        raise ValueError(f"groups must be at least -1 (no group), got {given.min()}")
+    return np.ascontiguousarray(given, dtype=np.intp)
+
+
+def common_size(columns: dict[str, Any]) -> int:
+    """The number of items that all columns agree on; 1 if all are plain numbers."""
+    sizes = {name: column.shape[0] for name, column in columns.items() if isinstance(column, np.ndarray)}
+    if not sizes:
+        return 1
+    first, n = next(iter(sizes.items()))
+    for name, size in sizes.items():
+        if size != n:
+            raise ValueError(f"{name} must have {n} entries like {first}, got {size}")
+    if n == 0:
+        raise ValueError(f"{first} must have at least one entry, got none")
+    return n
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Sums of what must and of what can be given, caps included, and of what groups must get (g + 1,)."""
+
+    lower: float
+    upper: float
+    lower_by_group: Any
+
+
+def check_feasible(problem: Problem, passes: Any) -> Bounds:
+    """The sums of the bounds; InfeasibleError if no amounts lie between them."""
+    lower, upper, crossed, by_group = passes.bounds()
+    if crossed < problem.n:
+        low, high = (float(np.broadcast_to(x, problem.n)[crossed]) for x in (problem.lower, problem.upper))
+        raise InfeasibleError(f"lower exceeds upper at position {crossed}: {low!r} > {high!r}")
+    least = None
+    if by_group is not None:
+        least, most = by_group[:, 0] + by_group[:, 1], by_group[:, 2]
+        tight = least[1:] > problem.caps * (1 + SLACK)
+        if tight.any():
+            g = int(np.argmax(tight))
+            raise InfeasibleError(
+                f"the lower bounds of group {g} sum to {least[1 + g]!r}, more than its cap {problem.caps[g]!r}"
+            )
+        upper = float(most[0] + np.minimum(most[1:], problem.caps).sum())
+    if lower > problem.capacity * (1 + SLACK):
+        raise InfeasibleError(f"the lower bounds sum to {lower!r}, more than the capacity {problem.capacity!r}")
+    if problem.equality and upper < problem.capacity * (1 - SLACK):
+        what = "upper bounds" if by_group is None else "upper bounds and group caps"
+        raise InfeasibleError(f"the {what} allow {upper!r}, less than the capacity {problem.capacity!r}")
+    if problem.capacity == math.inf and upper == math.inf:
+        raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")
+    return Bounds(lower, upper, least)

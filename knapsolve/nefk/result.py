@@ -1,0 +1,77 @@
+"""The answer of the deterministic knapsack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class NEFKResult:
+    """Amounts that maximise the total value, and how well they do.
+
+    Parameters
+    ----------
+    amounts : ndarray of shape (n,)
+        Capacity given to each item.
+    price : float
+        Value of one more unit of capacity (the multiplier of the budget); 0 when capacity is left over,
+        infinite when there is no capacity and a derivative is infinite at 0.
+    value : float
+        Total weighted value of the amounts.
+    kkt_residual : float
+        Largest relative violation of w f'(x) = price (+ the group's price), one-sided at bounds.
+    budget_residual : float
+        |sum of amounts - capacity| / capacity.
+    n_passes : int
+        Passes over all items.
+    side : ndarray of shape (n,), int8
+        -1 at the lower bound, 1 at the upper bound, 0 between them.
+    group_prices : ndarray of shape (n_groups,) or None
+        Value of one more unit of each group's cap; 0 where the cap is not reached.
+
+    Attributes
+    ----------
+    residual : float
+        The larger of the two residuals.
+    at_lower, at_upper : ndarray of shape (n,), bool
+        Which items sit at their lower and at their upper bound.
+
+    References
+    ----------
+    K. M. Bretthauer and B. Shetty, "The nonlinear knapsack problem - algorithms and applications",
+    European J. Oper. Res. 138 (2002).
+
+    Examples
+    --------
+    >>> from knapsolve import criteria, solve_nefk
+    >>> result = solve_nefk(criteria.Logarithmic([1.0, 2.0, 4.0]), capacity=3.0)
+    >>> result.amounts.round(12).tolist(), result.at_lower.tolist()
+    ([2.0, 1.0, 0.0], [False, False, True])
+    """
+
+    amounts: NDArray[np.float64]
+    price: float
+    value: float
+    kkt_residual: float
+    budget_residual: float
+    n_passes: int
+    side: NDArray[np.int8]
+    group_prices: NDArray[np.float64] | None = None
+
+    @property
+    def residual(self) -> float:
+        """The larger of the two residuals."""
+        return max(self.kkt_residual, self.budget_residual)
+
+    @property
+    def at_lower(self) -> NDArray[np.bool_]:
+        """Which items sit at their lower bound, (n,)."""
+        return self.side < 0
+
+    @property
+    def at_upper(self) -> NDArray[np.bool_]:
+        """Which items sit at their upper bound, (n,)."""
+        return self.side > 0

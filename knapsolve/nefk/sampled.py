@@ -1,0 +1,242 @@
+"""Criteria without a closed form: tabulated derivatives, and any vectorised derivative."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression
+
+import knapsolve._core.nefk as core
+from knapsolve._validation import check_vector
+from knapsolve.nefk.array_passes import ArrayPasses
+from knapsolve.nefk.criterion import Criterion
+
+Array = NDArray[np.float64]
+NODES = 201  # of the double exponential quadrature
+HALVINGS = 200  # more than the order of doubles has
+
+
+class Tabulated(Criterion):
+    """A derivative known on a grid: made non-increasing, straight between grid points, level before the first.
+
+    Parameters
+    ----------
+    grid : array-like of shape (m,)
+        Increasing amounts, the first not negative. No item can take more than the last.
+    values : array-like of shape (m,) or (n, m)
+        f' at the grid points, of all items or of each. Where it rises, neighbours are pooled to their mean
+        (isotonic regression by pooling adjacent violators).
+
+    Notes
+    -----
+    Pooled pieces are level: items whose level pieces meet the price share in proportion to their lengths.
+
+    References
+    ----------
+    R. E. Barlow et al., "Statistical Inference under Order Restrictions", Wiley (1972).
+
+    Examples
+    --------
+    >>> from knapsolve.criteria import Tabulated
+    >>> float(Tabulated([0.0, 1.0, 2.0], [3.0, 1.0, 0.0]).inverse(2.0))
+    0.5
+    """
+
+    _shape = core.QUADRATIC  # its total is piecewise linear in the price, which may be negative
+
+    def __init__(self, grid: ArrayLike, values: ArrayLike) -> None:
+        self._grid = check_vector("grid", grid, low=0.0)
+        if self._grid.size < 2 or not (np.diff(self._grid) > 0).all():
+            raise ValueError(f"grid must be at least two increasing amounts, got {grid!r}")
+        given = np.asarray(values, dtype=np.float64)
+        if given.ndim not in (1, 2) or given.shape[-1] != self._grid.size:
+            raise ValueError(f"values must have shape (m,) or (n, m) with m = {self._grid.size}, got {given.shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"values must be finite, got {given[~np.isfinite(given)][0]!r}")
+        rows = np.array(np.atleast_2d(given))
+        for row in np.flatnonzero((np.diff(rows, axis=1) > 0).any(axis=1)):
+            rows[row] = isotonic_regression(rows[row], increasing=False).x
+        self._rows = rows
+        pieces = 0.5 * (rows[:, 1:] + rows[:, :-1]) * np.diff(self._grid)
+        first = rows[:, :1] * self._grid[0]
+        self._integral = np.concatenate([first, first + np.cumsum(pieces, axis=1)], axis=1)
+        self._single = given.ndim == 1
+
+    def __repr__(self) -> str:
+        return f"Tabulated(<{self._grid.size} points>, <{1 if self._single else len(self._rows)} items>)"
+
+    def _passes(self, problem: Any, n_jobs: int) -> Any:
+        return ArrayPasses(problem)
+
+    @property
+    def limit(self) -> float:
+        """The largest amount an item can take."""
+        return float(self._grid[-1])
+
+    def _columns(self) -> dict[str, Any]:
+        return {} if self._single else {"values": self._rows}
+
+    def _spread(self, values: ArrayLike, name: str) -> tuple[Array, tuple[int, ...], Any]:
+        given = np.asarray(values, dtype=np.float64)
+        shape = given.shape if self._single else np.broadcast_shapes(given.shape, (len(self._rows),))
+        if len(shape) > 1 or np.isnan(given).any():
+            raise ValueError(f"{name} must be a number or one-dimensional and not NaN, got {given!r}")
+        flat = np.broadcast_to(given, shape).ravel()
+        return flat, shape, np.zeros(flat.size, dtype=np.intp) if self._single else np.arange(flat.size)
+
+    def _piece(self, x: Array, row: Any) -> tuple[Any, Array, Array]:
+        """Index of the grid point before x (clipped), the distance past it and the slope of f' after it."""
+        k = np.clip(np.searchsorted(self._grid, x, side="right") - 1, 0, self._grid.size - 2)
+        tilt = (self._rows[row, k + 1] - self._rows[row, k]) / (self._grid[k + 1] - self._grid[k])
+        return k, np.maximum(x - self._grid[k], 0.0), tilt
+
+    def value(self, x: ArrayLike) -> Array:
+        """Value f(x), the integral of the derivative from 0; -inf beyond the grid."""
+        x, shape, row = self._spread(x, "x")
+        k, past, tilt = self._piece(x, row)
+        inside = self._integral[row, k] + past * (self._rows[row, k] + 0.5 * tilt * past)
+        inside = np.where(x < self._grid[0], self._rows[row, 0] * x, inside)
+        return np.where(x > self.limit, -np.inf, inside).reshape(shape)
+
+    def derivative(self, x: ArrayLike) -> Array:
+        """Derivative f'(x) after pooling; -inf beyond the grid."""
+        x, shape, row = self._spread(x, "x")
+        k, past, tilt = self._piece(x, row)
+        inside = np.where(x < self._grid[0], self._rows[row, 0], self._rows[row, k] + tilt * past)
+        return np.where(x > self.limit, -np.inf, inside).reshape(shape)
+
+    def inverse(self, price: ArrayLike) -> Array:
+        """Largest amounts up to which f' is above `price`."""
+        price, shape, _ = self._spread(price, "price")
+        return self._answer(price)[0].reshape(shape)
+
+    def _answer(self, price: Array) -> tuple[Array, Array]:
+        """Amounts (n,) at prices (n,), and -dx/dprice (n,)."""
+        row = np.zeros(price.size, dtype=np.intp) if self._single else np.arange(price.size)
+        m = self._grid.size
+        if self._single:
+            above = m - np.searchsorted(self._rows[0, ::-1], price, side="right")
+        else:
+            above = (self._rows > price[:, None]).sum(axis=1)
+        k = np.clip(above, 1, m - 1)
+        fall = self._rows[row, k - 1] - self._rows[row, k]
+        inside = (above > 0) & (above < m)
+        slope = np.where(inside, (self._grid[k] - self._grid[k - 1]) / np.where(inside, fall, 1.0), 0.0)
+        past = np.where(inside, self._rows[row, k - 1] - price, 0.0)
+        x = np.minimum(self._grid[k - 1] + past * slope, self._grid[k])
+        return np.where(above == 0, 0.0, np.where(above == m, self.limit, x)), slope
+
+
+class FromDerivative(Criterion):
+    """Any concave criterion, by its derivative.
+
+    Parameters
+    ----------
+    function : callable
+        f'(x) of amounts x (n,), one per item: non-increasing in each, infinite at 0 if need be.
+    value : callable, default=None
+        f(x) of amounts x (n,); by default the integral of the derivative from 0.
+
+    Notes
+    -----
+    The slow path: each price takes some tens of calls of the function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knapsolve.criteria import FromDerivative
+    >>> FromDerivative(lambda x: 1.0 / (1.0 + x)).inverse(np.array([0.5, 0.25])).round(12)
+    array([1., 3.])
+    """
+
+    _shape = core.QUADRATIC
+    limit = np.inf
+
+    def __init__(self, function: Callable[[Array], Array], value: Callable[[Array], Array] | None = None) -> None:
+        for name, given in (("function", function), ("value", value)):
+            if not callable(given) and not (name == "value" and given is None):
+                raise TypeError(f"{name} must be callable, got {given!r}")
+        self._function, self._value = function, value
+
+    def __repr__(self) -> str:
+        return f"FromDerivative({self._function!r})"
+
+    def _columns(self) -> dict[str, Any]:
+        return {}
+
+    def _passes(self, problem: Any, n_jobs: int) -> Any:
+        return ArrayPasses(problem)
+
+    def _call(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            slope = np.asarray(self._function(x), dtype=np.float64)
+        if slope.shape != x.shape:
+            raise ValueError(f"function must return shape {x.shape}, got {slope.shape}")
+        if np.isnan(slope).any():
+            raise ValueError(f"function must not return NaN, got one at x = {x[np.isnan(slope)][0]!r}")
+        return slope
+
+    def derivative(self, x: ArrayLike) -> Array:
+        """Derivative f'(x) at amounts `x` (n,)."""
+        given = np.asarray(x, dtype=np.float64)
+        return self._call(np.atleast_1d(given)).reshape(given.shape)
+
+    def value(self, x: ArrayLike) -> Array:
+        """Value f(x): as given, or by double exponential quadrature of the derivative from 0."""
+        given = np.asarray(x, dtype=np.float64)
+        if self._value is not None:
+            return np.asarray(self._value(np.atleast_1d(given)), dtype=np.float64).reshape(given.shape)
+        amounts, total = np.atleast_1d(given), np.zeros(max(given.size, 1))
+        steps, h = np.linspace(-6.0, 4.0, NODES, retstep=True)
+        for t in steps:
+            near = math.exp(-math.pi * math.sinh(t))
+            node = 1.0 / (1.0 + near)
+            weight = h * math.pi * math.cosh(t) * node * (near * node)
+            slope = self._call(amounts * node)
+            total += np.where(amounts > 0, weight * np.where(amounts > 0, slope, 0.0), 0.0)
+        return (total * amounts).reshape(given.shape)
+
+    def inverse(self, price: ArrayLike) -> Array:
+        """Largest amounts up to which f' is above `price`; infinite where it always is."""
+        given = np.asarray(price, dtype=np.float64)
+        return self._answer(np.atleast_1d(given))[0].reshape(given.shape)
+
+    def _answer(self, price: Array) -> tuple[Array, Array]:
+        """Amounts (n,) at prices (n,), and about -dx/dprice (n,)."""
+        x = _last_above(self._call, price)
+        near = np.where(np.isfinite(x), x, 1.0)
+        step = 1e-5 * np.maximum(near, 1e-300)
+        fall = self._call(np.maximum(near - step, 0.0)) - self._call(near + step)
+        with np.errstate(all="ignore"):
+            slope = np.where((x > 0) & (fall > 0) & np.isfinite(fall) & np.isfinite(x), 2.0 * step / fall, 0.0)
+        return x, slope
+
+
+def _last_above(function: Callable[[Array], Array], price: Array) -> Array:
+    """Where a non-increasing function of x >= 0 comes down to `price` (n,), to neighbouring doubles.
+
+    Keeps function(low) > price >= function(high); secant steps in turn with halvings in the order of doubles.
+    """
+    low, high = np.zeros(price.size), np.full(price.size, 1e300)
+    at_low, at_high = function(low), function(high)
+    answer = np.where(at_high > price, np.inf, np.where(at_low <= price, 0.0, high))
+    open_ = (at_low > price) & (at_high <= price)
+    for k in range(HALVINGS):
+        open_ &= high.view(np.int64) - low.view(np.int64) > 1
+        if not open_.any():
+            break
+        middle = (low.view(np.int64) + (high.view(np.int64) - low.view(np.int64)) // 2).view(np.float64)
+        if k % 3 and k > 6:
+            with np.errstate(all="ignore"):
+                secant = low + (at_low - price) / (at_low - at_high) * (high - low)
+            middle = np.where((secant > low) & (secant < high), secant, middle)
+        value = function(np.where(open_, middle, 1.0))
+        above = open_ & (value > price)
+        below = open_ & ~above
+        low, at_low = np.where(above, middle, low), np.where(above, value, at_low)
+        high, at_high = np.where(below, middle, high), np.where(below, value, at_high)
+    return np.where((answer > 0) & (answer < np.inf), high, answer)

@@ -1,0 +1,96 @@
+"""The price at which the total amount is the capacity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve.nefk.passes import Prices
+
+LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
+FAR = 1e300
+TOLERANCE = 2e-15
+SAMPLE = 8192  # items on which a price is guessed
+LARGE_SAMPLE = 16  # one in so many items sharpens the guess if there are many
+SAMPLE_STEPS = 6
+
+
+def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
+    """Searches (n, 8) for totals that meet `targets` (n,), from a guessed price, knowing nothing."""
+    searches = np.zeros((len(targets), 8))
+    searches[:, core.LOW] = -FAR if shape in LINEAR else -1.0
+    searches[:, core.HIGH] = FAR
+    searches[:, core.PRICE] = guess
+    searches[:, core.TARGET] = targets
+    searches[:, core.TOLERANCE] = TOLERANCE
+    searches[:, core.TOP] = top
+    return searches
+
+
+def enclosed(search: NDArray[np.float64]) -> bool:
+    """Whether the search (8,) ended between neighbouring prices."""
+    return search[core.STATE] == core.ENCLOSED
+
+
+def share_of(target: float, low_total: float, high_total: float) -> float:
+    """Which share of the jump from the higher to the lower price's total meets the target."""
+    jump = low_total - high_total
+    return min(max((target - high_total) / jump, 0.0), 1.0) if jump > 0.0 else 0.0
+
+
+def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
+    """Run one search (8,) to its end; a jump is shared so that the total is met."""
+    passes.search(search)
+    while search[core.STATE] == core.RUNNING:
+        step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
+    if not enclosed(search):
+        return Prices(search[core.PRICE], search[core.PRICE])
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    return Prices(low, high, share_of(search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0]))
+
+
+def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:
+    """One step of one search (8,)."""
+    core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
+
+
+def guess_price(problem: Any, n_jobs: int = 1) -> tuple[float, float]:
+    """A guess of the price above which nothing is taken, and of the answer's price, from samples of the items."""
+    part = problem.sample(SAMPLE)
+    with part.passes() as passes:
+        top, guess = _even_price(part, passes)
+        if part.n < problem.n:
+            guess = _sampled_price(part, passes, top, guess, 1e-3)
+    if problem.n > LARGE_SAMPLE * SAMPLE:
+        part = problem.sample(problem.n // LARGE_SAMPLE)
+        with part.passes(n_jobs) as passes:
+            guess = _sampled_price(part, passes, top, guess, 1e-4)
+    return top, guess
+
+
+def _even_price(part: Any, passes: Any) -> tuple[float, float]:
+    """The largest slope at 0, and the mean slope where all get the same."""
+    slopes = passes.worth(np.zeros(part.n))[1]
+    even = passes.worth(np.full(part.n, min(part.capacity / part.n, FAR)))[1]
+    top = float(slopes.max())
+    if passes.shape in LINEAR:
+        return 1.0, float(even.mean())
+    even = even[(even > 0.0) & (even < np.inf)]
+    guess = float(np.exp(np.log(even).mean())) if even.size else min(0.5 * top, 1.0)
+    return (top if 0.0 < top < np.inf else 1.0), guess
+
+
+def _sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: float) -> float:
+    """The price that solves a sample roughly."""
+    search = new_searches(passes.shape, np.array([part.capacity]), top, guess)[0]
+    search[core.TOLERANCE] = tolerance
+    passes.search(search)
+    for _ in range(SAMPLE_STEPS):
+        if search[core.STATE] != core.RUNNING:
+            break
+        step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
+    price = float(search[core.PRICE])
+    return price if 0.0 < price < np.inf or passes.shape in LINEAR else guess

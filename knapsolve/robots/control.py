@@ -1,0 +1,170 @@
+"""How many robots should be active now? The average-cost optimal policy, with certified bounds."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from knapsolve._validation import check_choice, check_integer, check_real
+from knapsolve.robots.problem import RobotProblem, first_policy, prolong_policy
+from knapsolve.robots.result import RobotControl
+
+STEP = 0.99999  # the paper's tau: any less only slows the iteration, and 1 could meet a periodic chain
+SMALL = 24  # states below which value iteration takes no longer than policy iteration
+COARSE_EVALUATIONS = 4  # a coarse grid serves only as a start
+MOST_EVALUATIONS = 60
+
+
+def solve_robot_control(
+    n_robots: int,
+    buffer: int,
+    arrival_rate: float,
+    starvation_weight: float,
+    service_rate: float = 1.0,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 1_000_000,
+    method: str = "auto",
+) -> RobotControl:
+    r"""Least average cost of a server that robots feed, and the policy that attains it.
+
+    Up to N robots each bring a page to a queue of K places after an exponential time; one server takes an
+    exponential time a page. The cost per unit time is gamma while the queue is empty, and one for each page
+    that finds it full. After each arrival the robot that came may be sent out again, after each departure one
+    more may be activated.
+
+    Parameters
+    ----------
+    n_robots : int
+        Number of robots N, at least 1.
+    buffer : int
+        Places K in the queue with the one in service, at least 2.
+    arrival_rate : float
+        Pages per unit time that one active robot brings, lam > 0.
+    starvation_weight : float
+        Cost gamma > 0 per unit time with an empty queue; a lost page costs 1.
+    service_rate : float, default 1.0
+        Pages per unit time that the server finishes, mu > 0.
+    tol : float, default 1e-9
+        Largest ``upper - lower`` to accept.
+    max_iter : int, default 1_000_000
+        Largest number of sweeps (value iteration) or evaluations (policy iteration).
+    method : {"auto", "policy-iteration", "relative-value-iteration"}
+        Policy iteration evaluates by substitution and starts from coarser problems; value iteration is the
+        paper's. "auto" is policy iteration but for a handful of states.
+
+    Returns
+    -------
+    RobotControl
+        The gain (cost per unit time), its certified bounds, the bias and the policy.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is out of its range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds are further apart than `tol`; they hold nevertheless.
+
+    References
+    ----------
+    J. Talim, Z. Liu, P. Nain and E. G. Coffman, "Controlling robots of Web search engines", 1999, Section 3,
+    equations (18) to (24) with their misprints mended; Proposition 4.
+
+    Examples
+    --------
+    >>> from knapsolve import solve_robot_control
+    >>> control = solve_robot_control(16, 5, arrival_rate=0.1, starvation_weight=1.4)
+    >>> round(control.gain, 5), control.n_min, control.n_max
+    (0.25924, 4, 15)
+    """
+    problem = RobotProblem.checked(n_robots, buffer, arrival_rate, starvation_weight, service_rate)
+    tol = check_real("tol", tol, low=0.0, low_open=True)
+    max_iter = check_integer("max_iter", max_iter, low=1)
+    method = check_choice("method", method, {"auto", "policy-iteration", "relative-value-iteration"})
+    if method == "auto" and problem.shape[0] * problem.shape[1] < SMALL:
+        method = "relative-value-iteration"
+    if method == "relative-value-iteration":
+        return iterate_values(problem, tol, max_iter)
+    return iterate_policy(problem, tol, max_iter)
+
+
+def iterate_policy(
+    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None, exact: bool = False
+) -> RobotControl:
+    """Policy iteration from `start` (N + 1, K + 1) or a coarser problem; value iteration helps where it
+    sticks.
+
+    Stops where no action would gain more than half the tolerance or, if `exact`, anything at all.
+    """
+    action = coarse_start(problem) if start is None else start.copy()
+    solver, bias, scaled = problem.solver(), np.empty(problem.shape), tol / problem.service_rate
+    done = 0
+    for _ in range(4):
+        limit = min(max_iter - done, MOST_EVALUATIONS)
+        evaluations, solved, gain = solver.iterate_policy(
+            action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled
+        )
+        done += evaluations
+        if solved or done >= max_iter:
+            break
+        if not np.isfinite(gain):
+            bias[...] = 0.0
+            bias[0, 0] = np.inf
+        solver.iterate_values(bias, STEP, scaled, 500, 500, scratch(bias))
+        solver.improve(bias, action)
+    if not solved or not np.isfinite(gain):
+        return iterate_values(problem, tol, max_iter, bias if np.isfinite(gain) else None)
+    return finish(problem, tol, gain, solver.bounds(bias), bias, done)
+
+
+def coarse_start(problem: RobotProblem) -> np.ndarray:
+    """A policy to start from: the switching curves of ever coarser problems, from the coarsest up."""
+    coarser = problem.coarser()
+    if coarser is None:
+        return first_policy(problem.shape)
+    action = coarse_start(coarser)
+    solver, bias = coarser.solver(), np.empty(coarser.shape)
+    solver.iterate_policy(action, bias, 1e-9, COARSE_EVALUATIONS, 0.0)
+    return prolong_policy(action, problem.shape)
+
+
+def iterate_values(
+    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None
+) -> RobotControl:
+    """Relative value iteration, from zero or from `start` (N + 1, K + 1)."""
+    bias = np.zeros(problem.shape) if start is None else start.copy()
+    bias[0, 0] = np.inf
+    every = 16 if bias.size < 1000 else 64
+    sweeps, lower, upper = problem.solver().iterate_values(
+        bias, STEP, tol / problem.service_rate, max_iter, every, scratch(bias)
+    )
+    return finish(problem, tol, 0.5 * (lower + upper), (lower, upper), bias, sweeps)
+
+
+def scratch(bias: np.ndarray) -> np.ndarray:
+    """Room for value iteration: another bias, and two lines more."""
+    return np.empty((bias.shape[0] + 2, bias.shape[1]))
+
+
+def finish(
+    problem: RobotProblem, tol: float, gain: float, bounds: tuple[float, float], bias: np.ndarray, n_iter: Any
+) -> RobotControl:
+    """Put the time unit back, order the bounds about the gain, and warn where they are too far apart."""
+    rate = problem.service_rate
+    lower, upper = max(bounds[0], 0.0) * rate, bounds[1] * rate
+    gain = min(max(gain * rate, lower), upper)
+    if not upper - lower <= tol:
+        warnings.warn(
+            f"the control problem is solved to upper - lower = {upper - lower:.3g} > tol = {tol:.3g}: "
+            f"the least average cost is in [{lower!r}, {upper!r}]",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    bias -= bias[1, 1]
+    return RobotControl(gain, lower, upper, bias.T, n_iter, problem)

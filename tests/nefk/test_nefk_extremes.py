@@ -1,0 +1,95 @@
+"""Residuals of at most 1e-12 wherever doubles reach."""
+
+import numpy as np
+import pytest
+from nefk_oracle import FAMILIES, assert_optimal, random_parameters, solve
+from scipy import special
+
+FINITE_SLOPE = ["detection", "freshness", "poisson", "logarithmic", "exponential", "quadratic"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000, 100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_planted_freshness_is_found_again(n):
+    """Rates 1e-9 .. 1e6 and z = 1e-8 .. 20 in one problem; the price and the amounts are known beforehand."""
+    generator = np.random.default_rng(n)
+    price, z = 0.37, 10 ** generator.uniform(-8, np.log10(20), n)
+    rate = 10 ** generator.uniform(-9, 6, n)
+    weight, planted = price * rate / special.gammainc(2, z), rate / z
+    result = solve("freshness", rate, planted.sum(), weights=weight, n_jobs=2)
+    assert result.price == pytest.approx(price, rel=1e-12)
+    assert_optimal("freshness", rate, result, planted.sum(), weight)
+    np.testing.assert_allclose(result.amounts, planted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("capacity", [1e-12, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_capacities_over_twenty_four_decades(family, capacity):
+    generator = np.random.default_rng(5)
+    p = random_parameters(family, 500, generator, spread=5.0)
+    w = np.exp(2 * generator.standard_normal(500))
+    result = solve(family, p, capacity, weights=w)
+    assert result.residual <= 1e-12
+    if not (family == "exponential" and result.price < 1e-200):
+        assert_optimal(family, p, result, capacity, w)
+
+
+@pytest.mark.parametrize("family", FINITE_SLOPE)
+def test_ties_share_alike(family):
+    p, w = np.repeat(random_parameters(family, 3, np.random.default_rng(2)), 4), np.repeat([1.0, 2.0, 3.0], 4)
+    for capacity in (1e-9, 1e-2, 1.0, 50.0):
+        result = solve(family, p, capacity, weights=w)
+        assert_optimal(family, p, result, capacity, w)
+        shares = result.amounts.reshape(3, 4)
+        np.testing.assert_array_equal(shares, shares[:, :1] * np.ones(4))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_all_items_at_their_bounds(family):
+    p = random_parameters(family, 6, np.random.default_rng(3))
+    edge = np.array([0.5, 1.0, 0.1, 2.0, 0.7, 0.3])
+    for lower, upper in ((edge, 9 * edge), (0.1 * edge, edge), (edge, edge)):
+        capacity = float(edge.sum())
+        result = solve(family, p, capacity, lower=lower, upper=upper)
+        np.testing.assert_allclose(result.amounts, edge, rtol=1e-14)
+        assert result.residual <= 1e-12
+
+
+@pytest.mark.parametrize("item", range(5))
+def test_items_exactly_on_their_breakpoint(item):
+    """The capacity at which the price is exactly an item's slope at 0."""
+    rate = np.array([1.0, 1.5, 2.0, 4.0, 8.0])
+    price = 1 / rate[item]
+    z = np.array([special.gammaincinv(2, price * r) if price * r < 1 else np.inf for r in rate])
+    planted = rate / z
+    if planted.sum() == 0:
+        return
+    result = solve("freshness", rate, planted.sum())
+    assert_optimal("freshness", rate, result, planted.sum())
+    np.testing.assert_allclose(result.amounts[:item], planted[:item], rtol=1e-9)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.05, 0.5, 0.99])
+def test_an_item_on_the_vertical_piece_after_its_activation(share):
+    """x = rate / z climbs to rate / 40 before the price moves by one unit in the last place."""
+    rate = np.array([1.0, 2.0])
+    z = special.gammaincinv(2, 0.5)
+    capacity = 1.0 / z + share * 2.0 / 60.0
+    result = solve("freshness", rate, capacity)
+    assert_optimal("freshness", rate, result, capacity)
+    assert result.amounts[1] == pytest.approx(share * 2.0 / 60.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["harmonic", "power"])
+def test_an_infinite_slope_at_zero_never_gets_nothing(family):
+    p = random_parameters(family, 300, np.random.default_rng(4), spread=4.0)
+    for capacity in (1e-12, 1.0, 1e6):
+        result = solve(family, p, capacity)
+        assert (result.amounts > 0).all()
+        assert_optimal(family, p, result, capacity)
+
+
+def test_rates_from_1e_minus_9_to_1e6_in_one_problem():
+    rate = np.logspace(-9, 6, 400)
+    for family in ("detection", "freshness", "poisson", "harmonic", "logarithmic"):
+        for capacity in (1e-12, 1e-3, 10.0, 1e12):
+            assert_optimal(family, rate, solve(family, rate, capacity), capacity)

@@ -1,0 +1,119 @@
+"""The compiled kernels equal their readable twins, whatever the instruction set and the number of threads."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from nefk_oracle import FAMILIES, exact_amount, random_parameters, slope, solve, value
+
+import knapsolve._core.nefk as core
+from knapsolve import criteria, solve_nefk
+
+
+@pytest.fixture
+def _restore_instructions():
+    yield
+    core.use_level(2)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_value_and_derivative_equal_the_textbook(family):
+    generator = np.random.default_rng(1)
+    p = random_parameters(family, 2000, generator)
+    x = np.exp(2.5 * generator.standard_normal(2000))
+    criterion = FAMILIES[family](p)
+    np.testing.assert_allclose(criterion.value(x), value(family, p, x), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(criterion.derivative(x), slope(family, p, x), rtol=2e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_inverse_undoes_the_derivative(family):
+    generator = np.random.default_rng(2)
+    p, x = random_parameters(family, 2000, generator), np.exp(generator.standard_normal(2000))
+    criterion = FAMILIES[family](p)
+    price = criterion.derivative(x)
+    again = criterion.derivative(criterion.inverse(price))
+    positive = price > 0
+    np.testing.assert_allclose(
+        again[positive], price[positive], rtol=1e-14 if family != "quadratic" else 1e-11, atol=2e-16
+    )
+
+
+@pytest.mark.parametrize("family", ["detection", "freshness"])
+def test_inverse_equals_arbitrary_precision_down_to_tiny_prices(family):
+    prices = [1e-300, 1e-18, 1e-12, 1e-8, 1e-3, 0.1, 0.29, 0.3, 0.5, 0.9, 0.999, 1 - 1e-9, 1 - 1e-15]
+    criterion = FAMILIES[family](1.0)
+    for price in prices:
+        with mp.workdps(60):
+            expected = float(exact_amount(family, 1.0, mp.mpf(price)))
+        assert float(criterion.inverse(price)) == pytest.approx(expected, rel=4e-15)
+
+
+def test_small_z_keeps_its_digits():
+    """g(z) = 1 - (1 + z) exp(-z) is z^2 / 2 - z^3 / 3 for small z, where the formula itself loses everything."""
+    z = np.array([1e-8, 1e-5, 1e-150])
+    np.testing.assert_allclose(criteria.Detection(1.0).derivative(1 / z), z**2 / 2 - z**3 / 3, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("_restore_instructions")
+@pytest.mark.parametrize("family", [*FAMILIES, "log"])
+def test_every_instruction_set_gives_the_same_bits(family):
+    generator = np.random.default_rng(3)
+    n = 1111
+    name = "exponential" if family == "log" else family
+    p = np.ascontiguousarray(random_parameters(name, n, generator, spread=4.0))
+    w, low = np.exp(3 * generator.standard_normal(n)), 0.01 * generator.random(n)
+    shape = core.LOG_EXPONENTIAL if family == "log" else FAMILIES[family]._shape
+    columns = [core.Column(a) for a in (p, w, low, low + generator.exponential(2.0, n))]
+    items = core.Items(shape, *columns, 1e6)
+    answers = []
+    for level in (0, 1, 2):
+        if core.use_level(level) < level:
+            continue
+        for price in (-3.0, 1e-9, 0.03, 1.0, 30.0):
+            x, side = np.empty(n), np.empty(n, np.int8)
+            mark = core.Column(price)
+            sums = core.settle(items, mark, mark, core.Column(0.0), 0, n, x, None, side)
+            answers.append((level, price, x.tobytes(), side.tobytes(), repr(sums)))
+    reference = {a[1]: a[2:] for a in answers if a[0] == 0}
+    assert len(answers) >= 5
+    assert all(a[2:] == reference[a[1]] for a in answers)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("family", ["freshness", "harmonic", "power"])
+def test_the_number_of_threads_never_changes_a_bit(family, grouped):
+    generator = np.random.default_rng(4)
+    n = 300_000
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    more = {"groups": generator.integers(-1, 50, n), "group_caps": np.linspace(500, 3000, 50)} if grouped else {}
+    one, two, three = (solve(family, p, 0.3 * n, weights=w, upper=3.0, n_jobs=j, **more) for j in (1, 2, 3))
+    assert one.residual <= 1e-12
+    for other in (two, three):
+        np.testing.assert_array_equal(one.amounts, other.amounts)
+        assert (one.price, one.value, one.residual) == (other.price, other.value, other.residual)
+
+
+def test_single_precision_columns_are_computed_in_double():
+    generator = np.random.default_rng(5)
+    rate, weight = generator.exponential(size=(2, 70_000)).astype(np.float32)
+    narrow = solve("freshness", rate, 2e4, weights=weight, upper=np.float32(2))
+    wide = solve("freshness", rate.astype(float), 2e4, weights=weight.astype(float), upper=2.0)
+    np.testing.assert_array_equal(narrow.amounts, wide.amounts)
+    out = np.empty(70_000, dtype=np.float32)
+    stored = solve_nefk(criteria.Freshness(rate), 2e4, weights=weight, upper=2.0, out=out)
+    assert stored.amounts is out
+    np.testing.assert_array_equal(out, wide.amounts.astype(np.float32))
+    assert stored.residual == wide.residual <= 1e-12
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_total_value_is_the_sum_of_the_values(family):
+    generator = np.random.default_rng(6)
+    p, w = random_parameters(family, 999, generator), np.exp(generator.standard_normal(999))
+    result = solve(family, p, 400.0, weights=w)
+    x = result.amounts
+    taken = x > 0
+    total = math.fsum(w[taken] * value(family, p[taken], x[taken]))
+    assert result.value == pytest.approx(total, rel=1e-12)

@@ -1,0 +1,139 @@
+"""The compiled search keeps its bracket, ends, and ends where Brent's method on a numpy twin ends."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nefk_oracle import FAMILIES, random_parameters, solve
+from scipy import optimize
+
+import knapsolve._core.nefk as core
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.narrow import narrow_model
+from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.search import guess_price, new_searches
+
+
+def problem_of(family, n, seed, share=0.3):
+    generator = np.random.default_rng([seed, n])
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    return check_problem(FAMILIES[family](p), share * n, w, 0.0, None, None, None, True), w
+
+
+def run(problem, guess=None, most=400):
+    """A search from a guess to its end; (search, totals taken)."""
+    shape = problem.criterion._shape
+    with problem.passes() as passes:
+        top, first = guess_price(problem)
+        search = new_searches(shape, np.array([problem.capacity]), top, first if guess is None else guess)[0]
+        return search, core.search(passes.items, problem.n, search, most)
+
+
+@pytest.mark.parametrize("guess", [None, 1e-200, 1e-5, 1e200])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_search_ends_where_brent_ends_from_any_guess(family, guess):
+    problem, w = problem_of(family, 40, 1)
+    search, count = run(problem, guess)
+    assert search[core.STATE] != core.RUNNING
+    assert count < 200
+    price = search[core.PRICE]
+
+    def excess(log_price):
+        return FAMILIES[family](problem.criterion._parameter).inverse(np.exp(log_price) / w).sum() - problem.capacity
+
+    assert price > 0
+    root = np.exp(optimize.brentq(excess, np.log(price) - 1, np.log(price) + 1, xtol=1e-14))
+    assert price == pytest.approx(root, rel=1e-12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(list(FAMILIES)), st.integers(1, 9), st.integers(0, 10**6), st.floats(1e-9, 1e3))
+def test_the_bracket_encloses_the_target_at_every_step(family, n, seed, share):
+    problem, _ = problem_of(family, n, seed, share)
+    shape = problem.criterion._shape
+    with problem.passes() as passes:
+        search = new_searches(shape, np.array([problem.capacity]), 1.0, 1.0)[0]
+        for _ in range(300):
+            if search[core.STATE] != core.RUNNING:
+                break
+            assert search[core.LOW] < search[core.PRICE] < search[core.HIGH]
+            core.search(passes.items, problem.n, search, 1)
+            if search[core.LOW] > -1.0:
+                assert passes.respond(search[core.LOW])[0] >= problem.capacity
+            if search[core.HIGH] < 1e300:
+                assert passes.respond(search[core.HIGH])[0] <= problem.capacity
+    assert search[core.STATE] != core.RUNNING
+    if search[core.STATE] == core.ENCLOSED:
+        assert np.nextafter(search[core.LOW], np.inf) == search[core.HIGH]
+
+
+def test_a_jump_ends_between_neighbouring_doubles():
+    items = check_problem(criteria.Quadratic(0.0), 1.5, np.array([1.0, 3.0, 2.0]), 0.0, 1.0, None, None, True)
+    with items.passes() as passes:
+        search = new_searches(core.QUADRATIC, np.array([1.5]), 1.0, 0.3)[0]
+        core.search(passes.items, 3, search, 300)
+    assert search[core.STATE] == core.ENCLOSED
+    assert search[core.PRICE] == 2.0 == np.nextafter(search[core.LOW], 3.0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("with_bounds", [False, True])
+def test_narrowing_many_items_gives_the_answer_of_plain_passes(family, with_bounds, monkeypatch):
+    generator = np.random.default_rng(7)
+    n = 70_000
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    bounds = {"lower": generator.uniform(0, 0.1, n), "upper": generator.uniform(0.3, 2.0, n)} if with_bounds else {}
+    narrowed = solve(family, p, 0.3 * n, weights=w, **bounds)
+    monkeypatch.setattr("knapsolve.nefk.narrow.MANY", 10**9)
+    plain = solve(family, p, 0.3 * n, weights=w, **bounds)
+    assert narrowed.residual <= 1e-12
+    assert plain.residual <= 1e-12
+    assert narrowed.price == pytest.approx(plain.price, rel=1e-12)
+    np.testing.assert_allclose(narrowed.amounts, plain.amounts, rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+def test_many_items_with_the_price_on_a_vertical_piece_take_few_passes(share):
+    """One heavy item activates where the others leave it a little: its amount climbs while the price stands still."""
+    generator = np.random.default_rng(8)
+    n = 100_000
+    rate, w = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    rate[0], w[0] = 5000.0, 0.7 * 5000.0
+    others = criteria.Freshness(rate[1:]).inverse(0.7 / w[1:]).sum()
+    result = solve_nefk(criteria.Freshness(rate), others + share * 5000.0 / 60, weights=w)
+    assert result.price == pytest.approx(0.7, rel=1e-14)
+    assert result.amounts[0] == pytest.approx(share * 5000.0 / 60, rel=1e-6)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 25
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_many_items_with_nothing_left_to_buy_stop_at_price_zero(family):
+    p = random_parameters(family, 70_000, np.random.default_rng(9))
+    result = solve(family, p, 1e6, upper=0.01, equality=False)
+    assert result.price == 0.0
+    most = np.minimum(0.01, 1 / p) if family == "quadratic" else np.full(70_000, 0.01)
+    np.testing.assert_allclose(result.amounts, most, rtol=1e-15)
+    worthless = solve(family, p, 1e6, weights=np.r_[np.ones(69_999), 0.0], upper=np.r_[np.full(69_999, 0.01), np.inf])
+    assert worthless.amounts[-1] == pytest.approx(1e6 - most[:-1].sum(), rel=1e-12)
+    assert worthless.residual <= 1e-12
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_narrow_model_is_exact_to_fourth_order_within_its_bracket(family):
+    problem, _ = problem_of(family, 20_000, 3)
+    price = solve_nefk(problem.criterion, problem.capacity, weights=problem.weights).price
+    with problem.passes() as passes:
+        search = new_searches(problem.criterion._shape, np.array([problem.capacity]), 1.0, price)[0]
+        width = 1e-3
+        if family == "quadratic":
+            ends = (price - 0.5 * width, price + 0.5 * width)
+        else:
+            ends = (price * np.exp(-0.5 * width), price * np.exp(0.5 * width))
+        model = narrow_model(problem, passes, search, ends, 1)
+        assert model is not None
+        for t in (0.1, 0.5, 0.8):
+            inside = ends[0] + t * (ends[1] - ends[0])
+            exact, modelled = passes.respond(inside), model.respond(inside)
+            assert modelled[0] == pytest.approx(exact[0], rel=1e-12)
+            assert modelled[1] == pytest.approx(exact[1], rel=1e-7)

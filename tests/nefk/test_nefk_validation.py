@@ -1,0 +1,142 @@
+"""Bad input is named before any work; nothing comes out silently wrong."""
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import knapsolve
+from knapsolve import InfeasibleError, criteria, solve_nefk
+from knapsolve.criteria import (
+    Detection,
+    Exponential,
+    Freshness,
+    FromDerivative,
+    Logarithmic,
+    Power,
+    Tabulated,
+)
+
+F = Freshness([1.0, 2.0, 3.0])
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Freshness(-1.0), ValueError, ["rate", "-1.0", "[0, 1e+140]"]),
+        (lambda: Freshness([1.0, NAN]), ValueError, ["rate", "nan", "position 1"]),
+        (lambda: Freshness(np.inf), ValueError, ["rate", "inf"]),
+        (lambda: Freshness("fast"), TypeError, ["rate", "fast"]),
+        (lambda: Freshness([[1.0]]), ValueError, ["rate", "one-dimensional", "(1, 1)"]),
+        (lambda: Freshness(True), TypeError, ["rate", "True"]),
+        (lambda: Freshness(["a"]), TypeError, ["rate"]),
+        (lambda: Freshness(1 + 2j), TypeError, ["rate"]),
+        (lambda: Detection([NAN]), ValueError, ["rate", "or infinite"]),
+        (lambda: Logarithmic(0.0), ValueError, ["scale", "(0, 1e+140]"]),
+        (lambda: Power(1.0), ValueError, ["exponent", "(0, 1)"]),
+        (lambda: Power([0.5, 0.0]), ValueError, ["exponent", "position 1"]),
+        (lambda: Exponential(1e200), ValueError, ["rate", "1e+140"]),
+        (lambda: Tabulated([0.0], [1.0]), ValueError, ["grid"]),
+        (lambda: Tabulated([1.0, 0.0], [1.0, 2.0]), ValueError, ["grid", "increasing"]),
+        (lambda: Tabulated([0.0, 1.0], [1.0]), ValueError, ["values", "m = 2"]),
+        (lambda: Tabulated([0.0, 1.0], [1.0, NAN]), ValueError, ["values", "nan"]),
+        (lambda: FromDerivative(3), TypeError, ["function", "3"]),
+        (lambda: FromDerivative(np.exp, 3), TypeError, ["value", "3"]),
+        (lambda: Freshness(1.0).value(-1.0), ValueError, ["x", "-1.0"]),
+        (lambda: Freshness(1.0).derivative([NAN]), ValueError, ["x", "nan"]),
+        (lambda: Freshness(1.0).inverse(NAN), ValueError, ["price", "nan"]),
+        (lambda: solve_nefk("freshness", 1.0), TypeError, ["criterion", "freshness"]),
+        (lambda: solve_nefk(F, -1.0), ValueError, ["capacity", "-1.0"]),
+        (lambda: solve_nefk(F, NAN), ValueError, ["capacity", "nan"]),
+        (lambda: solve_nefk(F, np.inf), ValueError, ["capacity", "inf", "equality=False"]),
+        (lambda: solve_nefk(F, 1e-200), ValueError, ["capacity", "1e-200"]),
+        (lambda: solve_nefk(F, "5"), TypeError, ["capacity", "'5'"]),
+        (lambda: solve_nefk(F, 1.0, weights=[1.0, 2.0]), ValueError, ["weights", "3 entries", "got 2"]),
+        (lambda: solve_nefk(F, 1.0, weights=[1.0, -2.0, 3.0]), ValueError, ["weights", "-2.0", "position 1"]),
+        (lambda: solve_nefk(F, 1.0, lower=-1.0), ValueError, ["lower", "-1.0"]),
+        (lambda: solve_nefk(F, 1.0, lower=[0.0]), ValueError, ["lower", "3 entries", "got 1"]),
+        (lambda: solve_nefk(F, 1.0, upper=[NAN, 1.0, 1.0]), ValueError, ["upper", "nan", "position 0"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1]), ValueError, ["groups", "group_caps", "together"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 2], group_caps=[1.0, 1.0]), ValueError, ["groups", "2"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, -2], group_caps=[1.0]), ValueError, ["groups", "-2"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0.0, 0, 0], group_caps=[1.0]), TypeError, ["groups", "float64"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 0], group_caps=[NAN]), ValueError, ["group_caps", "nan"]),
+        (lambda: solve_nefk(F, 1.0, equality="yes"), TypeError, ["equality", "yes"]),
+        (lambda: solve_nefk(F, 1.0, out=np.empty(2)), ValueError, ["out", "(3,)", "(2,)"]),
+        (lambda: solve_nefk(F, 1.0, out=np.empty(3, int)), TypeError, ["out", "int64"]),
+        (lambda: solve_nefk(Freshness([]), 1.0), ValueError, ["rate", "at least one"]),
+        (lambda: solve_nefk(F, np.inf, equality=False), InfeasibleError, ["unbounded"]),
+        (
+            lambda: solve_nefk(FromDerivative(lambda x: x[:1]), 1.0, weights=[1.0, 1.0]),
+            ValueError,
+            ["function", "shape"],
+        ),
+        (
+            lambda: solve_nefk(FromDerivative(lambda x: x * NAN), 1.0, weights=[1.0]),
+            ValueError,
+            ["function", "NaN"],
+        ),
+    ],
+)
+def test_bad_input_is_named(make, error, words):
+    with pytest.raises(error) as caught:
+        make()
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+anything = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.text(max_size=3),
+    st.integers(-3, 3),
+    st.floats(),
+    st.complex_numbers(),
+    st.lists(st.one_of(st.floats(), st.integers(-2, 2), st.none()), max_size=4),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(["Detection", "Freshness", "Harmonic", "Power", "Quadratic", "Exponential", "Linear"]),
+    anything,
+    anything,
+    anything,
+    anything,
+    anything,
+    anything,
+    anything,
+)
+def test_whatever_comes_in_no_nan_and_no_odd_exception_comes_out(
+    name, p, capacity, weights, lower, upper, groups, caps
+):
+    kind = getattr(criteria, name)
+    try:
+        criterion = kind() if name == "Linear" else kind(p)
+        result = solve_nefk(
+            criterion, capacity, weights=weights, lower=lower, upper=upper, groups=groups, group_caps=caps
+        )
+    except (ValueError, TypeError):
+        return
+    assert np.isfinite(result.amounts).all()
+    assert not np.isnan([result.price, result.value, result.residual]).any()
+    assert result.residual <= 1e-12
+
+
+def test_inputs_are_left_alone_and_may_be_read_only_strided_or_big_endian():
+    rate = np.linspace(1, 9, 17)[::2]
+    result = solve_nefk(Freshness(rate), 3.0, weights=np.ones(9).astype(">f8"), lower=np.zeros(9, dtype=int))
+    frozen = np.linspace(1, 9, 9)
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(solve_nefk(Freshness(frozen), 3.0).amounts, result.amounts)
+    np.testing.assert_array_equal(frozen, np.linspace(1, 9, 9))
+
+
+def test_every_public_name_is_documented_and_has_an_example():
+    named = [getattr(criteria, name) for name in criteria.__all__] + [knapsolve.solve_nefk]
+    for thing in named:
+        assert ">>>" in inspect.getdoc(thing), thing
+        if thing not in (criteria.Linear,):
+            assert "Parameters\n" in inspect.getdoc(thing), thing

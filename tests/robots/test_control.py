@@ -1,0 +1,274 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from knapsolve import RobotControl, mm1k_cost, solve_robot_control
+from knapsolve.robots.control import iterate_policy
+from knapsolve.robots.problem import RobotProblem, prolong_policy
+from tests.robots.twins import bellman, evaluate_policy, policy_chain, state_costs
+
+problems = st.builds(
+    RobotProblem,
+    st.integers(1, 12),
+    st.integers(2, 12),
+    st.floats(0.02, 1.0),
+    st.floats(0.05, 20.0),
+    st.floats(0.2, 5.0),
+)
+
+
+def solve(problem, **options):
+    return solve_robot_control(
+        *(getattr(problem, name) for name in RobotProblem.__dataclass_fields__), **options
+    )
+
+
+@pytest.mark.parametrize(("weight", "gain"), [(1.0, 0.2090741), (1.4, 0.2592396), (2.0, 0.3221147)])
+@pytest.mark.parametrize("method", ["auto", "policy-iteration", "relative-value-iteration"])
+def test_costs_of_the_papers_figures(weight, gain, method):
+    control = solve_robot_control(16, 5, 0.1, weight, method=method)
+    assert control.gain == pytest.approx(gain, abs=1e-7)
+    assert control.lower <= control.gain <= control.upper <= control.lower + 1e-9
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems)
+def test_the_policys_exact_cost_is_within_certified_bounds(problem):
+    control = solve(problem)
+    cost = state_costs(problem.n_robots, problem.buffer, problem.starvation_weight, problem.arrival_rate)
+    exact, _ = evaluate_policy(control.action, problem.load, cost)
+    assert control.upper - control.lower <= 1e-9
+    assert control.lower - 1e-9 <= exact <= control.upper + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems)
+def test_gain_and_bias_solve_the_optimality_equation(problem):
+    control = solve(problem)
+    image = bellman(
+        control.bias.T.copy(), problem.n_robots, problem.buffer, problem.load, problem.weight, problem.load
+    ).ravel()[1:]
+    residual = (image - control.bias.T.ravel()[1:]) * problem.service_rate
+    np.testing.assert_allclose(residual, control.gain, atol=2e-9)
+    assert control.bias[1, 1] == 0
+    assert control.bias[0, 0] == np.inf
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems)
+def test_control_is_never_worse_than_any_fixed_number_of_robots(problem):
+    numbers = np.arange(1, problem.n_robots + 1)
+    fixed = mm1k_cost(numbers * problem.load, problem.buffer, problem.starvation_weight, problem.service_rate)
+    assert solve(problem).gain <= fixed.min() + 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems)
+def test_value_iteration_and_policy_iteration_agree(problem):
+    one = solve(problem, method="policy-iteration")
+    other = solve(problem, method="relative-value-iteration", tol=1e-7)
+    assert one.gain == pytest.approx(other.gain, abs=1e-7)
+    assert other.lower <= one.upper
+    assert one.lower <= other.upper
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems, st.floats(0.1, 10.0))
+def test_the_unit_of_time_does_not_matter(problem, unit):
+    other = solve_robot_control(
+        problem.n_robots, problem.buffer, problem.arrival_rate * unit, problem.starvation_weight * unit,
+        problem.service_rate * unit, tol=1e-9 * unit,
+    )  # fmt: skip
+    control = solve(problem)
+    assert other.gain == pytest.approx(control.gain * unit, abs=2e-9 * unit)
+
+
+@settings(max_examples=20, deadline=None)
+@given(problems)
+def test_more_robots_never_cost_more(problem):
+    more = RobotProblem(
+        problem.n_robots + 1, *(getattr(problem, n) for n in list(RobotProblem.__dataclass_fields__)[1:])
+    )
+    assert solve(more).gain <= solve(problem).gain + 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems)
+def test_range_and_mean_of_active_robots_are_those_of_the_chain(problem):
+    control = solve(problem)
+    chain = policy_chain(control.action, problem.load)
+    reach = np.linalg.matrix_power(0.5 * (chain + np.eye(len(chain))), 2**22)[problem.shape[1] + 1]
+    active = reach.reshape(problem.shape).sum(axis=1)
+    assert control.n_mean == pytest.approx(active @ np.arange(problem.n_robots + 1), abs=1e-6)
+    seen = np.flatnonzero(active > 1e-9)
+    assert control.n_min <= seen.min()
+    assert control.n_max >= seen.max()
+    assert (active[: control.n_min] < 1e-9).all()
+    assert (active[control.n_max + 1 :] < 1e-9).all()
+
+
+@pytest.mark.parametrize("weight", [0.3, 1.4, 4.0])
+@pytest.mark.parametrize(("robots", "buffer"), [(16, 5), (40, 12), (90, 30)])
+def test_the_policy_is_a_falling_switching_curve(robots, buffer, weight):
+    control = solve_robot_control(robots, buffer, 1.6 / robots, weight)
+    for actions in control.policy[0][1:], control.policy[1][:, 1:]:
+        rows = actions.astype(int)
+        assert (np.diff(rows, axis=0) <= 0).all()
+        assert (np.diff(rows, axis=1) <= 0).all()
+
+
+def test_policy_is_indexed_by_event_queue_and_active():
+    control = solve_robot_control(6, 4, 0.3, 1.0)
+    for queue in range(5):
+        for active in range(7):
+            after_departure = control.action[active, queue - 1] if queue else 0
+            after_arrival = control.action[active - 1, min(queue + 1, 4)] if active else 0
+            assert control.policy[0, queue, active] == after_departure
+            assert control.policy[1, queue, active] == after_arrival
+    assert control.policy[0, 1, 0] == 1  # forced: else nothing would ever happen again
+
+
+@pytest.mark.parametrize(("rate", "weight"), [(0.3, 0.1), (1.0, 1.02), (2.0, 10.0), (3.0, 0.1)])
+def test_large_problems_are_solved_within_tolerance(rate, weight):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        control = solve_robot_control(300, 100, rate / 300, weight)
+    assert control.upper - control.lower <= 1e-9
+    reference = RobotControl(control.gain, 0, 0, control.bias, 0, control.problem)
+    lower, upper = control.problem.solver().bounds(np.ascontiguousarray(reference.bias.T))
+    assert lower - 1e-12 <= control.gain <= upper + 1e-12
+
+
+def test_running_out_of_iterations_warns_and_the_bounds_hold():
+    exact = solve_robot_control(16, 5, 0.1, 1.4).gain
+    for method in ("relative-value-iteration", "policy-iteration"):
+        with pytest.warns(ConvergenceWarning, match="upper - lower"):
+            control = solve_robot_control(16, 5, 0.1, 1.4, method=method, max_iter=1)
+        assert control.upper - control.lower > 1e-9
+        assert control.lower <= exact <= control.upper
+        assert control.lower <= control.gain <= control.upper
+
+
+def test_a_tolerance_below_rounding_warns_instead_of_hanging():
+    with pytest.warns(ConvergenceWarning):
+        control = solve_robot_control(30, 10, 0.05, 1.4, tol=1e-18)
+    assert control.upper - control.lower < 1e-11
+
+
+def test_a_start_that_cannot_be_evaluated_is_left_by_value_iteration():
+    start = np.zeros((7, 6), dtype=np.uint8)
+    start[[0, 2, 3, 5]] = 1  # two levels that nothing leaves
+    problem = RobotProblem(6, 5, 0.3, 1.0)
+    control = iterate_policy(problem, 1e-9, 1000, start)
+    assert control.gain == pytest.approx(solve(problem).gain, abs=1e-9)
+    assert control.upper - control.lower <= 1e-9
+
+
+def test_a_start_from_the_optimum_takes_one_evaluation():
+    control = solve_robot_control(40, 12, 0.04, 1.2)
+    again = iterate_policy(control.problem, 1e-9, 1000, control.action)
+    assert again.n_iter == 1
+    assert again.gain == pytest.approx(control.gain, abs=1e-12)
+
+
+def test_a_prolonged_curve_has_the_same_shape():
+    coarse = np.zeros((5, 4), dtype=np.uint8)
+    coarse[:4] = np.arange(4) < np.array([4, 3, 1, 0])[:, None]
+    fine = prolong_policy(coarse, (9, 8))
+    assert fine[:-1].sum(axis=1).tolist() == [
+        8,
+        8,
+        6,
+        5,
+        3,
+        2,
+        0,
+        0,
+    ]  # 8, 7.5, 6.5, 5, 3, 1.5, 0.5, 0 rounded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "name"),
+    [
+        ((0, 5, 0.1, 1.0), {}, "n_robots"),
+        ((16, 1, 0.1, 1.0), {}, "buffer"),
+        ((16, 5, 0.0, 1.0), {}, "arrival_rate"),
+        ((16, 5, -1.0, 1.0), {}, "arrival_rate"),
+        ((16, 5, 0.1, 0.0), {}, "starvation_weight"),
+        ((16, 5, 0.1, np.nan), {}, "starvation_weight"),
+        ((16, 5, 0.1, 1.0, 0.0), {}, "service_rate"),
+        ((16, 5, 0.1, 1.0, np.inf), {}, "service_rate"),
+        ((16, 5, 1e200, 1.0, 1e-200), {}, "arrival_rate / service_rate"),
+        ((10**6, 10**6, 0.1, 1.0), {}, "n_robots and buffer"),
+        ((16, 5, 0.1, 1.0), {"tol": 0.0}, "tol"),
+        ((16, 5, 0.1, 1.0), {"max_iter": 0}, "max_iter"),
+        ((16, 5, 0.1, 1.0), {"method": "guess"}, "method"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, options, name):
+    with pytest.raises(ValueError, match=name):
+        solve_robot_control(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(16.0, 5, 0.1, 1.0), (16, "5", 0.1, 1.0), (16, 5, None, 1.0), (True, 5, 0.1, 1.0)]
+)
+def test_wrong_types_are_refused(arguments):
+    with pytest.raises(TypeError):
+        solve_robot_control(*arguments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 40),
+    st.integers(2, 40),
+    st.floats(1e-12, 1e12),
+    st.floats(1e-100, 1e100),
+    st.floats(1e-6, 1e6),
+)
+def test_extreme_parameters_end_with_bounds_or_an_error(robots, buffer, rate, weight, service):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            control = solve_robot_control(robots, buffer, rate, weight, service, max_iter=2000)
+        except ValueError:
+            return
+    assert control.lower <= control.gain <= control.upper
+    assert np.isfinite([control.gain, control.lower, control.upper]).all()
+    assert set(np.unique(control.policy)) <= {0, 1}
+    assert 0 <= control.n_min <= control.n_mean * (1 + 1e-9)
+    assert control.n_mean <= control.n_max * (1 + 1e-9) <= robots * (1 + 1e-9)
+
+
+@pytest.mark.slow
+def test_the_largest_grid_is_solved_within_tolerance_everywhere():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rate in np.geomspace(0.3, 3, 4):
+            for weight in np.geomspace(0.1, 10, 4):
+                control = solve_robot_control(1000, 300, rate / 1000, weight, tol=1e-8)
+                assert control.upper - control.lower <= 1e-8
+                assert control.gain <= mm1k_cost(np.arange(1, 1001) * rate / 1000, 300, weight).min() + 1e-8
+
+
+def test_ties_leave_the_number_of_robots_as_it_is():
+    problem = RobotProblem(3, 2, 0.3, 1.0)
+    flat = np.zeros(problem.shape).T
+    flat[0, 0] = np.inf
+    flat[2, 2] = -1e-14
+    action = RobotControl(0.0, 0.0, 0.0, flat, 1, problem).action
+    assert action.sum() == action[0, 0] == 1
+
+
+def test_the_mean_is_found_where_substitution_cannot_help():
+    action = np.zeros((5, 5), dtype=np.uint8)
+    action[0] = action[2, 0] = action[3, :4] = 1  # level 3 is left for level 1 in the end, and that for nothing
+    control = RobotControl(0.0, 0.0, 0.0, np.zeros((5, 5)), 1, RobotProblem(4, 4, 0.3, 9.0))
+    control.__dict__["action"] = action
+    assert control.problem.counter().evaluation(action, np.empty((5, 5))) is None
+    assert control.n_mean == pytest.approx(1.0)
+    assert control.n_min == control.n_max == 1
