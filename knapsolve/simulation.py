@@ -12,6 +12,7 @@ import numpy as np
 from knapsolve._core.loop import run as run_loop
 from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
 from knapsolve._progress import check_progress, report_progress
 from knapsolve._validation import (
@@ -45,6 +46,9 @@ def simulate(
     progress: bool | Callable[[int, int], None] = False,
 ) -> History:
     """Let a learner poll an environment.
+
+    Eight or more runs of `LAKG` with random access, at rates that do not switch, are made side by side, on
+    random numbers of their own: they are other runs than those of a smaller ensemble.
 
     Parameters
     ----------
@@ -119,6 +123,8 @@ def simulate(
     with Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
         if n_runs == 1:
             results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
+        elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
+            results = run_groups(runs, environment, records, capacity, cancellation, advance, n_jobs)
         else:
             parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             tasks = (

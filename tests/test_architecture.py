@@ -35,6 +35,7 @@ LEVELS = [
     {"_core"},
     MIDDLE,
     {"learners"},
+    {"_ensembles"},
     {"simulation"},
     {"displays", "reproduce", "replay"},
     {"cli", "__main__"},
