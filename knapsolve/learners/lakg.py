@@ -99,7 +99,9 @@ class LAKG(PollLogLearner):
         check_real("exponent", self.exponent, low=0, low_open=True)
         if self.exponent * math.log2(self.resolution) > SMALLEST_BITS:
             highest = SMALLEST_BITS / math.log2(self.resolution)
-            raise ValueError(f"exponent must be at most {highest:.4g} at resolution={self.resolution}, got {self.exponent!r}")
+            raise ValueError(
+                f"exponent must be at most {highest:.4g} at resolution={self.resolution}, got {self.exponent!r}"
+            )
         if self.n_materials is not None:
             self._check_resolution(self.n_materials)
 
@@ -117,7 +119,8 @@ class LAKG(PollLogLearner):
         """Amount of each state, as a float and in units."""
         table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
         bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
-        held = float(table[getattr(self, "states_", np.empty(0, int))].sum())  # more than a few capacities only if the capacity was lowered
+        states = getattr(self, "states_", np.empty(0, dtype=np.int32))
+        held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
         bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))
         return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
 
