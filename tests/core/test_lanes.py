@@ -127,8 +127,8 @@ def test_materials_that_always_or_never_change_equal_their_twin(pages):
 
 @pytest.mark.parametrize("pages", [False, True])
 def test_automata_stop_at_their_highest_state_while_there_is_room(pages):
-    learner = LAKG(resolution=5, capacity=2.9)
-    history = check_against_twin(learner, [0.0, 0.0, 0.9], pages, 40, 8, range(8))
+    learner = LAKG(resolution=5, capacity=3.5)
+    history = check_against_twin(learner, [0.0, 0.0, 0.5, 0.9], pages, 41, 8, range(8))
     assert (history.amounts == 1.0).any()
 
 
