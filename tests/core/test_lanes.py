@@ -125,6 +125,13 @@ def test_materials_that_always_or_never_change_equal_their_twin(pages):
     assert (history.amounts[:, [2, 4]] < 0.2).all()
 
 
+@pytest.mark.parametrize("pages", [False, True])
+def test_automata_stop_at_their_highest_state_while_there_is_room(pages):
+    learner = LAKG(resolution=5, capacity=3.5)
+    history = check_against_twin(learner, [0.0, 0.0, 0.5, 0.9], pages, 41, 8, range(8))
+    assert (history.amounts == 1.0).any()
+
+
 def test_a_fitted_learner_goes_on_from_its_states():
     learner = LAKG(resolution=60, n_materials=12)
     learner.fit([[k % 12, 1.0] for k in range(400)], [k % 12 < 3 for k in range(400)])
@@ -200,9 +207,7 @@ def test_runs_side_by_side_are_distributed_like_single_ones(n, pages):
         learner, environment, 60_000, scheduler="random", n_runs=64, record_every=10_000, random_state=1
     )
     parts = [
-        simulate(
-            learner, environment, 60_000, scheduler="random", n_runs=7, record_every=10_000, random_state=k
-        )
+        simulate(learner, environment, 60_000, scheduler="random", n_runs=7, record_every=10_000, random_state=k)
         for k in range(10, 15)
     ]
     for ours, theirs in [
