@@ -162,7 +162,7 @@ def _print(facts: dict[str, Any], known: Sites, outcome: Outcome, bound: Relaxed
     rows = [
         [f"Whittle policy, {outcome.n_steps:,} steps from empty sites on", f"{outcome.reward:.7g}", share],
         [f"Whittle policy, the last {outcome.late_steps:,} steps", f"{outcome.late_reward:.7g}", ""],
-        ["upper bound for every policy, in the long run", f"{bound.value:.7g}", ""],
+        ["upper bound for every policy", f"{bound.value:.7g}", ""],
     ]
     print_table(["content collected a step", "items", "of the bound"], rows)
     shown = _rows(known, outcome, outcome.most_crawled)
