@@ -31,6 +31,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.environments": [],
     "_core.python_roles": [],
     "_core.loop": [],
+    "_core.lanes": ["lakg_lanes.c"],
     "_core.whittle_index": ["whittle_index.c", "whittle_inverse.c", "cpu_level.c"],
     "_core.crawl_roles": [],
     "_core.ephemeral": ["whittle_index.c", "cpu_level.c"],

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from knapsolve import HTRAA, LAKG, EDFScheduler
+from knapsolve._core.lanes import WIDTH, KnapsackLanes
 from knapsolve._core.loop import run
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
@@ -71,6 +72,23 @@ def closed_loop(name, n, order, environment=BernoulliEnvironment, warm_up=200_00
         done += count
 
     polls(warm_up)
+    return polls
+
+
+def side_by_side(n, environment=BernoulliEnvironment, warm_up=200_000):
+    """As `closed_loop`, in eight replications of LAKG with random access at once; polls are those of all."""
+    world = environment(zipf_unchanged(n, 0.9, 1.5))
+    learners = [make_learner("LAKG", n) for _ in range(WIDTH)]
+    for learner in learners:
+        learner._begin(n)
+    words = np.random.default_rng(1).integers(0, 2**64, (WIDTH, 4), dtype=np.uint64)
+    worlds = [world._core() for _ in learners]
+    lanes = KnapsackLanes([learner._core() for learner in learners], worlds, words, 1.0)
+
+    def polls(count=20_000):
+        lanes.run(count // WIDTH)
+
+    polls(WIDTH * warm_up)
     return polls
 
 
@@ -159,6 +177,16 @@ def main():
             f"{pages * scale:6.1f} {twin}"
         )
         sys.stdout.flush()
+    print("\neight LAKG side by side  scaled    loop  (raw)  pages")
+    for n in (50, 500, 32_768):
+        cost, loop = (
+            best_of(side_by_side(n), 200, 20_000),
+            best_of(closed_loop("LAKG", n, "random"), 200, 20_000),
+        )
+        pages = best_of(side_by_side(n, PollingEnvironment), 100, 20_000)
+        scale = REFERENCE / random_number_cost()
+        row = f"{cost * scale:8.1f} {loop * scale:7.1f} {cost:7.1f} {pages * scale:6.1f}"
+        print(f"LAKG   n={n:<6d} random  {row}")
     print("\nEDF alone, ns a poll     scaled   (raw)   heapq   ratio")
     generator = np.random.default_rng(0)
     for n in (500, 32_768, 1_000_000):

@@ -154,7 +154,8 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
         double complement = u < 1.0 ? u * (expu + u * nefk_gamma2_over_square(u)) : 1.0 - expu;
         *value = weight * complement;
         *slope = v * expu;
-        if (shape == NEFK_LOG_EXPONENTIAL) *slope = -nefk_negative_log(v, 1.0 - v) - u; /* its logarithm */
+        if (shape == NEFK_LOG_EXPONENTIAL) /* its logarithm */
+            *slope = v > 0.0 ? -nefk_negative_log(v, 1.0 - v) - u : -INFINITY;
     } else if (shape == NEFK_QUADRATIC) {
         double u = x * parameter;
         *value = v * x * (1.0 - 0.5 * u);
@@ -175,6 +176,7 @@ NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, do
     double scale = fabs(mu), steep = x * parameter;
     if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
     if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
+    scale = scale > 1e-290 ? scale : 1e-290; /* prices below are as good as 0 */
     double excess = slope == mu ? 0.0 : (slope - mu) / scale;
     double above = excess > 0.0 ? excess : 0.0, below = excess < 0.0 ? -excess : 0.0;
     double bad = fabs(excess);

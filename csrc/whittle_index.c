@@ -4,6 +4,18 @@
 
 #include "every_width.h"
 
+/* out <- out / cost, where costs are given; 0 if a cost or a result is out of its domain. */
+DECAY_INLINE int shared_out(ptrdiff_t n, const double *restrict cost, double *restrict out)
+{
+    int64_t bad = 0;
+    if (cost)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            out[i] = out[i] / cost[i];
+            bad |= !((cost[i] > 0.0) & (cost[i] <= 1.7e308) & (out[i] <= 1.7e308));
+        }
+    return bad == 0;
+}
+
 DECAY_INLINE int index_raw(ptrdiff_t n, const double *restrict age, const double *restrict lam,
                            const double *restrict decay, const double *restrict max_age,
                            const double *restrict cost, double *restrict out)
@@ -28,12 +40,7 @@ DECAY_INLINE int index_raw(ptrdiff_t n, const double *restrict age, const double
             bad |= !((m >= 1.0) & (rounded == m));
             out[i] = age[i] < m ? out[i] : cap;
         }
-    if (cost)
-        for (ptrdiff_t i = 0; i < n; i++) {
-            out[i] = out[i] / cost[i];
-            bad |= !((cost[i] > 0.0) & (cost[i] <= 1.7e308) & (out[i] <= 1.7e308));
-        }
-    return bad == 0;
+    return (bad == 0) & shared_out(n, cost, out);
 }
 AT_EVERY_WIDTH(int, whittle_index_raw, index_raw,
                (ptrdiff_t n, const double *age, const double *lam, const double *decay, const double *max_age,
@@ -72,11 +79,18 @@ DECAY_INLINE int index_state(ptrdiff_t n, const double *restrict state, const do
         double value = ceiling * (t < DECAY_SERIES ? (1.0 - gone) * bent : far);
         value = (zeta == 1.0 ? loss * x : value) + bonus;
         value = x < cap ? value : x; /* nothing more will come: waiting gains nothing */
-        value = cost ? value / cost[i] : value;
         bad |= !(value <= 1.7e308);
         out[i] = value;
     }
-    return bad == 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        bad |= !((state[i] >= 0.0) & (state[i] <= 1.7e308) & (decay[i] > 0.0) & (decay[i] <= 1.7e308) &
+                 (lam[i] >= 0.0) & (lam[i] / decay[i] <= 1.7e308));
+    if (max_age)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double last = max_age[i], nearest = last < shift ? (last + shift) - shift : last;
+            bad |= !((last >= 1.0) & (nearest == last));
+        }
+    return (bad == 0) & shared_out(n, cost, out);
 }
 AT_EVERY_WIDTH(int, whittle_index_state, index_state,
                (ptrdiff_t n, const double *state, const double *lam, const double *decay, const double *max_age,

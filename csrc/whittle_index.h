@@ -78,7 +78,7 @@ void whittle_content_columns(ptrdiff_t n, const double *age, const double *ceili
 double decay_exp_sum(ptrdiff_t n, double scale, const double *draws);
 
 /* out[i] = the index of content state_i >= 0, which need not lie on the lattice of whole ages, over cost_i, from
- * checked parameters; returns 0 if a result is not finite. max_age and cost as above. */
+ * raw parameters; returns 0 and takes max_age and cost as above. */
 int whittle_index_state(ptrdiff_t n, const double *state, const double *lam, const double *decay,
                         const double *max_age, const double *cost, double *out);
 

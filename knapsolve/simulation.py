@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -13,6 +12,7 @@ import numpy as np
 from knapsolve._core.loop import run as run_loop
 from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
 from knapsolve._progress import check_progress, report_progress
 from knapsolve._validation import (
@@ -24,101 +24,13 @@ from knapsolve._validation import (
     resolve_seed_sequence,
 )
 from knapsolve.environments.rates import expected_detections
+from knapsolve.history import History
+from knapsolve.restless.crawling import simulate_ephemeral
 
 CHUNK = 65536  # polls between two looks at pending signals
 N_RECORDS = 100  # by default
 GOLDEN = 0.6180339887498949
 
-
-@dataclass(frozen=True, eq=False)
-class History:
-    """What happened in a simulation.
-
-    Attributes
-    ----------
-    polls : ndarray of shape (n_records,), intp
-        Polls made at each record.
-    value : ndarray of shape (n_runs, n_records) or None
-        Expected changes found per unit of time at the amounts then held, ``sum x_i d_i(x_i)``, where the
-        environment knows its rates.
-    detections : ndarray of shape (n_runs, n_records), intp
-        Polls so far that found a change.
-    amounts : ndarray of shape (n_runs, n_materials)
-        Amounts held at the end, polls per unit of time.
-    item_polls, item_detections, item_fresh : ndarray of shape (n_runs, n_materials) or None
-        For a `TraceEnvironment`: polls, polls that found a change, and the share of time that the copy was
-        current.
-    """
-
-    polls: np.ndarray
-    value: np.ndarray | None
-    detections: np.ndarray
-    amounts: np.ndarray
-    item_polls: np.ndarray | None = None
-    item_detections: np.ndarray | None = None
-    item_fresh: np.ndarray | None = None
-
-    def _series(self) -> np.ndarray:
-        return self.detections / self.polls if self.value is None else self.value
-
-    def mean(self) -> np.ndarray:
-        """Mean over runs of `value`, or of detections per poll where there is no value.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_records,)
-            Its unit is that of `value`.
-        """
-        return self._series().mean(axis=0)
-
-    def standard_error(self) -> np.ndarray:
-        """Standard error of `mean`.
-
-        Returns
-        -------
-        standard_error : ndarray of shape (n_records,)
-            Zero-run-variance is not assumed: with a single run it is infinite.
-        """
-        series = self._series()
-        if series.shape[0] < 2:
-            return np.full(series.shape[1], np.inf)
-        return series.std(axis=0, ddof=1) / np.sqrt(series.shape[0])
-
-    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the mean over runs against polls, with a band of two standard errors.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new one by default.
-        **kwargs
-            Passed on to ``ax.plot``.
-
-        Returns
-        -------
-        ax : matplotlib Axes
-            Where it was drawn.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If matplotlib is not installed (``pip install knapsolve[plot]``).
-        """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots()[1]
-        mean, error = self.mean(), self.standard_error()
-        (line,) = ax.plot(self.polls, mean, **kwargs)
-        if np.isfinite(error).all():
-            ax.fill_between(
-                self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
-            )
-        ax.set_xlabel("polls")
-        ax.set_ylabel(
-            "detections per poll" if self.value is None else "value (changes found per unit of time)"
-        )
-        return ax
 
 
 def simulate(
@@ -135,6 +47,9 @@ def simulate(
 ) -> History:
     """Let a learner poll an environment.
 
+    Eight or more runs of `LAKG` with random access, at rates that do not switch, are made side by side, on
+    random numbers of their own: they are other runs than those of a smaller ensemble.
+
     Parameters
     ----------
     learner : estimator or object
@@ -143,10 +58,12 @@ def simulate(
         it is in; several runs train copies of it.
     environment : object
         From `knapsolve.environments`, or any object with ``n_materials`` and ``poll(i, time, amount)`` that
-        returns ``(changed, elapsed)``; if it has ``value(amounts)``, that is recorded.
+        returns ``(changed, elapsed)``; if it has ``value(amounts)``, that is recorded. In an
+        `EphemeralEnvironment` a learner or `WhittlePolicy` decides which sites to crawl: see
+        `knapsolve.restless.simulate_ephemeral`.
     n_polls : int, optional
         Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`,
-        which is polled to its end by default.
+        which is polled to its end by default. In an `EphemeralEnvironment`, the number of decisions.
     scheduler : {"edf", "random"}, default="edf"
         Earliest deadline first, or random access in proportion to the amounts.
     n_runs : int, default=1
@@ -166,7 +83,7 @@ def simulate(
     Returns
     -------
     history : History
-        Polls, values, detections and final amounts.
+        Polls, values, detections and final amounts; or rewards, from an `EphemeralEnvironment`.
 
     Raises
     ------
@@ -190,11 +107,13 @@ def simulate(
     """
     scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
     n_runs = check_integer("n_runs", n_runs, low=1)
+    check_jobs(n_jobs)
+    check_progress(progress)
+    if hasattr(environment, "crawl"):
+        return _crawl(learner, environment, n_polls, record_every, n_runs, n_jobs, random_state, progress)
     capacity = _capacity_of(learner)
     n_polls = _check_polls(environment, n_polls, capacity)
     records = _record_points(n_polls, record_every, getattr(environment, "switch_every", None))
-    check_jobs(n_jobs)
-    check_progress(progress)
     resolve_random_state(random_state)
     _check_learner(learner, environment)
     learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
@@ -204,6 +123,8 @@ def simulate(
     with Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
         if n_runs == 1:
             results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
+        elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
+            results = run_groups(runs, environment, records, capacity, cancellation, advance, n_jobs)
         else:
             parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             tasks = (
@@ -262,6 +183,29 @@ def _run(
         span = environment.stop - environment.start
         result.update(item_polls=polls, item_detections=detected, item_fresh=fresh / span)
     return result
+
+
+def _crawl(
+    chooser: Any,
+    environment: Any,
+    n_steps: int | None,
+    record_every: int | None,
+    n_runs: int,
+    n_jobs: int | None,
+    random_state: Any,
+    progress: bool | Callable[[int, int], None],
+) -> History:
+    """A simulation of crawling: about a hundred records by default, each over equally many decisions."""
+    if n_steps is None:
+        raise ValueError("n_polls must be given: the number of decisions")
+    n_steps = check_integer("n_polls", n_steps, low=1, high=2**53)
+    if record_every is None:
+        record_every = next(k for k in range(max(1, n_steps // N_RECORDS), 0, -1) if n_steps % k == 0)
+    with report_progress(progress, n_runs * n_steps) as advance:
+        return simulate_ephemeral(
+            chooser, environment, n_steps, n_runs=n_runs, n_jobs=n_jobs, record_every=record_every,
+            random_state=random_state, on_run=lambda: advance(n_steps),
+        )  # fmt: skip
 
 
 def _gather(records: np.ndarray, results: list[dict[str, Any]]) -> History:

@@ -12,6 +12,7 @@ if not PACKAGE.exists():  # the installed wheel is under test: there are no sour
     pytest.skip("needs the source tree", allow_module_level=True)
 
 LEAVES = {
+    "history",
     "_validation",
     "exceptions",
     "_frames",
@@ -34,6 +35,7 @@ LEVELS = [
     {"_core"},
     MIDDLE,
     {"learners"},
+    {"_ensembles"},
     {"simulation"},
     {"displays", "reproduce", "replay"},
     {"cli", "__main__"},

@@ -19,7 +19,7 @@ OBJECTS = [
 RESULTS = (
     *(knapsolve.History, knapsolve.InfeasibleError),
     *(replay.Estimate, replay.PolicyReplay, replay.ReplayResult),
-    *(restless.ArmIndex, restless.CrawlHistory, restless.RelaxedBound),
+    *(restless.ArmIndex, restless.RelaxedBound),
 )
 
 

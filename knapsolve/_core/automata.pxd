@@ -34,10 +34,11 @@ cdef class KnapsackGame(Learner):
     cdef const uint64_t[::1] units
     cdef const double[::1] table
     cdef int32_t resolution
-    cdef double capacity
+    cdef double exponent, capacity
     cdef uint64_t total, full_at
     cdef WeightTree tree
     cdef inline void rescale(self) noexcept nogil
+    cdef void shrink(self) noexcept nogil
 
 
 cdef class AutomataTree(Learner):

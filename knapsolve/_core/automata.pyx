@@ -15,18 +15,21 @@ AutomataTree. A balanced binary tree over the materials (csrc/share_tree), every
 
 import numpy as np
 
+from libc.math cimport pow
+
 from knapsolve._core.weight_tree cimport sum_tree_add
 
 
 cdef class KnapsackGame(Learner):
     def __init__(self, int32_t[::1] states, Py_ssize_t n_known, const double[::1] table,
-                 const uint64_t[::1] units, double capacity):
+                 const uint64_t[::1] units, double exponent, double capacity):
         cdef Py_ssize_t i
         self.states = states
         self.n_materials = n_known
         self.table = table
         self.units = units
         self.resolution = <int32_t>(table.shape[0] - 1)
+        self.exponent = exponent
         self.capacity = capacity
         self.total = 0
         for i in range(n_known):
@@ -62,7 +65,11 @@ cdef class KnapsackGame(Learner):
             sum_tree_add(&self.tree.tree, i, change)
 
     cdef void admit(self) noexcept nogil:
-        """A newcomer starts where all would start uniformly: the largest s with n table[s] <= capacity."""
+        """A newcomer starts where all would start uniformly: the largest s with n table[s] <= capacity.
+
+        When newcomers have overfilled the knapsack by an eighth, all amounts are scaled down to fit, so that those
+        who came early do not keep what was shared out among few. That is every n / 8 newcomers or later: O(1) each.
+        """
         cdef double n = <double>(self.n_materials + 1)
         cdef int32_t low = 1, high = self.resolution, middle
         while low < high:
@@ -75,6 +82,17 @@ cdef class KnapsackGame(Learner):
         self.n_materials += 1
         self.total += self.units[low]
         self.rescale()
+        if <double>self.total > 1.125 * <double>self.full_at:
+            self.shrink()
+
+    cdef void shrink(self) noexcept nogil:
+        """Scale all amounts down to the capacity, each to the state below."""
+        cdef Py_ssize_t i
+        cdef double factor = pow(<double>self.full_at / <double>self.total, 1.0 / self.exponent)
+        self.total = 0
+        for i in range(self.n_materials):
+            self.states[i] = max(1, <int32_t>(self.states[i] * factor))
+            self.total += self.units[self.states[i]]
 
 
 cdef class AutomataTree(Learner):

@@ -64,7 +64,7 @@ def index_from_age(const double[::1] age, const double[::1] rate, const double[:
 
 def index_from_state(const double[::1] state, const double[::1] rate, const double[::1] decay,
                      const double[::1] max_age, const double[::1] cost, double[::1] out):
-    """Write the indices at contents `state` into out (n,); False if a result is not finite.
+    """Write the indices at contents `state` into out (n,); False if anything was outside its domain.
 
     Twin: tests/restless/whittle_twins.py, `exact_state_index`.
     """

@@ -26,6 +26,9 @@ class HTRAA(PollLogLearner):
     ``1..resolution`` that gives its left subtree the share ``s / (resolution + 1)`` of what it gets itself.
     A poll moves every automaton on the material's path, each with its own random gate.
 
+    It must choose the polls itself: it learns from how often the polls *at its own amounts* find a change, and does
+    not look at the elapsed time. From a log polled some other way, learn by `OptimalPolicy` or `EstimatorPolicy`.
+
     Parameters
     ----------
     resolution : int or sequence of int, default=500

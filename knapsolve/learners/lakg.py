@@ -12,6 +12,8 @@ from knapsolve._validation import check_integer, check_real, check_states
 from knapsolve.learners.base import PollLogLearner
 
 MAX_RESOLUTION = 2**26  # a table of amounts has as many entries
+SMALLEST_BITS = 40  # the smallest amount is at least 2^-40
+LARGEST_BITS = 62  # of the sum of all amounts held
 FRACTION_BITS = 55  # an amount of 1 is 2^55 units when capacity <= 1; a sum may reach 256 capacities
 
 
@@ -22,6 +24,9 @@ class LAKG(PollLogLearner):
     ``(s / resolution) ** exponent``. A poll that finds a change moves its automaton up while the knapsack is
     not full; one that finds none moves it down while it is full. At rest every material's chance of a change
     is the same, which maximises the expected number of changes found.
+
+    It must choose the polls itself: it learns from how often the polls *at its own amounts* find a change, and does
+    not look at the elapsed time. From a log polled some other way, learn by `OptimalPolicy` or `EstimatorPolicy`.
 
     Parameters
     ----------
@@ -63,7 +68,7 @@ class LAKG(PollLogLearner):
     >>> X = np.array([["news", 1.0], ["rules", 1.0], ["news", 1.0], ["rules", 1.0]], dtype=object)
     >>> learner = LAKG(resolution=10).fit(X, [1, 0, 1, 0])
     >>> learner.materials_.tolist(), learner.states_.tolist()
-    (['news', 'rules'], [10, 3])
+    (['news', 'rules'], [8, 3])
     >>> float(learner.allocate(20).sum())
     20.0
     """
@@ -92,6 +97,11 @@ class LAKG(PollLogLearner):
     def _check_parameters(self) -> None:
         check_integer("resolution", self.resolution, low=2, high=MAX_RESOLUTION)
         check_real("exponent", self.exponent, low=0, low_open=True)
+        if self.exponent * math.log2(self.resolution) > SMALLEST_BITS:
+            highest = SMALLEST_BITS / math.log2(self.resolution)
+            raise ValueError(
+                f"exponent must be at most {highest:.4g} at resolution={self.resolution}, got {self.exponent!r}"
+            )
         if self.n_materials is not None:
             self._check_resolution(self.n_materials)
 
@@ -108,9 +118,10 @@ class LAKG(PollLogLearner):
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Amount of each state, as a float and in units."""
         table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
-        bits = FRACTION_BITS - min(
-            24, max(0, int(np.frexp(self.capacity)[1]))
-        )  # 2^31 amounts of 1 fit in any case
+        bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
+        states = getattr(self, "states_", np.empty(0, dtype=np.int32))
+        held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
+        bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))
         return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
 
     def _start(self, n: int) -> None:
@@ -129,4 +140,4 @@ class LAKG(PollLogLearner):
     def _core(self) -> KnapsackGame:
         check_states(self.states_, self.resolution)
         table, units = self._tables()
-        return KnapsackGame(self.states_, self.materials_.size, table, units, self.capacity)
+        return KnapsackGame(self.states_, self.materials_.size, table, units, self.exponent, self.capacity)

@@ -49,6 +49,7 @@ class GroupSearch:
                 self._find_budget_price(self._capped(mu))
         if not self.problem.equality and self.budget[core.PRICE] <= 0.0 and self.passes.shape != core.LOG_EXPONENTIAL:
             self.budget[core.PRICE], self.budget[core.STATE] = 0.0, core.MET  # capacity is left over
+            self._pass(0.0)
         mu = float(self.budget[core.PRICE])
         while not splits and self._open(mu).any():
             self._pass(mu)
@@ -64,11 +65,20 @@ class GroupSearch:
         prices = self._loose_prices(capped)
         if prices is None:
             return
-        self.budget[core.PRICE] = prices.high
-        self._pass(prices.high)
-        if self.budget[core.STATE] == core.RUNNING and (self._capped(prices.high) == capped).all():
+        for price in (prices.low, prices.high):
+            self._try(price)
+        same = all((self._capped(price) == capped).all() for price in (prices.low, prices.high))
+        if self.budget[core.STATE] == core.RUNNING and same:
             self.budget[core.LOW], self.budget[core.PRICE] = prices.low, prices.high
             self.budget[core.STATE] = core.MET if prices.low == prices.high else core.ENCLOSED
+
+    def _try(self, price: float) -> None:
+        """One pass at a price that may lie outside the budget's bracket."""
+        low, high = self.budget[core.LOW], self.budget[core.HIGH]
+        self.budget[core.PRICE] = price
+        self._pass(price)
+        self.budget[core.LOW] = max(self.budget[core.LOW], low)
+        self.budget[core.HIGH] = min(self.budget[core.HIGH], high)
 
     def _loose_prices(self, capped: NDArray[np.bool_]) -> Prices | None:
         """Prices of the items outside the capped groups alone."""
@@ -151,7 +161,7 @@ class GroupSearch:
                 shares[g] = share_of(self.caps[g - 1], at_low[g], at_high[g])
             loose = np.concatenate([[True], ~capped])
             limit = np.concatenate([[np.inf], self.caps])
-            room = np.where(loose, np.minimum(at_low, limit) - at_high, 0.0)
+            room = np.where(loose, np.maximum(np.minimum(at_low, limit) - at_high, 0.0), 0.0)
             fixed = np.where(loose, at_high, limit)
             part = share_of(self.budget[core.TARGET], fixed.sum() + room.sum(), fixed.sum())
             moves = loose & (at_low > at_high)

@@ -13,7 +13,7 @@ from knapsolve._validation import check_column, check_real
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion
 
-SLACK = 1e-12  # relative difference of sums that counts as none
+SLACK = 5e-13  # relative difference of sums that counts as none
 
 
 @dataclass(frozen=True)

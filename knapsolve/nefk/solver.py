@@ -94,7 +94,7 @@ def solve_nefk(
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
         result = _solve(logs, jobs, amounts, side)
         own = result.group_prices
-        own = None if own is None else np.exp(result.price) * np.expm1(own)
+        own = None if own is None else np.exp(result.price + own) - np.exp(result.price)
         result = replace(result, price=math.exp(result.price), group_prices=own)
     return result
 
@@ -117,7 +117,8 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
         if bounds.lower >= problem.capacity * (1 - SLACK):
             prices = Prices(*2 * (_edge_price(problem, passes, at_lower=True),))
         elif problem.groups is None and problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
-            prices = Prices(*2 * (_edge_price(problem, passes, at_lower=False),))
+            price = _edge_price(problem, passes, at_lower=False)
+            prices = Prices(price, price) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
         elif problem.groups is None:
             budget = _new_search(problem, passes, n_jobs)
             found = settle_many(problem, passes, budget, amounts, side, n_jobs) if narrows(problem, passes) else None
@@ -129,6 +130,8 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             prices, own = GroupSearch(problem, passes, budget, n_jobs, (amounts, side)).run()
             tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
             own = _reprice_tight_groups(problem, passes, own, tight)
+            for column in (prices.low, prices.high):  # nothing but an infinite price holds an infinite slope at 0
+                column[1:][own == np.inf] = np.inf
         settled = settled or passes.settle(prices, amounts, side)
         return _result(problem, passes, prices, own, settled, amounts, side)
 
@@ -138,10 +141,13 @@ def _new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float6
     target = np.array([min(problem.capacity, FAR)])
     top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
     search = new_searches(passes.shape, target, top, guess)[0]
-    if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
+    if (
+        passes.shape == core.QUADRATIC and not problem.equality and problem.groups is None
+    ):  # its price could be negative
         search[core.PRICE] = 0.0
         if passes.respond(0.0)[0] <= problem.capacity:
             search[core.STATE] = core.MET
+            return search
         search[core.LOW], search[core.PRICE] = 0.0, guess
     return search
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from knapsolve.environments import EphemeralEnvironment
+from knapsolve.history import History
 from knapsolve.learners import LSPEWhittle, PlugInWhittle
-from knapsolve.restless import CrawlHistory, WhittlePolicy, relaxed_bound, simulate_ephemeral, whittle_index
+from knapsolve.restless import WhittlePolicy, relaxed_bound, simulate_ephemeral, whittle_index
 
 __all__ = ["run"]
 
@@ -98,7 +99,7 @@ def _policy_gain(rates: np.ndarray, n_crawls: int) -> float:
     return float(WhittlePolicy(rates, DECAYS, n_crawls).simulate(1000 + PERIOD).reward[-PERIOD:].mean())
 
 
-def _learn(chooser: Any, n_steps: int, n_runs: int, seed: int) -> CrawlHistory:
+def _learn(chooser: Any, n_steps: int, n_runs: int, seed: int) -> History:
     environment = EphemeralEnvironment(RATES, DECAYS)
     return simulate_ephemeral(
         chooser, environment, n_steps, 1, n_runs=n_runs, record_every=n_steps // 100, random_state=seed
@@ -127,7 +128,7 @@ def _exact_lines() -> list[str]:
 
 
 def _learning_lines(
-    curves: dict[str, CrawlHistory], known: CrawlHistory, n_steps: int, n_runs: int
+    curves: dict[str, History], known: History, n_steps: int, n_runs: int
 ) -> list[str]:
     lines = ["", f"Poisson arrivals, {n_runs} seeds, {n_steps} steps"]
     heads = {"all steps": 11, "s.e.": 7, "last tenth": 12, " s.e.": 7, "worst": 8, "best": 8, "paper": 7}
@@ -205,11 +206,11 @@ def _draw_crawls(ax: Any) -> None:
     ax.set_title("Which sites the Whittle policy crawls, with 1, 2 and 3 crawls a step", fontsize=10)
 
 
-def _draw_learning(ax: Any, curves: dict[str, CrawlHistory], known: CrawlHistory) -> None:
+def _draw_learning(ax: Any, curves: dict[str, History], known: History) -> None:
     for name, history in {"rates known": known, **curves}.items():
         smooth = history.reward.reshape(len(history.reward), 20, -1).mean(axis=2)
         mean, error = smooth.mean(axis=0), smooth.std(axis=0, ddof=1) / np.sqrt(len(smooth))
-        steps = history.steps.reshape(20, -1)[:, -1]
+        steps = history.polls.reshape(20, -1)[:, -1]
         (line,) = ax.plot(steps, mean, label=name)
         ax.fill_between(steps, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.2, lw=0)
     ax.axhline(uniform_random(), color="0.4", lw=0.8, ls="--", label="uniform random")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from knapsolve._validation import check_array, check_integer, check_vector, resolve_random_state
+from knapsolve.history import History
 from knapsolve.restless.arms import arm_whittle_index
-from knapsolve.restless.history import CrawlHistory
 
 __all__ = ["ArmIndexPolicy"]
 
@@ -99,7 +99,7 @@ class ArmIndexPolicy:
 
     def simulate(
         self, n_steps: int, states: ArrayLike | None = None, random_state: Any = None
-    ) -> CrawlHistory:
+    ) -> History:
         """Let the policy play its arms.
 
         Parameters
@@ -113,7 +113,7 @@ class ArmIndexPolicy:
 
         Returns
         -------
-        history : CrawlHistory
+        history : History
             `reward` (n_steps,): the sum of all arms' rewards at each step; `crawls` the active arms.
 
         Raises
@@ -137,7 +137,7 @@ class ArmIndexPolicy:
                 reward[step] += pay[arm][action, now[arm]]
                 row = moves[arm][action, now[arm]]
                 now[arm] = min(int(np.searchsorted(row, draws[arm] * row[-1], side="right")), len(row) - 1)
-        return CrawlHistory(np.arange(1, n_steps + 1), reward, crawls)
+        return History(np.arange(1, n_steps + 1), reward=reward, crawls=crawls)
 
     def _select(self, states: np.ndarray) -> np.ndarray:
         order = np.argsort(-self._flat[self._starts + states], kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import joblib
@@ -10,7 +11,7 @@ import numpy as np
 
 import knapsolve._core.ephemeral as kernel
 from knapsolve._validation import check_integer, resolve_seed_sequence
-from knapsolve.restless.history import CrawlHistory
+from knapsolve.history import History
 
 __all__ = ["simulate_ephemeral"]
 
@@ -22,10 +23,11 @@ def simulate_ephemeral(
     n_crawls: int | None = None,
     *,
     n_runs: int = 1,
-    n_jobs: int = 1,
+    n_jobs: int | None = 1,
     record_every: int = 1,
     random_state: Any = None,
-) -> CrawlHistory:
+    on_run: Callable[[], None] = lambda: None,
+) -> History:
     """Let a policy or a learner crawl the sites of an environment.
 
     Parameters
@@ -49,10 +51,12 @@ def simulate_ephemeral(
         Steps averaged in a record.
     random_state : None, int, Generator or RandomState, default=None
         Source of the seeds of the runs.
+    on_run : callable, optional
+        Called without arguments after each run.
 
     Returns
     -------
-    history : CrawlHistory
+    history : History
         `reward` (n_runs, n_steps // record_every).
 
     Raises
@@ -90,8 +94,11 @@ def simulate_ephemeral(
         for _ in range(n_runs)
     ]
     tasks = (joblib.delayed(_run)(*pair, m, n_steps, every, seed) for pair, seed in zip(pairs, seeds))
-    rewards = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
-    return CrawlHistory(np.arange(every, n_steps + 1, every), np.array(rewards))
+    rewards = []
+    for reward in joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
+        rewards.append(reward)
+        on_run()
+    return History(np.arange(every, n_steps + 1, every), reward=np.array(rewards))
 
 
 def _run(

@@ -81,7 +81,6 @@ def whittle_index(
     if name == "age":
         good = kernel.index_from_age(*flat.values(), out)
     else:
-        _check_domain(flat)
         good = kernel.index_from_state(*flat.values(), out)
     if not good:
         _check_domain(flat)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 import knapsolve._core.index_policy as kernel
 from knapsolve._core.crawl_roles import Chooser
 from knapsolve._validation import check_choice, check_integer, check_sites, check_whole
-from knapsolve.restless.history import CrawlHistory
+from knapsolve.history import History
 
 __all__ = ["WhittlePolicy"]
 
@@ -126,7 +126,7 @@ class WhittlePolicy:
         self._chooser(self.n_crawls).run(np.empty(1), crawls)
         return crawls[0].astype(np.intp)
 
-    def simulate(self, n_steps: int, *, return_crawls: bool = False) -> CrawlHistory:
+    def simulate(self, n_steps: int, *, return_crawls: bool = False) -> History:
         """Let a fresh copy of the policy crawl sites that hold their mean contents, from step 0 on.
 
         Parameters
@@ -138,7 +138,7 @@ class WhittlePolicy:
 
         Returns
         -------
-        history : CrawlHistory
+        history : History
             `reward` (n_steps,): content collected at each step, items.
 
         Raises
@@ -153,7 +153,7 @@ class WhittlePolicy:
         reward = np.empty(n_steps)
         crawls = np.empty((n_steps if return_crawls else 1, self.n_crawls), dtype=np.int32)
         fresh._chooser(self.n_crawls).run(reward, crawls)
-        return CrawlHistory(np.arange(1, n_steps + 1), reward, crawls if return_crawls else None)
+        return History(np.arange(1, n_steps + 1), reward=reward, crawls=crawls if return_crawls else None)
 
     @property
     def ages_(self) -> np.ndarray:

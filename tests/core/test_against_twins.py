@@ -121,10 +121,10 @@ def test_every_run_of_an_ensemble_equals_its_twin():
         BernoulliEnvironment(unchanged),
         2_000,
         scheduler="random",
-        n_runs=19,
+        n_runs=7,
         random_state=4,
     )
-    for run in range(19):
+    for run in range(7):
         twin = LAKGTwin(10, 60, 1.3)
         assert history.detections[run, -1] == simulate_twin(
             twin, RatesTwin(unchanged, False), 2_000, "random", 4, run

@@ -63,6 +63,10 @@ def lakg_by_hand(X, y, resolution, exponent, capacity):
         if m not in states:
             fits = [s for s in range(1, resolution + 1) if (len(states) + 1) * table[s] <= capacity]
             states[m] = max(fits, default=1)
+            total = sum(table[s] for s in states.values())
+            if total > 1.125 * capacity:  # newcomers have overfilled the knapsack: scale all down to fit
+                factor = (capacity / total) ** (1 / exponent)
+                states = {k: max(1, int(s * factor)) for k, s in states.items()}
         full = sum(table[s] for s in states.values()) >= capacity - 1e-12
         if v and not full:
             states[m] = min(states[m] + 1, resolution)
@@ -122,3 +126,20 @@ def test_allocations_sum_to_the_capacity_to_the_last_bit(learner, capacity):
     assert math.fsum(amounts) == (learner.capacity if capacity is None else capacity)
     assert (amounts >= 0).all()
     assert amounts.shape == learner.materials_.shape
+
+
+def test_lakg_learns_as_much_from_newcomers_as_from_materials_known_from_the_start():
+    X, y = poll_log(20_000, 40)
+    known = LAKG(resolution=300, n_materials=40).fit(X, y)
+    grown = LAKG(resolution=300).fit(X, y)
+    order = np.argsort(grown.materials_)
+    assert 0.9 < grown.amounts_.sum() < 1.1
+    assert np.corrcoef(known.amounts_, grown.amounts_[order])[0, 1] > 0.9
+
+
+def test_lakg_survives_a_capacity_far_below_what_it_holds():
+    X = np.column_stack([np.tile(np.arange(1024), 20), np.ones(20_480)])
+    learner = LAKG(n_materials=1024, capacity=1024.0).fit(X, np.zeros(20_480, dtype=int))
+    assert learner.amounts_.sum() > 1023
+    learner.set_params(capacity=1.0).partial_fit(X, np.zeros(20_480, dtype=int))
+    assert learner.amounts_.sum() < 1022  # full: every poll without a change moves down

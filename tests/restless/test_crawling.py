@@ -77,10 +77,10 @@ def test_history_averages_and_draws():
         record_every=50,
         random_state=0,
     )
-    assert history.steps.tolist() == [50, 100, 150, 200]
+    assert history.polls.tolist() == [50, 100, 150, 200]
     assert np.allclose(history.mean(), history.reward.mean(axis=0))
     assert np.allclose(history.standard_error(), history.reward.std(axis=0, ddof=1) / np.sqrt(3))
-    assert history.plot().get_ylabel() == "content collected a step"
+    assert history.plot().get_ylabel() == "reward (content collected a decision)"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""The record of a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What happened in a simulation.
+
+    Attributes
+    ----------
+    polls : ndarray of shape (n_records,), intp
+        Polls made at each record; decisions, where sites are crawled.
+    value : ndarray of shape (n_runs, n_records) or None
+        Expected changes found per unit of time at the amounts then held, ``sum x_i d_i(x_i)``, where the
+        environment knows its rates.
+    detections : ndarray of shape (n_runs, n_records), intp, or None
+        Polls so far that found a change.
+    amounts : ndarray of shape (n_runs, n_materials) or None
+        Amounts held at the end, polls per unit of time.
+    item_polls, item_detections, item_fresh : ndarray of shape (n_runs, n_materials) or None
+        For a `TraceEnvironment`: polls, polls that found a change, and the share of time that the copy was
+        current.
+    reward : ndarray of shape (n_runs, n_records) or (n_steps,), or None
+        Where sites are crawled: content collected, items a decision, averaged over the decisions of a record.
+    crawls : ndarray of shape (n_steps, n_crawls) or None
+        The sites crawled at every decision, ascending, where they were asked for.
+    """
+
+    polls: np.ndarray
+    value: Any = None  # ndarray, where there is one
+    detections: Any = None  # ndarray, where there is one
+    amounts: Any = None  # ndarray, where there is one
+    item_polls: np.ndarray | None = None
+    item_detections: np.ndarray | None = None
+    item_fresh: np.ndarray | None = None
+    reward: Any = None  # ndarray, where there is one
+    crawls: np.ndarray | None = None
+
+    def _series(self) -> np.ndarray:
+        """What is averaged and drawn, (n_runs, n_records)."""
+        if self.reward is not None:
+            return np.atleast_2d(self.reward)
+        if self.value is not None:
+            return self.value
+        assert self.detections is not None
+        return self.detections / self.polls
+
+    def _label(self) -> str:
+        if self.reward is not None:
+            return "reward (content collected a decision)"
+        return "detections per poll" if self.value is None else "value (changes found per unit of time)"
+
+    def mean(self) -> np.ndarray:
+        """Mean over runs of `reward`, else of `value`, else of detections per poll.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_records,)
+            In the unit of what is averaged.
+        """
+        return self._series().mean(axis=0)
+
+    def standard_error(self) -> np.ndarray:
+        """Standard error of `mean`.
+
+        Returns
+        -------
+        standard_error : ndarray of shape (n_records,)
+            Infinite for a single run.
+        """
+        series = self._series()
+        if series.shape[0] < 2:
+            return np.full(series.shape[1], np.inf)
+        return series.std(axis=0, ddof=1) / np.sqrt(series.shape[0])
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the mean over runs against polls or decisions, with a band of two standard errors.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new one by default.
+        **kwargs
+            Passed on to ``ax.plot``.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Where it was drawn.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If matplotlib is not installed (``pip install knapsolve[plot]``).
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        mean, error = self.mean(), self.standard_error()
+        (line,) = ax.plot(self.polls, mean, **kwargs)
+        if np.isfinite(error).all():
+            ax.fill_between(
+                self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
+            )
+        ax.set_xlabel("polls" if self.reward is None else "decisions")
+        ax.set_ylabel(self._label())
+        return ax
