@@ -150,8 +150,8 @@ def check_sites(
     if not np.isfinite(ceiling).all():
         worst = int(np.argmin(np.isfinite(ceiling)))
         raise ValueError(
-            f"{arrival} / {decay} must be within the floating-point range, got {rates[worst]!r} / "
-            f"{decays[worst]!r} at position {worst}"
+            f"{arrival} / {decay} must be within the floating-point range, got {float(rates[worst])!r} / "
+            f"{float(decays[worst])!r} at position {worst}"
         )
     if rates.size >= 2**31:
         raise ValueError(f"{arrival} must have fewer than 2**31 entries, got {rates.size}")

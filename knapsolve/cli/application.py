@@ -9,7 +9,8 @@ import typer
 
 import knapsolve
 
-COMMANDS = ("replay", "simulate", "reproduce")  # modules knapsolve.cli.<name>, each with a function `command`
+# modules knapsolve.cli.<name>, each with a function `command`
+COMMANDS = ("replay", "simulate", "robots", "whittle", "reproduce")
 
 
 def build() -> typer.Typer:

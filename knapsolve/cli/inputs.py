@@ -1,4 +1,4 @@
-"""Change logs out of CSV and Parquet files, standard input, and the bundled data."""
+"""Change logs and other columns out of CSV and Parquet files, standard input, and the bundled data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,33 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
     """Read a change log; ValueError or OSError in words if that cannot be done."""
     if source == BUNDLED and not Path(source).exists():
         return _bundled()
+    wanted = {"--item-column": item_column, "--time-column": time_column}
+    name, columns = read_columns(source, wanted, hint=f" (the bundled data are called {BUNDLED!r})")
+    items, raw = columns["--item-column"], columns["--time-column"]
+    times, unit = _as_numbers(name, raw, unit)
+    codes, _ = factorize(items)
+    refuse_rows(name, codes < 0, "has no item")
+    refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    if sort:
+        import pyarrow
+
+        order = np.argsort(times, kind="stable")
+        items, times = items.take(pyarrow.array(order)), times[order]
+    else:
+        _check_order(name, codes, times, raw)
+    return Log(items, times, unit, float(times.min()), float(times.max()))
+
+
+def read_columns(
+    source: str, wanted: dict[str, str], *, optional: str = "", hint: str = ""
+) -> tuple[str, dict[str, Any]]:
+    """What to call the source, and its columns `wanted`, by the options that say which, as pyarrow has them.
+
+    The column of the option `optional` may be missing.
+    """
+    for (option, column), (other, same) in combinations(wanted.items(), 2):
+        if column == same:
+            raise ValueError(f"{option} and {other} must differ, got {column!r} for both")
     try:
         import pyarrow
     except ModuleNotFoundError as error:
@@ -45,25 +73,16 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
     else:
         name, path = source, Path(source)
         if not path.exists():
-            raise ValueError(f"there is no file {source!r} (the bundled data are called {BUNDLED!r})")
+            raise ValueError(f"there is no file {source!r}{hint}")
         with pyarrow.input_stream(path.open("rb"), compression=_compression(path)) as stream:
             data = stream.read()
     if not data.strip():
         raise ValueError(f"{name} is empty")
-    read_columns = _parquet_columns if data[:4] == b"PAR1" else _csv_columns
-    items, raw = read_columns(name, data, item_column, time_column)
-    if len(raw) == 0:
+    read = _parquet_columns if data[:4] == b"PAR1" else _csv_columns
+    table, found = read(name, data, lambda header: _find(name, header, wanted, optional))
+    if table.num_rows == 0:
         raise ValueError(f"{name} holds no rows")
-    times, unit = _as_numbers(name, raw, unit)
-    codes, _ = factorize(items)
-    _refuse(name, codes < 0, "has no item")
-    _refuse(name, ~np.isfinite(times), "has no finite time")
-    if sort:
-        order = np.argsort(times, kind="stable")
-        items, times = items.take(pyarrow.array(order)), times[order]
-    else:
-        _check_order(name, codes, times, raw)
-    return Log(items, times, unit, float(times.min()), float(times.max()))
+    return name, {option: table.column(column) for option, column in found.items()}
 
 
 def _bundled() -> Log:
@@ -77,8 +96,11 @@ def _compression(path: Path) -> str | None:
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix)
 
 
-def _csv_columns(name: str, data: bytes, item_column: str, time_column: str) -> tuple[Any, Any]:
-    """Both columns as text."""
+Finder = Callable[[list[str]], dict[str, str]]  # from a header, the columns to read by option
+
+
+def _csv_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[str, str]]:
+    """The columns as text."""
     import pyarrow
     from pyarrow import csv as arrow_csv
 
@@ -86,10 +108,10 @@ def _csv_columns(name: str, data: bytes, item_column: str, time_column: str) -> 
         header = next(csv.reader(io.StringIO(data.lstrip().split(b"\n", 1)[0].decode("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{name} is not a CSV file in UTF-8") from error
-    wanted = [_find(name, header, column, option) for column, option in _named(item_column, time_column)]
+    found = find(header)
     convert = arrow_csv.ConvertOptions(
-        include_columns=wanted,
-        column_types=dict.fromkeys(wanted, pyarrow.string()),
+        include_columns=list(found.values()),
+        column_types=dict.fromkeys(found.values(), pyarrow.string()),
         strings_can_be_null=True,
         null_values=[""],
     )
@@ -99,35 +121,29 @@ def _csv_columns(name: str, data: bytes, item_column: str, time_column: str) -> 
         table = arrow_csv.read_csv(source, parse_options=parse, convert_options=convert)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{name} is malformed: {error}") from error
-    return table.column(wanted[0]), table.column(wanted[1])
+    return table, found
 
 
-def _parquet_columns(name: str, data: bytes, item_column: str, time_column: str) -> tuple[Any, Any]:
+def _parquet_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[str, str]]:
     import pyarrow
     from pyarrow import parquet
 
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
-        header = file.schema_arrow.names
-        wanted = [_find(name, header, column, option) for column, option in _named(item_column, time_column)]
-        table = file.read(columns=wanted)
+        found = find(file.schema_arrow.names)
+        table = file.read(columns=list(found.values()))
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{name} is a malformed Parquet file: {error}") from error
-    return table.column(wanted[0]), table.column(wanted[1])
+    return table, found
 
 
-def _named(item_column: str, time_column: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    if item_column == time_column:
-        raise ValueError(f"--item-column and --time-column must differ, got {item_column!r} for both")
-    return (item_column, "--item-column"), (time_column, "--time-column")
-
-
-def _find(name: str, header: list[str], column: str, option: str) -> str:
-    if header.count(column) == 1:
-        return column
-    trouble = "no" if column not in header else "more than one"
-    columns = ", ".join(map(repr, header))
-    raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): say which by {option}")
+def _find(name: str, header: list[str], wanted: dict[str, str], optional: str) -> dict[str, str]:
+    for option, column in wanted.items():
+        if header.count(column) != 1 and not (option == optional and column not in header):
+            trouble = "no" if column not in header else "more than one"
+            columns = ", ".join(map(repr, header))
+            raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): say which by {option}")
+    return {option: column for option, column in wanted.items() if column in header}
 
 
 def _as_numbers(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
@@ -139,16 +155,36 @@ def _as_numbers(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_date(kind):
         seconds = pc.cast(pc.cast(raw, pyarrow.timestamp("us", getattr(kind, "tz", None))), pyarrow.int64())
         return np.asarray(seconds.cast(pyarrow.float64()).to_numpy()) / 1e6, "second"
-    if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
-        return np.asarray(raw.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=float), unit
-    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+    if _is_text(kind):
+        refuse_rows(name, np.asarray(pc.is_null(raw)), "has no time")
+    numbers = as_floats(raw)
+    if numbers is not None:
+        return numbers, unit
+    if not _is_text(kind):
         raise ValueError(f"{name}: the time column must hold numbers or dates, it holds {kind}")
-    _refuse(name, np.asarray(pc.is_null(raw)), "has no time")
-    trimmed = pc.utf8_trim_whitespace(raw)
+    return _dates(name, pc.utf8_trim_whitespace(raw).to_pylist()), "second"
+
+
+def as_floats(raw: Any) -> np.ndarray | None:
+    """Numbers, or text that says numbers, as floats with NaN for what is missing; None if it is neither."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    kind = raw.type
+    if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
+        return np.asarray(raw.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=float)
+    if not _is_text(kind):
+        return None
     try:
-        return np.asarray(pc.cast(trimmed, pyarrow.float64()).to_numpy()), unit
+        return np.asarray(pc.cast(pc.utf8_trim_whitespace(raw), pyarrow.float64()).to_numpy(), dtype=float)
     except pyarrow.ArrowInvalid:
-        return _dates(name, trimmed.to_pylist()), "second"
+        return None
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow
+
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
 def _dates(name: str, texts: list[str]) -> np.ndarray:
@@ -172,7 +208,7 @@ def _is(kind: Callable[[str], float], text: str) -> bool:
     return True
 
 
-def _refuse(name: str, bad: np.ndarray, what: str) -> None:
+def refuse_rows(name: str, bad: np.ndarray, what: str) -> None:
     if bad.any():
         raise ValueError(f"{name}, row {int(np.argmax(bad)) + 1} {what}")
 

@@ -16,13 +16,14 @@ def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> Non
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", no_wrap=number < left)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
     console.print(table)
 
 
@@ -32,7 +33,7 @@ def print_json(document: Any) -> None:
 
 
 @contextmanager
-def progress_bar(total: int) -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
+def progress_bar(total: int, unit: str = "polls") -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
     """A bar on standard error; yields `stage(name, before)`, which gives what `progress=` parameters want."""
     from rich import progress
     from rich.console import Console
@@ -41,7 +42,7 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], Callable[[int, int
         progress.TextColumn("{task.description:16}"),
         progress.BarColumn(),
         progress.TaskProgressColumn(),
-        progress.TextColumn("{task.completed:,} polls"),
+        progress.TextColumn(f"{{task.completed:,}} {unit}"),
         progress.TimeElapsedColumn(),
         progress.TimeRemainingColumn(),
     )
@@ -52,3 +53,12 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], Callable[[int, int
             return lambda done, _: bar.update(task, completed=before + done, description=name)
 
         yield stage
+
+
+@contextmanager
+def working(message: str) -> Iterator[None]:
+    """A message on standard error while something is computed that cannot say how far it is."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield

@@ -109,12 +109,25 @@ def check_plot_path(path: Path | None) -> None:
         raise ValueError(
             f"--plot must end in one of {', '.join('.' + kind for kind in sorted(kinds))}, got {str(path)!r}"
         )
+    _check_writable(path, "the picture")
+
+
+def check_output_path(path: Path | None) -> None:
+    """Refuse, before any work, a table that could not be saved; make its folder."""
+    if path is None:
+        return
+    if path.suffix.lower() != ".csv":
+        raise ValueError(f"--output must end in .csv, got {str(path)!r}")
+    _check_writable(path, "the table")
+
+
+def _check_writable(path: Path, what: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         existed = path.exists()
         path.open("ab").close()
     except OSError as error:
-        raise OSError(error.errno, f"cannot write the picture: {error.strerror}", str(path)) from error
+        raise OSError(error.errno, f"cannot write {what}: {error.strerror}", str(path)) from error
     if not existed:
         path.unlink()
 

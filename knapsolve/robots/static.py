@@ -180,5 +180,5 @@ def optimal_robots(
     best_numbers(*vectors, number, least)
     if not (number < MOST_ROBOTS).all():
         worst = vectors[0][np.argmin(number < MOST_ROBOTS)]
-        raise ValueError(f"arrival_rate must need fewer than 2**53 robots, got {worst!r}")
+        raise ValueError(f"arrival_rate must need fewer than 2**53 robots, got {float(worst)!r}")
     return number.astype(np.int64).reshape(shape)[()], least.reshape(shape)[()]

@@ -15,12 +15,6 @@ from knapsolve.replay import POLICIES, replay
 GOOD = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run_ok(capsys, *arguments):
     assert main([str(a) for a in arguments]) == 0
     return capsys.readouterr().out
@@ -245,8 +239,14 @@ def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(folder, ca
 
 def test_help_is_shown_without_a_command_and_for_each(capsys):
     assert "replay" in run_ok(capsys) and "replay" in run_ok(capsys, "--help")
-    for command in ("replay", "simulate", "reproduce"):
-        assert "--seed" in run_ok(capsys, command, "-h")
+    for command, option in {
+        "replay": "--seed",
+        "simulate": "--seed",
+        "reproduce": "--seed",
+        "robots": "--buffer",
+        "whittle": "--crawls",
+    }.items():
+        assert option in run_ok(capsys, command, "-h")
 
 
 def test_without_the_extra_there_is_one_clear_line():

@@ -1,0 +1,37 @@
+"""What all tests of the command line share: a folder to stand in, and runs that go well or are refused."""
+
+import pytest
+
+from knapsolve.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def succeed(folder, capsys):
+    """Run a command; its standard output."""
+
+    def run(*arguments):
+        assert main([str(a) for a in arguments]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def refuse(folder, capsys):
+    """Run a command that must end with one line on standard error and status 2; that line."""
+
+    def run(*arguments):
+        assert main([str(a) for a in arguments]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        (line,) = err.splitlines()
+        assert line.startswith("knapsolve: error: ")
+        return line
+
+    return run
