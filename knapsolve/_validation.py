@@ -304,7 +304,7 @@ def check_crawl_log(
         contents = contents.ravel()
     if contents.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold real contents")
-    contents = check_vector("y (content collected)", contents, size=ages.size, low=0.0, high=1e100)
+    contents = check_vector("y (content collected)", contents, size=ages.size, low=0.0, high=1e50)
     check_vector("elapsed (age)", ages, high=2.0**53)
     return materials, check_whole("elapsed (age)", ages), contents
 
