@@ -127,7 +127,8 @@ def simulate(
         elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
             results = run_groups(runs, environment, records, capacity, cancellation, advance, n_jobs)
         else:
-            parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+            # in processes, learners are written to: no read-only memory maps
+            parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
             tasks = (
                 joblib.delayed(_run)(*run, _own(environment), records, scheduler, capacity, cancellation)
                 for run in runs

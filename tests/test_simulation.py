@@ -61,6 +61,14 @@ def test_the_answer_does_not_depend_on_processes():
         same(one, simulate(LEARNERS["lakg"], BERNOULLI, 2_000, n_runs=4, n_jobs=2, random_state=1))
 
 
+def test_large_learners_are_trained_in_processes_too():
+    learner = HTRAA(resolution=500, n_materials=300_000)  # above a megabyte, which joblib would map read-only
+    environment = BernoulliEnvironment(np.full(300_000, 0.5))
+    one = simulate(learner, environment, 50, n_runs=2, random_state=1)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        same(one, simulate(learner, environment, 50, n_runs=2, n_jobs=2, random_state=1))
+
+
 def test_runs_are_those_of_a_longer_ensemble():
     few = simulate(LEARNERS["htraa"], BERNOULLI, 1_000, n_runs=2, random_state=5)
     many = simulate(LEARNERS["htraa"], BERNOULLI, 1_000, n_runs=33, random_state=5)
