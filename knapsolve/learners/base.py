@@ -266,9 +266,9 @@ class PollLogLearner(BaseEstimator):
 
 def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
     """Scale non-negative `amounts` (n,) so that their exact sum rounds to `capacity`."""
+    if not amounts.any():
+        amounts = np.ones(amounts.size)
     total = math.fsum(amounts)
-    if not total > 0:
-        return np.full(amounts.size, capacity / amounts.size)
     scale = capacity / total
     shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
     second, largest = np.argsort(shares)[-2:]
