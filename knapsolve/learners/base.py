@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._frames import factorize
+from knapsolve._frames import factorize, identifier_kind
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state
 
 
@@ -243,7 +243,7 @@ class PollLogLearner(BaseEstimator):
             raise ValueError("material must not hold missing identifiers (None or NaN)")
         if known.size == 0:
             return codes, uniques
-        if (known.dtype.kind in "biuf") != (uniques.dtype.kind in "biuf"):
+        if identifier_kind(known[0]) != identifier_kind(uniques[0]):
             raise TypeError(
                 f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
             )
