@@ -43,7 +43,8 @@ def run_groups(
 ) -> list[dict[str, Any]]:
     """All replications in groups of up to eight, each group a task; returns the record of each."""
     groups = [runs[first : first + WIDTH] for first in range(0, len(runs), WIDTH)]
-    parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    # in processes, learners are written to: no read-only memory maps
+    parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
     tasks = (
         joblib.delayed(run_together)(group, environment, records, capacity, cancellation) for group in groups
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,36 @@ def take_column(X: Any, key: int | str, role: str) -> Any:
 def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Codes (n,) intp of `values` and the distinct values, both in order of first appearance.
 
-    Goes through Arrow's hash tables where pyarrow is installed (fast for strings), else sorts.
+    Two values are one identifier where Python's ``==`` says so. Mixed kinds, and floats that stand for several
+    integers, are refused.
     """
+    codes, uniques = _factorize(values)
+    if uniques.dtype == object:
+        first = {identifier_kind(value): value for value in uniques[::-1].tolist()}
+        if len(first) > 1:
+            raise _mixed(*list(first.values())[:2])
+    elif uniques.dtype.kind == "f" and (np.abs(uniques) >= 2.0**53).any():
+        raise ValueError(
+            "material identifiers of 2**53 and more must not be floats, which round them, got "
+            f"{float(np.abs(uniques).max())!r}: pass integers or strings, in a data frame or an object array"
+        )
+    return codes, uniques
+
+
+def identifier_kind(value: Any) -> str:
+    """What may not be mixed among identifiers."""
+    for kind, types in (("str", str), ("bytes", bytes), ("number", (numbers.Number, np.bool_))):
+        if isinstance(value, types):
+            return kind
+    return "object"
+
+
+def _mixed(one: Any, other: Any) -> TypeError:
+    return TypeError(f"material identifiers must be of one kind, got {one!r} beside {other!r}")
+
+
+def _factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Through Arrow's hash tables where pyarrow is installed (fast for strings), else by sorting."""
     try:
         import pyarrow
     except ImportError:
@@ -53,6 +82,8 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         )
         if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
             chunked = chunked.cast(chunked.type.value_type)
+        if pyarrow.types.is_floating(chunked.type):  # Arrow tells -0.0 from 0.0
+            chunked = pyarrow.array(chunked.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
         encoded = chunked.dictionary_encode()
     except (
         pyarrow.ArrowException,
@@ -61,6 +92,10 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         OverflowError,
     ):  # nothing that Arrow has a type for
         return _factorize_by_sorting(np.asarray(values))
+    if pyarrow.types.is_binary(chunked.type) and not hasattr(native, "type"):  # Arrow takes text for bytes
+        first = {identifier_kind(value): value for value in native if value is not None}
+        if "str" in first:
+            raise _mixed(first["str"], first["bytes"])
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pyarrow.array([]).dictionary_encode()
         if isinstance(encoded, pyarrow.ChunkedArray):
@@ -93,6 +128,8 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         uniques = np.empty(len(order), dtype=object)
         uniques[:] = list(order)
         return codes, _natural(uniques)
+    if values.dtype.kind == "f":
+        values = values + 0.0  # no -0.0
     uniques, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     rank = np.empty(uniques.size, dtype=np.intp)
     order_of_first = np.argsort(first, kind="stable")
@@ -104,7 +141,7 @@ def _factorize_by_sorting(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _natural(values: np.ndarray) -> np.ndarray:
-    """Identifiers as a numpy array of strings where all are strings, else as they are."""
-    if values.dtype == object and values.size and all(isinstance(v, str) for v in values):
+    """Identifiers as a numpy array of strings where all are strings and none ends in NUL, else as they are."""
+    if values.dtype == object and values.size and all(isinstance(v, str) and v[-1:] != "\0" for v in values):
         return values.astype(str)
     return values

@@ -60,7 +60,8 @@ def simulate(
         From `knapsolve.environments`, or any object with ``n_materials`` and ``poll(i, time, amount)`` that
         returns ``(changed, elapsed)``; if it has ``value(amounts)``, that is recorded. In an
         `EphemeralEnvironment` a learner or `WhittlePolicy` decides which sites to crawl: see
-        `knapsolve.restless.simulate_ephemeral`.
+        `knapsolve.restless.simulate_ephemeral`. Several runs poll copies of one that is written in Python, each
+        from the state that it is in.
     n_polls : int, optional
         Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`,
         which is polled to its end by default. In an `EphemeralEnvironment`, the number of decisions.
@@ -126,9 +127,10 @@ def simulate(
         elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
             results = run_groups(runs, environment, records, capacity, cancellation, advance, n_jobs)
         else:
-            parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+            # in processes, learners are written to: no read-only memory maps
+            parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
             tasks = (
-                joblib.delayed(_run)(*run, environment, records, scheduler, capacity, cancellation)
+                joblib.delayed(_run)(*run, _own(environment), records, scheduler, capacity, cancellation)
                 for run in runs
             )
             results = []
@@ -136,6 +138,11 @@ def simulate(
                 results.append(result)
                 advance(n_polls)
     return _gather(records, results)
+
+
+def _own(environment: Any) -> Any:
+    """The environment of one of several runs: what is written in Python may keep state, so it is copied."""
+    return environment if hasattr(environment, "_core") else copy.deepcopy(environment)
 
 
 def _run(

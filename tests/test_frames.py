@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knapsolve import LAKG
 from knapsolve._frames import factorize
 
 COLUMNS = {
@@ -18,7 +19,11 @@ COLUMNS = {
     "strings": np.array(["b", "a", "b", "cc"]),
     "objects": np.array(["b", "a", "b"], dtype=object),
     "tuples": [("x", 1), ("y", 2), ("x", 1)],
-    "mixed": np.array(["b", 1, "b", 2.5], dtype=object),
+    "mixed numbers": np.array([3, 1, 3, 2.5], dtype=object),
+    "zeros": np.array([1.0, -0.0, 0.0, -0.0]),
+    "trailing NULs": np.array(["a\0", "a", "a\0\0", "a"], dtype=object),
+    "inner NULs": np.array(["a\0b", "a", "a\0b"], dtype=object),
+    "bytes": np.array([b"a\0", b"a", b"a\0"], dtype=object),
     "pandas": pd.Series(["b", "a", "b"]),
     "categories": pd.Series(["b", "a", "b"], dtype=pd.CategoricalDtype(["a", "unseen", "b"])),
     "polars": pl.Series(["b", "a", "b"]),
@@ -67,3 +72,44 @@ def test_missing_identifiers_have_the_code_minus_one(values, arrow, monkeypatch)
     if not arrow and isinstance(values, pd.Series):
         values = np.array(["a", np.nan, "b"], dtype=object)
     assert factorize(values)[0].tolist()[1] == -1
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+@pytest.mark.parametrize("values", [["a", b"a"], [b"a", "b"], ["a", 1], [1.5, "1.5"], [None, b"a", "a"]])
+def test_mixed_kinds_of_identifiers_are_refused(values, arrow, monkeypatch):
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(TypeError, match=r"must be of one kind, got .* beside "):
+        factorize(np.array(values, dtype=object))
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+@pytest.mark.parametrize("value", [2.0**53, -(2.0**60)])
+def test_floats_that_stand_for_several_integers_are_refused(value, arrow, monkeypatch):
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match="pass integers or strings"):
+        factorize(np.array([1.0, value]))
+    exact = np.array([2**60, 2**60 + 1, 2**60])
+    assert factorize(exact)[0].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+@pytest.mark.parametrize(
+    "identifiers", [[0.0, 1.0, -0.0, 0.0], ["a", "b", "a\0", "a"], ["a\0", "a", "a", "b\0"], [b"a", b"b", b"a\0", b"a"]]
+)
+def test_a_cut_log_tells_identifiers_apart_like_the_whole(identifiers, arrow, monkeypatch):
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    X, y = np.array([[name, 1.0] for name in identifiers], dtype=object), [1, 0, 1, 0]
+    if isinstance(identifiers[0], float):
+        X = X.astype(float)
+    whole, parts = LAKG(resolution=9).fit(X, y), LAKG(resolution=9).fit(X[:2], y[:2]).partial_fit(X[2:], y[2:])
+    assert parts.materials_.tolist() == whole.materials_.tolist() == list(dict.fromkeys(identifiers))
+    assert parts.states_.tolist() == whole.states_.tolist()
+
+
+def test_the_next_part_of_a_log_must_have_identifiers_of_the_same_kind():
+    learner = LAKG(resolution=9).fit(np.array([["a", 1.0], ["b", 1.0]], dtype=object), [0, 1])
+    with pytest.raises(TypeError, match="one kind"):
+        learner.partial_fit(np.array([[b"a", 1.0]], dtype=object), [0])

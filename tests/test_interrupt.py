@@ -5,11 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
 
-from knapsolve import LAKG
+from knapsolve import HTRAA, LAKG
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
@@ -63,24 +64,39 @@ def test_ctrl_c_returns_at_once_and_leaves_everything_usable(learner, call):
     pytest.fail(f"returned after {late} s")
 
 
-def test_ctrl_c_in_the_middle_of_a_log_leaves_the_learner_as_it_was(monkeypatch):
-    X, y = np.column_stack([np.arange(300_000) % 7, np.ones(300_000)]), np.arange(300_000) % 3 == 0
-    learner = LAKG(resolution=100).fit(X[:1000], y[:1000])
-    before = pickle.dumps(learner)
+@pytest.mark.parametrize("n_polls", [1_000, 300_000])
+@pytest.mark.parametrize("learner", [LAKG(resolution=100), HTRAA(resolution=100, random_state=0)])
+def test_ctrl_c_in_a_log_leaves_the_learner_as_before_it_or_after_it(learner, n_polls):
+    """Before the batch or after it, bit for bit, with its random numbers; and it goes on as if nothing was."""
+    rng = np.random.default_rng(1)
+    X, y = np.column_stack([np.arange(n_polls) % 7, np.ones(n_polls)]), rng.random(n_polls) < 0.4
+    start = pickle.dumps(learner.fit(X[:1000], y[:1000]))
+    X[n_polls // 2, 0] = 7  # a newcomer
+    after = pickle.dumps(pickle.loads(start).partial_fit(X, y))
 
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
     previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    seen = set()
+    began = time.perf_counter()
+    pickle.loads(start).partial_fit(X, y)
+    lasts = time.perf_counter() - began
     try:
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it may come anywhere in the loop
-            for _ in range(10_000):
+        for wait in np.linspace(lasts / 300, lasts * 1.5, 300 if n_polls < 10_000 else 40):
+            learner = pickle.loads(start)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, wait)
                 learner.partial_fit(X, y)
-                before = pickle.dumps(learner)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                held = pickle.dumps(learner)
+                assert held in (start, after)
+                seen.add(held == after)
+                if held == start:
+                    assert pickle.dumps(learner.partial_fit(X, y)) == after
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-    whole = pickle.loads(before).partial_fit(X, y)  # the alarm may ring just after a batch
-    assert learner.states_.tolist() in (pickle.loads(before).states_.tolist(), whole.states_.tolist())
-    assert learner.partial_fit(X, y).materials_.size == 7
+    assert False in seen

@@ -61,6 +61,14 @@ def test_the_answer_does_not_depend_on_processes():
         same(one, simulate(LEARNERS["lakg"], BERNOULLI, 2_000, n_runs=4, n_jobs=2, random_state=1))
 
 
+def test_large_learners_are_trained_in_processes_too():
+    learner = HTRAA(resolution=500, n_materials=300_000)  # above a megabyte, which joblib would map read-only
+    environment = BernoulliEnvironment(np.full(300_000, 0.5))
+    one = simulate(learner, environment, 50, n_runs=2, random_state=1)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        same(one, simulate(learner, environment, 50, n_runs=2, n_jobs=2, random_state=1))
+
+
 def test_runs_are_those_of_a_longer_ensemble():
     few = simulate(LEARNERS["htraa"], BERNOULLI, 1_000, n_runs=2, random_state=5)
     many = simulate(LEARNERS["htraa"], BERNOULLI, 1_000, n_runs=33, random_state=5)
@@ -226,3 +234,29 @@ def test_policies_poll_as_they_should():
         naive = value(EstimatorPolicy(phase=20_000, estimate="detection-rate"), environment)
         assert uniform < naive < estimated < best
         assert estimated == pytest.approx(best, abs=0.002)
+
+
+class WearingOut:
+    """A stateful environment with random numbers of its own: changes get rarer with every poll."""
+
+    n_materials = 3
+
+    def __init__(self):
+        self.polls, self.generator = 0, np.random.default_rng(5)
+
+    def poll(self, i, time, amount):
+        self.polls += 1
+        return self.generator.random() < 100 / (100 + self.polls), 1.0
+
+
+def test_runs_on_a_stateful_environment_start_alike_whatever_the_jobs():
+    learner, environment = LAKG(resolution=50), WearingOut()
+    one, two = (
+        simulate(learner, environment, 2000, n_runs=3, n_jobs=n_jobs, random_state=0) for n_jobs in (1, 2)
+    )
+    assert one.detections.tolist() == two.detections.tolist()
+    assert one.amounts.tolist() == two.amounts.tolist()
+    assert environment.polls == 0
+    alone = simulate(LAKG(resolution=50), environment, 2000, random_state=0)
+    assert abs(int(one.detections[2, -1]) - int(alone.detections[0, -1])) < 100  # not worn out by runs before
+    assert environment.polls == 2000

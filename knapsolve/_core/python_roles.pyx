@@ -1,8 +1,33 @@
 """Learners and environments written in Python, in the compiled loop: one call a poll, with the GIL."""
 
+import inspect
+
 from knapsolve._core.random_bits cimport bitgen_t
 from knapsolve._core.roles cimport Environment, Learner
 from knapsolve._core.weight_tree cimport WeightTree
+
+SIGNATURES = {
+    "amount": "amount(i)", "observe": "observe(i, elapsed, changed)", "poll": "poll(i, time, amount)",
+}
+
+
+cdef called(target, str method):
+    """How a method is called, for messages."""
+    return f"{SIGNATURES[method]} of {type(target).__name__}"
+
+
+cdef int check_signature(target, str method) except -1:
+    """Refuse a method that cannot take the arguments it will get."""
+    try:
+        signature = inspect.signature(getattr(target, method))
+    except (TypeError, ValueError):      # a compiled method does not say
+        return 0
+    try:
+        signature.bind(*range(SIGNATURES[method].count(",") + 1))
+    except TypeError as error:
+        raise TypeError(f"{called(target, method)} must take these arguments, "
+                        f"its signature is {method}{signature}") from error
+    return 0
 
 
 cdef class PythonLearner(Learner):
@@ -13,6 +38,8 @@ cdef class PythonLearner(Learner):
     cdef double[::1] current
 
     def __init__(self, target, Py_ssize_t n_materials):
+        check_signature(target, "amount")
+        check_signature(target, "observe")
         self.target = target
         self.n_materials = n_materials
 
@@ -25,10 +52,15 @@ cdef class PythonLearner(Learner):
         return 0.0
 
     cdef double checked(self, Py_ssize_t i) except? -1.0:
-        cdef double x = float(self.target.amount(i))
+        cdef double x
+        answer = self.target.amount(i)
+        try:
+            x = float(answer)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{called(self.target, 'amount')} must return a number, got {answer!r}") from error
         if not 0.0 <= x < float("inf"):
-            kind = type(self.target).__name__
-            raise ValueError(f"amount({i}) of {kind} must be finite and non-negative, got {x!r}")
+            raise ValueError(f"{called(self.target, 'amount')} must be finite and non-negative, "
+                             f"got {x!r} for i={i}")
         return x
 
     cdef int fail(self, error) except -1:
@@ -76,6 +108,7 @@ cdef class PythonEnvironment(Environment):
     cdef object target
 
     def __init__(self, target, Py_ssize_t n_materials):
+        check_signature(target, "poll")
         self.target = target
         self.n_materials = n_materials
         self.needs_amount = True
@@ -86,18 +119,24 @@ cdef class PythonEnvironment(Environment):
         elapsed[0] = 0.0
         with gil:
             try:
-                changed, gap = self.target.poll(i, time, amount)
-                if changed not in (0, 1):
-                    kind = type(self.target).__name__
-                    raise ValueError(f"poll() of {kind} must return 0 or 1 first, got {changed!r}")
-                elapsed[0] = gap
-                if not 0.0 <= elapsed[0] < float("inf"):
-                    kind = type(self.target).__name__
-                    raise ValueError(f"poll() of {kind} must return a finite, non-negative "
-                                     f"elapsed time second, got {gap!r}")
-                return bool(changed)
+                return self.checked(self.target.poll(i, time, amount), elapsed)
             except BaseException as error:
                 if not self.failed:
                     self.error = error
                     self.failed = True
         return 0
+
+    cdef int checked(self, answer, double *elapsed) except -1:
+        """Whether the poll found a change; its elapsed time goes to elapsed[0]."""
+        try:
+            changed, gap = answer
+            elapsed[0] = gap
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{called(self.target, 'poll')} must return (changed, elapsed), "
+                            f"got {answer!r}") from error
+        if changed not in (0, 1):
+            raise ValueError(f"{called(self.target, 'poll')} must return 0 or 1 first, got {changed!r}")
+        if not 0.0 <= elapsed[0] < float("inf"):
+            raise ValueError(f"{called(self.target, 'poll')} must return a finite, non-negative "
+                             f"elapsed time second, got {gap!r}")
+        return bool(changed)

@@ -32,9 +32,14 @@ cdef class Learner:
         pass
 
     def learn(
-        self, const intp_t[::1] materials, const double[::1] elapsed, const int8_t[::1] changed, generator
+        self, const intp_t[::1] materials, const double[::1] elapsed, const int8_t[::1] changed, generator,
+        commit
     ):
-        """Replay a poll log; a material's first row admits it. The log's codes count from 0 in that order."""
+        """Replay a poll log; a material's first row admits it. The log's codes count from 0 in that order.
+
+        `commit`, a call without bytecode, follows the last row with no look at signals between: a log of one
+        chunk is learnt and committed, or neither.
+        """
         cdef Py_ssize_t row = 0, stop, n_rows = materials.shape[0]
         cdef bitgen_t *bits = bits_of(generator)
         while row < n_rows:
@@ -45,7 +50,9 @@ cdef class Learner:
                         self.admit()
                     self.observe(materials[row], elapsed[row], changed[row], bits)
             row = stop
-            PyErr_CheckSignals()
+            if row < n_rows:
+                PyErr_CheckSignals()
+        commit()
 
     cpdef amounts(self):
         cdef Py_ssize_t i

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -12,10 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._frames import factorize
+from knapsolve._frames import factorize, identifier_kind
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state
-
-ATOMIC_ROWS = 65536  # a batch up to this size is learnt without a look at signals, so it needs no copy
 
 
 class PollLogLearner(BaseEstimator):
@@ -37,6 +36,7 @@ class PollLogLearner(BaseEstimator):
     n_materials: int | None
     materials_: np.ndarray
     _state_names: tuple[str, ...] = ()
+    _atomic_rows = 65536  # a batch up to this size is learnt and committed in one step: it needs no copy
 
     # -- public ---------------------------------------------------------------
 
@@ -141,12 +141,14 @@ class PollLogLearner(BaseEstimator):
     def _core(self) -> Any:
         raise NotImplementedError
 
-    def _check_materials(self) -> None:
-        """Raise if the constructor parameters do not go with `materials_`."""
+    def _check_materials(self, materials: np.ndarray) -> None:
+        """Raise if the constructor parameters do not go with the identifiers (n_materials,)."""
 
-    def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
-        """Learn from checked polls (n_polls,) of materials 0..n-1, in time order."""
-        self._core().learn(codes, gaps, changed, self._generator)
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+    ) -> None:
+        """Learn from checked polls (n_polls,) of materials 0..n-1, in time order; then commit."""
+        self._core().learn(codes, gaps, changed, self._generator, commit)
 
     def _check_log(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         """Material column, elapsed (n_polls,) and outcomes (n_polls,) of a log, or raise."""
@@ -166,7 +168,7 @@ class PollLogLearner(BaseEstimator):
             self._forget()
             self.materials_ = np.arange(n)
             self._start(n)
-            self._check_materials()
+            self._check_materials(self.materials_)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -186,27 +188,40 @@ class PollLogLearner(BaseEstimator):
         if not fresh and hasattr(X, "shape"):
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, changed = self._check_log(X, y)
-        before = {key: value for key, value in vars(self).items() if key.endswith("_") or key.startswith("_")}
-        atomic = gaps.size <= ATOMIC_ROWS and not fresh
-        if not atomic:
-            before.update((name, before[name].copy()) for name in self._state_names if name in before)
+        before = vars(self).copy()
+        undo: Callable[[], None] = partial(setattr, self, "__dict__", before)
+        materials = None
         try:
             if fresh:
                 validate_data(self, X, y, reset=True, skip_check_array=True)
                 self._forget()
-            codes, materials = self._encode(values)
-            if materials.size < 2:
+            bits = self._generator.bit_generator
+            undo = partial(self._undo, before, bits, bits.state)
+            codes, known = self._encode(values)
+            if known.size < 2:
                 raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
-            self._resize(materials.size)
-            self._learn_polls(codes, gaps, changed)
-            self.materials_ = materials
-            self._check_materials()
+            if not fresh and gaps.size > self._atomic_rows:
+                vars(self).update((name, before[name].copy()) for name in self._state_names)
+            self._resize(known.size)
+            self._check_materials(known)
+            materials = known.view()  # a new object, which tells whether it was committed
+            self._learn_polls(codes, gaps, changed, partial(vars(self).update, materials_=materials))
         except BaseException:
-            for key in [key for key in vars(self) if key.endswith("_") or key.startswith("_")]:
-                delattr(self, key)
-            self.__dict__.update(before)
+            if materials is None or self.materials_ is not materials:
+                try:
+                    undo()
+                finally:  # if that was interrupted too
+                    undo()
             raise
         return self
+
+    def _undo(self, before: dict[str, Any], bits: np.random.BitGenerator, state: Any) -> None:
+        """Back to what the learner held before a batch: its random numbers, lookup and attributes."""
+        bits.state = state
+        lookup = before.get("_lookup")
+        while lookup and len(lookup) > before["materials_"].size:
+            lookup.popitem()
+        self.__dict__ = before
 
     def _forget(self) -> None:
         """Back to the state before the first poll."""
@@ -228,23 +243,18 @@ class PollLogLearner(BaseEstimator):
             raise ValueError("material must not hold missing identifiers (None or NaN)")
         if known.size == 0:
             return codes, uniques
-        if (known.dtype.kind in "biuf") != (uniques.dtype.kind in "biuf"):
+        if identifier_kind(known[0]) != identifier_kind(uniques[0]):
             raise TypeError(
                 f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
             )
         if self._lookup is None:
             self._lookup = dict(zip(known.tolist(), range(known.size)))
         lookup = self._lookup
-        newcomers: list[Hashable] = []
-        place = np.empty(uniques.size, dtype=np.intp)
-        for k, identifier in enumerate(uniques.tolist()):
-            place[k] = lookup.get(identifier, -1)
-            if place[k] < 0:
-                place[k] = known.size + len(newcomers)
-                newcomers.append(identifier)
-        if newcomers:
-            self._lookup = None
-            known = np.concatenate([known, np.array(newcomers, dtype=uniques.dtype)])
+        identifiers = uniques.tolist()
+        place = np.array([lookup.setdefault(each, len(lookup)) for each in identifiers], dtype=np.intp)
+        new = place >= known.size
+        if new.any():
+            known = np.concatenate([known, uniques[new]])
         return place[codes], known
 
     def __getstate__(self):
@@ -256,9 +266,9 @@ class PollLogLearner(BaseEstimator):
 
 def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
     """Scale non-negative `amounts` (n,) so that their exact sum rounds to `capacity`."""
+    if not amounts.any():
+        amounts = np.ones(amounts.size)
     total = math.fsum(amounts)
-    if not total > 0:
-        return np.full(amounts.size, capacity / amounts.size)
     scale = capacity / total
     shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
     second, largest = np.argsort(shares)[-2:]

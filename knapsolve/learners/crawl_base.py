@@ -28,6 +28,7 @@ class CrawlLogLearner(PollLogLearner):
     n_ages: int
 
     _state_names: tuple[str, ...] = ("totals_", "estimates_", "last_crawls_", "n_crawls_", "clock_")
+    _atomic_rows = 0  # refitting looks at signals
 
     def fit(self, X: Any, y: Any = None) -> CrawlLogLearner:
         """Forget everything and learn from a log of crawls.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -183,7 +184,9 @@ class LSPEWhittle(CrawlLogLearner):
         moments[:old, :old] = self.second_moments_
         self.second_moments_ = moments
 
-    def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+    ) -> None:
         """Learn the log in stretches between two newcomers, so that where it is cut makes no difference."""
         codes = np.ascontiguousarray(codes, dtype=np.int32)
         known = np.maximum.accumulate(np.maximum(codes + 1, self.n_crawls_.size))
@@ -191,6 +194,7 @@ class LSPEWhittle(CrawlLogLearner):
         for start, stop in pairwise(cuts):
             self._grow(int(known[start]))
             self._core().learn(codes[start:stop], gaps[start:stop], changed[start:stop])
+        commit()
 
     def _core(self) -> LSPEChooser:
         evaluation = LSPE(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,8 +108,11 @@ class PlugInWhittle(CrawlLogLearner):
         super()._check_parameters()
         check_real("optimism", self.optimism, low=0.0)
 
-    def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+    ) -> None:
         self._book().learn(np.ascontiguousarray(codes, dtype=np.int32), gaps, changed)
+        commit()
 
     def _core(self) -> PlugInChooser:
         return PlugInChooser(self._book(), float(self.n_seeds), float(self.optimism))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,11 @@ class _Policy(PollLogLearner):
     def _resize(self, n: int) -> None:
         pass
 
-    def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+    ) -> None:
         self._log = (*self._log, (codes.astype(np.int32), gaps.copy(), changed.copy()))
+        commit()
 
     def _logged(self, limit: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The first `limit` polls learnt from, in one piece."""
@@ -101,8 +104,10 @@ class UniformPolicy(_Policy):
     def _weights(self) -> np.ndarray:
         return np.ones(self.materials_.size)
 
-    def _learn_polls(self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> None:
-        pass
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+    ) -> None:
+        commit()
 
 
 class ProportionalPolicy(_Policy):
@@ -159,23 +164,23 @@ class ProportionalPolicy(_Policy):
         if self.unchanged is not None and not isinstance(self.unchanged, Mapping):
             check_vector("unchanged", self.unchanged, low=0, high=1, size=self.n_materials)
 
-    def _check_materials(self) -> None:
+    def _check_materials(self, materials: np.ndarray) -> None:
         if self.unchanged is not None:
-            self._known()
+            self._known(materials)
 
-    def _known(self) -> np.ndarray:
+    def _known(self, materials: np.ndarray) -> np.ndarray:
         if not isinstance(self.unchanged, Mapping):
-            return check_vector("unchanged", self.unchanged, low=0, high=1, size=self.materials_.size)
-        missing = [m for m in self.materials_.tolist() if m not in self.unchanged]
+            return check_vector("unchanged", self.unchanged, low=0, high=1, size=materials.size)
+        missing = [m for m in materials.tolist() if m not in self.unchanged]
         if missing:
             raise ValueError(
                 f"unchanged must say a probability for every material, got none for {missing[0]!r}"
             )
-        return check_vector("unchanged", [self.unchanged[m] for m in self.materials_.tolist()], low=0, high=1)
+        return check_vector("unchanged", [self.unchanged[m] for m in materials.tolist()], low=0, high=1)
 
     def _weights(self) -> np.ndarray:
         if self.unchanged is not None:
-            return 1 - self._known()
+            return 1 - self._known(self.materials_)
         materials, _, changed = self._logged()
         return _detection_rates(materials, changed, self.materials_.size)
 
@@ -221,7 +226,7 @@ class OptimalPolicy(ProportionalPolicy):
         if self.unchanged is None:
             materials, gaps, changed = self._logged()
             return censored_rates(materials, gaps, changed, self.materials_.size)
-        unchanged = self._known()
+        unchanged = self._known(self.materials_)
         if (unchanged == 0).any():
             return (unchanged == 0).astype(float)
         return -np.log(unchanged)

@@ -95,7 +95,7 @@ def simulate_ephemeral(
     ]
     tasks = (joblib.delayed(_run)(*pair, m, n_steps, every, seed) for pair, seed in zip(pairs, seeds))
     rewards = []
-    for reward in joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
+    for reward in joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)(tasks):
         rewards.append(reward)
         on_run()
     return History(np.arange(every, n_steps + 1, every), reward=np.array(rewards))

@@ -1,5 +1,7 @@
 """Learners and environments written in Python play in the same loop, and their errors reach the caller."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,43 @@ def test_a_learner_whose_amounts_are_all_zero_has_nothing_to_poll():
     for scheduler in ("edf", "random"):
         with pytest.raises(ValueError, match="zero"):
             simulate(Odd("amount", 0, 0.0), Odd("none", 0, None), 10, scheduler=scheduler, random_state=0)
+
+
+@pytest.mark.parametrize("answer", ["yes", None, 1, (1,), (1, "soon"), (1, 2.0, 3)])
+def test_a_poll_that_returns_something_else_is_refused_by_its_signature(answer):
+    message = f"poll(i, time, amount) of Odd must return (changed, elapsed), got {answer!r}"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        simulate(LAKG(resolution=50), Odd("poll", 3, answer), 500, random_state=0)
+
+
+@pytest.mark.parametrize("answer", ["many", None])
+def test_an_amount_that_is_no_number_is_refused_by_its_signature(answer):
+    message = f"amount(i) of Odd must return a number, got {answer!r}"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        simulate(Odd("amount", 3, answer), PythonTrace([0, 1, 2], [1.0, 2.0, 3.0], 0.0), 500, random_state=0)
+
+
+class NarrowPoll(Odd):
+    def poll(self, i):
+        return 1, 1.0
+
+
+class NarrowObserve(Odd):
+    def observe(self, i, changed):
+        pass
+
+
+class NarrowAmount(Odd):
+    def amount(self):
+        return 1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "signature"),
+    [(NarrowPoll, "poll(i, time, amount)"), (NarrowObserve, "observe(i, elapsed, changed)"),
+     (NarrowAmount, "amount(i)")],
+)  # fmt: skip
+def test_methods_that_take_other_arguments_are_refused_by_their_signature(kind, signature):
+    odd = kind("none", 0, None)
+    with pytest.raises(TypeError, match=re.escape(f"{signature} of {kind.__name__} must take these arguments")):
+        simulate(odd, odd, 500, random_state=0)

@@ -143,3 +143,27 @@ def test_lakg_survives_a_capacity_far_below_what_it_holds():
     assert learner.amounts_.sum() > 1023
     learner.set_params(capacity=1.0).partial_fit(X, np.zeros(20_480, dtype=int))
     assert learner.amounts_.sum() < 1022  # full: every poll without a change moves down
+
+
+@pytest.mark.parametrize("names", [lambda k: k, lambda k: f"m{int(k)}"])
+def test_newcomers_extend_the_lookup_and_a_refused_batch_takes_them_out_again(names):
+    log = [[names(k), 1.0] for k in range(6)]
+    learner = LAKG(resolution=6, exponent=1.0).fit(np.array(log[:3], dtype=object), [1, 0, 1])
+    learner.partial_fit(np.array(log[2:4], dtype=object), [1, 0])
+    lookup = learner._lookup
+    assert list(lookup.values()) == [0, 1, 2, 3]
+    learner.partial_fit(np.array(log[4:5], dtype=object), [1])
+    assert learner._lookup is lookup
+    assert list(lookup.values()) == [0, 1, 2, 3, 4]
+    too_many = np.array([[names(k), 1.0] for k in range(3, 30)], dtype=object)
+    with pytest.raises(ValueError, match="resolution"):
+        learner.partial_fit(too_many, np.ones(27))
+    assert list(lookup.values()) == [0, 1, 2, 3, 4]
+    learner.partial_fit(np.array(log[::-1], dtype=object), np.ones(6))
+    assert learner.materials_.tolist() == [names(k) for k in range(6)]
+@pytest.mark.parametrize("capacity", [0.1, 1.0, 1 / 3, 0.7, 1e-5])
+@pytest.mark.parametrize("n", [3, 7, 10, 49, 1000])
+def test_shares_of_zero_weights_sum_to_the_capacity_too(n, capacity):
+    shares = share_out(np.zeros(n), capacity)
+    assert math.fsum(shares) == capacity
+    assert shares == pytest.approx(capacity / n)
