@@ -48,7 +48,8 @@ class TraceReplay:
     Attributes
     ----------
     items : ndarray of shape (n_items,)
-        The items, in order of first appearance.
+        The items, sorted, so that nothing depends on the order of the log's rows; those that have no order
+        stay as they first appear.
     n_training_polls, n_polls : int
         Polls that each policy makes in the training and in the test stretch.
     n_changes : ndarray of shape (n_items,), intp
@@ -87,7 +88,7 @@ class TraceReplay:
     ):
         self.capacity = check_capacity(capacity)
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
-        whole = _as_trace(log, start, stop)
+        whole = _sorted(_as_trace(log, start, stop))
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
         self.split = None if split is None else check_real("split", split)
         if self.split is not None and not self.start < self.split < self.stop:
@@ -279,6 +280,17 @@ def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnviron
                 f"log must be (items, times), a data frame or a TraceEnvironment, got {type(log).__name__}"
             ) from error
     return TraceEnvironment(items, times, start, stop)
+
+
+def _sorted(trace: TraceEnvironment) -> TraceEnvironment:
+    """The same recording with its items in sorted order."""
+    try:
+        order = np.argsort(trace.materials, kind="stable")
+    except TypeError:
+        return trace
+    rows = np.argsort(np.argsort(order)[trace.items], kind="stable")
+    items = trace.materials[trace.items[rows]]
+    return TraceEnvironment(items, trace.times[rows], trace.start, trace.stop)
 
 
 def _columns(frame: Any) -> tuple[Any, Any]:

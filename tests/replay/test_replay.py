@@ -83,6 +83,23 @@ def test_counts_are_those_of_a_replay_by_hand(capacity):
     assert test[:, 2].sum() == found.sum() == run.detections[-1]
 
 
+def test_the_order_of_rows_does_not_matter():
+    items, times = bursty_log(12, 100, seed=4)
+    results = [
+        replay((items[rows], times[rows]), 5, start=0, split=40, random_state=1)
+        for rows in (slice(None), np.lexsort((times, items)), np.lexsort((items[::-1], times)),
+                     np.concatenate([np.flatnonzero(items == name) for name in np.unique(items)[::-1]]))
+    ]  # fmt: skip
+    for other in results[1:]:
+        assert other.items.tolist() == sorted(set(items.tolist()))
+        assert other.table() == results[0].table()
+
+
+def test_items_without_an_order_are_replayed_as_they_appear():
+    replayer = TraceReplay((np.array(["b", 3, "a", 3], dtype=object), [1.0, 2.0, 3.0, 4.0]), 2, start=0)
+    assert replayer.items.tolist() == ["b", 3, "a"]
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table])
 @pytest.mark.parametrize("time", ["time", "timestamp"])
 def test_a_data_frame_is_a_log(frame, time):
