@@ -44,8 +44,9 @@ PINNED := --benchmark-enable --benchmark-storage=.benchmarks --benchmark-timer=t
     --benchmark-sort=fullname --benchmark-columns=min,median,iqr,rounds
 benchmark: export OMP_NUM_THREADS := 1
 benchmark: export OPENBLAS_NUM_THREADS := 1
-benchmark: $(READY)  ## time everything, save the run, compare it with the last; exact instruction counts
+benchmark: $(READY)  ## time everything, save the run, compare it with the last; poll costs against their targets; instructions
 	$(RUN) pytest -q -s benchmarks $(PINNED) --benchmark-autosave $(if $(wildcard .benchmarks/*/*.json),--benchmark-compare)
+	$(BIN)/python benchmarks/closed_loop.py
 	$(BIN)/python benchmarks/callgrind.py
 
 wheel: build/.wheel  ## a manylinux wheel (one for every Python >= 3.11) and an sdist, in dist/
@@ -65,7 +66,7 @@ $(BIN)/python:
 	$(RUN) pip install --quiet --upgrade pip
 
 $(VENV)/.build-tools: | $(BIN)/python
-	$(RUN) pip install --quiet "setuptools>=77" "Cython>=3.1" "numpy>=2"
+	$(RUN) pip install --quiet "setuptools>=77" "Cython>=3.1" "numpy>=2" "scipy>=1.13"
 	@touch $@
 
 # Flags are no file that a compiler could compare: when they may have changed, build from nothing.

@@ -165,15 +165,20 @@ def edf_cost(amounts):
     return best_of(lambda: order.skip(learner, 20_000), 100, 20_000)
 
 
+def verdict(scaled, target):
+    """Whether a scaled figure reaches its target."""
+    return "pass" if scaled <= target else "MISS"
+
+
 def main():
-    print("closed loop, ns a poll   scaled  target  (raw)  pages   Python twin")
+    print("closed loop, ns a poll   scaled  target          (raw)  pages   Python twin")
     for (name, n, order), target in TARGETS.items():
         cost = best_of(closed_loop(name, n, order), 200, 20_000)
         pages = best_of(closed_loop(name, n, order, PollingEnvironment), 100, 20_000)
         scale = REFERENCE / random_number_cost()
         twin = f"{python_twin(name, n):8.0f}" if order == "random" else ""
         print(
-            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d} {cost:7.1f} "
+            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d}  {verdict(cost * scale, target)} {cost:8.1f} "
             f"{pages * scale:6.1f} {twin}"
         )
         sys.stdout.flush()

@@ -17,3 +17,18 @@ def test_benchmarked_loops_run(learner, order, monkeypatch):
 
     polls = closed_loop(learner, 64, order, warm_up=1000)
     polls(1000)
+
+
+def test_targets_are_said_to_be_reached_or_missed(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import closed_loop
+
+    monkeypatch.setattr(closed_loop, "TARGETS", {("LAKG", 64, "edf"): 10, ("HTRAA", 64, "edf"): 9})
+    monkeypatch.setattr(closed_loop, "best_of", lambda *_: 10.0)
+    monkeypatch.setattr(closed_loop, "random_number_cost", lambda: closed_loop.REFERENCE)
+    for name in ("side_by_side", "edf_cost", "heapq_cost", "closed_loop"):
+        monkeypatch.setattr(closed_loop, name, lambda *_: 10.0)
+    closed_loop.main()
+    rows = [line for line in capsys.readouterr().out.splitlines() if "n=64" in line]
+    assert ["pass" in row for row in rows] == [True, False]
+    assert ["MISS" in row for row in rows] == [False, True]

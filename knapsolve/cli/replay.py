@@ -70,6 +70,11 @@ def command(
     log = read_log(trace, item_column, time_column, unit, sort)
     begin, middle, end = _stretches(log, trace, start, split, stop)
     rate = polls * SECONDS[log.unit] / SECONDS[per]
+    since = begin if middle is None else middle
+    for first, last in ((begin, since), (since, end)):
+        if first < last and (last - first) * rate * (1 + 1e-12) < 1:
+            bounds = f"{time_in_words(first, log.unit)} and {time_in_words(last, log.unit)}"
+            raise ValueError(f"--capacity {capacity} makes no poll between {bounds}")
     replayer = TraceReplay(
         (log.items, log.times),
         rate,

@@ -50,7 +50,7 @@ def parse_capacity(text: str) -> tuple[float, str]:
     """Polls, and the name of the unit of time that they are for: `20/day` gives (20.0, "day")."""
     number, slash, unit = text.partition("/")
     try:
-        polls = float(number)
+        polls = float(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", number))
     except ValueError:
         polls, slash = math.nan, ""
     if not slash:
@@ -93,7 +93,7 @@ def time_in_words(value: float, unit: str) -> str:
 
 
 def check_plot_path(path: Path | None) -> None:
-    """Refuse, before any work, a picture that could not be saved; make its folder."""
+    """Refuse, before any work, a picture that could not be saved."""
     if path is None:
         return
     try:
@@ -109,6 +109,7 @@ def check_plot_path(path: Path | None) -> None:
         raise ValueError(
             f"--plot must end in one of {', '.join('.' + kind for kind in sorted(kinds))}, got {str(path)!r}"
         )
+<<<<<<< HEAD
     _check_writable(path, "the picture")
 
 
@@ -122,8 +123,11 @@ def check_output_path(path: Path | None) -> None:
 
 
 def _check_writable(path: Path, what: str) -> None:
+=======
+    if not path.parent.exists():
+        raise ValueError(f"--plot needs a folder that exists, there is no {str(path.parent)!r}")
+>>>>>>> fixz
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         existed = path.exists()
         path.open("ab").close()
     except OSError as error:

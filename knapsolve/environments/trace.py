@@ -10,6 +10,11 @@ from knapsolve._core.environments import Trace
 from knapsolve._frames import factorize
 from knapsolve._validation import check_real, check_vector
 
+SECONDS = {  # of a unit, as a ratio of whole numbers
+    "W": (604_800, 1), "D": (86_400, 1), "h": (3_600, 1), "m": (60, 1), "s": (1, 1),
+    "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "ps": (1, 10**12), "fs": (1, 10**15), "as": (1, 10**18),
+}  # fmt: skip
+
 
 class TraceEnvironment:
     """Recorded changes of real items: a poll finds a change if one was recorded since the item's last poll.
@@ -59,7 +64,7 @@ class TraceEnvironment:
                 raise ValueError(
                     f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(times)))}"
                 )
-            times = times.astype("datetime64[ns]").astype(np.int64) / 1e9
+            times = _seconds(times)
         self.times = check_vector("times", times)
         codes, self.materials = factorize(items)
         if codes.size != self.times.size:
@@ -119,3 +124,16 @@ class TraceEnvironment:
         changes = int(self.n_changes.sum())
         held = f"<{self.n_materials} items, {changes} changes>"
         return f"TraceEnvironment({held}, start={self.start:g}, stop={self.stop:g})"
+
+
+def _seconds(dates: np.ndarray) -> np.ndarray:
+    """Seconds since 1970 of ``datetime64`` values in any unit, without passing through a finer one."""
+    unit, count = np.datetime_data(dates.dtype)
+    if unit in ("Y", "M"):  # of uneven lengths
+        days = dates.astype("datetime64[D]")
+        if (days.astype(dates.dtype) != dates).any():
+            raise ValueError(f"times must be dates that fit in 64 bits as days, got dtype {dates.dtype}")
+        dates, unit, count = days, "D", 1
+    if unit not in SECONDS:
+        raise ValueError(f"times must be dates in a unit such as 's' or 'ns', got dtype {dates.dtype}")
+    return dates.astype(np.int64).astype(float) * count / SECONDS[unit][1] * SECONDS[unit][0]

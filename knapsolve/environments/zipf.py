@@ -8,6 +8,8 @@ import numpy as np
 
 from knapsolve._validation import check_integer, check_real, resolve_random_state
 
+BLOCK = 1 << 16  # perturbations drawn at a time
+
 
 def zipf_unchanged(
     n: int, alpha: float, beta: float, n_perturbations: int = 0, random_state: Any = None
@@ -51,9 +53,11 @@ def zipf_unchanged(
     alpha = check_real("alpha", alpha, low=0, high=1)
     beta = check_real("beta", beta, low=0)
     n_perturbations = check_integer("n_perturbations", n_perturbations, low=0, high=10**9)
-    unchanged = 1 - alpha / np.arange(1, n + 1) ** beta
+    with np.errstate(over="ignore"):  # alpha / inf is the 0 that it should be
+        unchanged = 1 - alpha / np.arange(1, n + 1) ** beta
     generator = resolve_random_state(random_state)
     order = list(range(n))
-    for k in generator.integers(0, n - 1, size=n_perturbations).tolist():
-        order[k], order[k + 1] = order[k + 1], order[k]
+    for done in range(0, n_perturbations, BLOCK):
+        for k in generator.integers(0, n - 1, size=min(BLOCK, n_perturbations - done)).tolist():
+            order[k], order[k + 1] = order[k + 1], order[k]
     return unchanged[order]

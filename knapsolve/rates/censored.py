@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 PRIOR_CHANGES = 0.5  # weight of the pooled rate in each material's estimate, in changes
 MAX_STEPS = 100
+TOLERANCE = 1e-9  # relative; a step that is still larger at the last one is worth a warning
 
 
 def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarray, n: int) -> np.ndarray:
     """Change rate of each material, smoothed towards the pooled rate.
 
     Solves, for each material, ``sum_changed e / (exp(L e) - 1) + a / L = sum_unchanged e + a / P`` with the
-    pooled rate P (the same equation over all polls, a tenth of it as safe prior) and ``a = PRIOR_CHANGES``.
+    pooled rate P and ``a = PRIOR_CHANGES``. P solves the same equation over all polls, with ``a`` times the
+    mean elapsed time in place of ``a / P``. Times are scaled by a power of two first: results do not depend on
+    their unit, and sums do not overflow.
 
     Parameters
     ----------
@@ -30,18 +36,34 @@ def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarr
     rates : ndarray of shape (n,)
         Changes per unit of time, positive and finite; the pooled rate for a material without polls.
 
+    Raises
+    ------
+    ValueError
+        If the rates are too large or too small for a float, as the elapsed times are in their unit.
+
     References
     ----------
     Cho and Garcia-Molina, "Estimating frequency of change", ACM TOIT 3(3), 2003.
     """
-    total = float(elapsed.sum())
-    if total <= 0:
+    longest = float(elapsed.max(initial=0.0))
+    if longest <= 0:
         return np.ones(n)
+    exponent = int(np.frexp(longest)[1])
+    elapsed = np.ldexp(elapsed, -exponent)
+    total = float(elapsed.sum())
     nowhere = np.zeros(elapsed.size, dtype=np.intp)
     pooled = _solve(
         nowhere, elapsed, changed, 1, PRIOR_CHANGES, np.array([PRIOR_CHANGES * total / elapsed.size])
     )
-    return _solve(materials, elapsed, changed, n, PRIOR_CHANGES, np.full(n, PRIOR_CHANGES / pooled[0]))
+    prior_time = np.full(n, PRIOR_CHANGES / pooled[0])
+    with np.errstate(over="ignore", under="ignore"):
+        rates = np.ldexp(_solve(materials, elapsed, changed, n, PRIOR_CHANGES, prior_time), -exponent)
+    if not (np.isfinite(rates) & (rates > 0)).all():
+        raise ValueError(
+            f"elapsed makes change rates that no float can hold (its largest value is {longest:g}): "
+            f"give it in another unit of time"
+        )
+    return rates
 
 
 def _solve(
@@ -70,5 +92,9 @@ def _solve(
         change = value / (quiet - np.bincount(who, weights=slope * gap, minlength=n))
         rate = rate + change
         if (change <= 1e-13 * rate).all():
-            break
+            return rate
+    if not (abs(change) <= TOLERANCE * rate).all():
+        warnings.warn(
+            f"change rates have not converged after {MAX_STEPS} steps", ConvergenceWarning, stacklevel=4
+        )
     return rate

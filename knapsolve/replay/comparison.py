@@ -29,8 +29,9 @@ def replay(
 
     Parameters
     ----------
-    log : (items, times) or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item.
+    log : (items, times), data frame or TraceEnvironment
+        Which item changed when, in any unit of time, ascending within each item. A data frame has a column
+        ``item`` and one of ``time`` and ``timestamp``.
     capacity : float
         Polls per unit of the log's time.
     policies : iterable of str, or mapping of names to policies, optional

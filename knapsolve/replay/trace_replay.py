@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from knapsolve._frames import column_names, is_frame
 from knapsolve._progress import report_progress
 from knapsolve._validation import (
     check_capacity,
@@ -28,8 +29,9 @@ class TraceReplay:
 
     Parameters
     ----------
-    log : (items, times) or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item.
+    log : (items, times), data frame or TraceEnvironment
+        Which item changed when, in any unit of time, ascending within each item. A data frame has a column
+        ``item`` and one of ``time`` and ``timestamp``.
     capacity : float
         Polls per unit of the log's time.
     start, stop : float, optional
@@ -46,7 +48,8 @@ class TraceReplay:
     Attributes
     ----------
     items : ndarray of shape (n_items,)
-        The items, in order of first appearance.
+        The items, sorted, so that nothing depends on the order of the log's rows; those that have no order
+        stay as they first appear.
     n_training_polls, n_polls : int
         Polls that each policy makes in the training and in the test stretch.
     n_changes : ndarray of shape (n_items,), intp
@@ -85,7 +88,7 @@ class TraceReplay:
     ):
         self.capacity = check_capacity(capacity)
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
-        whole = _as_trace(log, start, stop)
+        whole = _sorted(_as_trace(log, start, stop))
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
         self.split = None if split is None else check_real("split", split)
         if self.split is not None and not self.start < self.split < self.stop:
@@ -267,13 +270,36 @@ class TraceReplay:
 def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironment:
     if isinstance(log, TraceEnvironment):
         return log.between(log.start if start is None else start, log.stop if stop is None else stop)
-    try:
-        items, times = log
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"log must be (items, times) or a TraceEnvironment, got {type(log).__name__}"
-        ) from error
+    if is_frame(log):
+        items, times = _columns(log)
+    else:
+        try:
+            items, times = log
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"log must be (items, times), a data frame or a TraceEnvironment, got {type(log).__name__}"
+            ) from error
     return TraceEnvironment(items, times, start, stop)
+
+
+def _sorted(trace: TraceEnvironment) -> TraceEnvironment:
+    """The same recording with its items in sorted order."""
+    try:
+        order = np.argsort(trace.materials, kind="stable")
+    except TypeError:
+        return trace
+    rows = np.argsort(np.argsort(order)[trace.items], kind="stable")
+    items = trace.materials[trace.items[rows]]
+    return TraceEnvironment(items, trace.times[rows], trace.start, trace.stop)
+
+
+def _columns(frame: Any) -> tuple[Any, Any]:
+    """Items and times of a data frame."""
+    names = column_names(frame)
+    times = [name for name in ("time", "timestamp") if name in names]
+    if "item" not in names or len(times) != 1:
+        raise TypeError(f"log must have columns 'item' and 'time' (or 'timestamp'), it has {names}")
+    return frame["item"], frame[times[0]]
 
 
 def _whole_polls(length: float) -> int:

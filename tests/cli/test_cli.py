@@ -44,10 +44,11 @@ def test_replay_prints_the_numbers_of_the_library_as_json_and_nothing_else(folde
 
 def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, capsys):
     (folder / "log.csv").write_text(GOOD)
-    text = run_ok(capsys, "replay", "log.csv", "--capacity", "1/s", "--plot", "new/folder/picture.png")
+    (folder / "new").mkdir()
+    text = run_ok(capsys, "replay", "log.csv", "--capacity", "1/s", "--plot", "new/picture.png")
     rows = [line.split()[0] for line in text.splitlines() if "[" in line and "]" in line]
     assert rows == list(POLICIES)
-    assert (folder / "new/folder/picture.png").read_bytes()[:4] == b"\x89PNG"
+    assert (folder / "new/picture.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_bundled_debian_data_need_no_file(capsys):
@@ -72,6 +73,10 @@ def test_the_same_log_in_any_form_gives_the_same_answer(folder, capsys, monkeypa
     (folder / "zoned.csv").write_text("item,timestamp\n" + zoned)
     table = pyarrow.table({"item": items, "timestamp": dates.astype("datetime64[ms]")})
     parquet.write_table(table, folder / "log.parquet")
+    table = pyarrow.table({"item": items, "timestamp": dates.astype("datetime64[ns]")})
+    parquet.write_table(table, folder / "ns.parquet")
+    table = pyarrow.table({"item": items, "timestamp": dates})
+    parquet.write_table(table, folder / "dates.parquet")
     shuffled = plain.splitlines()
     (folder / "shuffled.csv").write_text("\n".join([shuffled[0], *reversed(shuffled[1:])]))
     calls = {
@@ -80,6 +85,8 @@ def test_the_same_log_in_any_form_gives_the_same_answer(folder, capsys, monkeypa
         "dates.csv": ["--item-column", "page", "--time-column", "when"],
         "zoned.csv": [],
         "log.parquet": [],
+        "ns.parquet": [],
+        "dates.parquet": [],
         "shuffled.csv": ["--time-unit", "d", "--sort"],
     }
     common = ["--capacity", "2/day", "--json", "--runs", 1]
@@ -95,7 +102,7 @@ BAD_FILES = {
     "missing": (None, "there is no file"),
     "empty": ("", "is empty"),
     "header alone": ("item,timestamp\n", "holds no rows"),
-    "one item": ("item,timestamp\na,1\na,2\n", "at least 2 different items"),
+    "one item": ("item,timestamp\na,1\na,2\n", "log must hold at least 2 different items, it holds only a"),
     "unsorted": (
         "item,timestamp\na,1\nb,2\na,0\n",
         "row 3: times must ascend within each item, got 0 after 1",
@@ -114,7 +121,8 @@ BAD_FILES = {
         "has no column 'item' (it has 'page', 'when'): say which by --item-column",
     ),
     "twice a column": ("item,timestamp,item\na,1,b\n", "more than one column 'item'"),
-    "semicolons": ("item;timestamp\na;1\n", "has no column 'item'"),
+    "semicolons": ("item;timestamp\na;1\n", "first line must be a header, and commas must separate"),
+    "no header": ("a,2020-01-01\nb,2020-01-02\n", "first line must be a header, and commas must separate"),
     "bad date": ("item,timestamp\na,2020-01-01\nb,2020-13-01\n", "the time '2020-13-01' is neither"),
     "dates and numbers": (
         "item,timestamp\na,2020-01-01\nb,7\n",
@@ -153,7 +161,9 @@ def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
         (["--capacity", "20"], "--capacity must be polls per unit of time, such as 20/day"),
         (["--capacity", "many/day"], "--capacity must be polls per unit of time"),
         (["--capacity", "20/fortnight"], "unknown time unit 'fortnight'"),
-        (["--capacity", "1/year"], "capacity must make 1 to 2**53 polls"),
+        (["--capacity", "1/year"], "--capacity 1/year makes no poll between 0 seconds and 5 seconds"),
+        (["--capacity", "1/year", "--split", "none"], "makes no poll between 0 seconds and 10 seconds"),
+        (["--capacity", "1,00/s"], "--capacity must be polls per unit of time"),
         (["--capacity", "1e300/s"], "capacity must make 1 to 2**53 polls"),
         ([], "Missing option '--capacity'"),
         (["--capacity", "1/s", "--time-unit", "m"], "unknown time unit 'm'"),
@@ -174,6 +184,7 @@ def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
         (["--capacity", "1/s", "--runs", "0"], "--runs"),
         (["--capacity", "1/s", "--plot", "picture.doc"], "--plot must end in one of"),
         (["--capacity", "1/s", "--plot", "log.csv/picture.png"], "cannot write the picture"),
+        (["--capacity", "1/s", "--plot", "new/picture.png"], "--plot needs a folder that exists, there is no"),
         (["--capacity", "1/s", "--item-column", "timestamp"], "must differ"),
         (["--capacity", "1/s", "--bogus"], "No such option"),
     ],
@@ -318,11 +329,28 @@ def test_a_reader_that_goes_away_is_no_error():
 
 @pytest.mark.parametrize(
     ("text", "polls", "unit"),
-    [("20/day", 20, "day"), ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
+    [("20/day", 20, "day"), ("1,000/day", 1000, "day"), ("1,234,567.5/day", 1234567.5, "day"), ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
      ("1e3 / yr", 1000, "year"), ("2/Months", 2, "month"), ("7/min", 7, "minute"), ("9/ms", 9, "millisecond")]
 )  # fmt: skip
 def test_capacities_are_read_as_typed(text, polls, unit):
     assert parse_capacity(text) == (polls, unit)
+
+
+def test_capacity_too_small_for_a_stretch_is_told_in_dates(folder, capsys):
+    rows = "a,2024-01-01\nb,2024-03-31\na,2024-06-30\n"
+    (folder / "log.csv").write_text("item,timestamp\n" + rows)
+    options = ["--capacity", "1/year", "--split", "2024-03-31"]
+    message = refused(capsys, "replay", "log.csv", *options)
+    assert "--capacity 1/year makes no poll between 2024-01-01 and 2024-03-31" in message
+
+
+def test_times_after_the_year_9999_are_a_line_on_standard_error(folder, capsys):
+    (folder / "log.csv").write_text("item,timestamp\na,1600000000000\nb,1600000100000\na,1600000200000\n")
+    options = ["--policy", "uniform", "--runs", "1", "--json"]
+    assert main(["replay", "log.csv", "--capacity", "1/min", *options]) == 0
+    assert "after the year 9999: if they are milliseconds, say --time-unit ms" in capsys.readouterr().err
+    assert main(["replay", "log.csv", "--capacity", "1/s", "--time-unit", "ms", *options]) == 0
+    assert "9999" not in capsys.readouterr().err
 
 
 def test_times_and_splits_are_read_as_typed():

@@ -1,11 +1,14 @@
 """Environments answer polls with the probabilities that they state."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knapsolve import OptimalPolicy, UniformPolicy, simulate
+from knapsolve.environments import zipf
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 
 
@@ -92,6 +95,29 @@ def test_switching_keeps_the_set_of_rates_and_moves_them_one_rank(kind):
 def test_zipf_update_probabilities_follow_the_law(n, alpha, beta):
     unchanged = zipf_unchanged(n, alpha, beta)
     assert unchanged == pytest.approx([1 - alpha / k**beta for k in range(1, n + 1)], abs=1e-14)
+
+
+def test_the_steepest_law_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert zipf_unchanged(500, 0.9, 400.0)[[0, 1, 499]].tolist() == pytest.approx([0.1, 1, 1])
+
+
+def test_perturbations_are_drawn_in_blocks_that_leave_no_trace(monkeypatch):
+    drawn = []
+
+    class Spy(np.random.Generator):
+        def integers(self, low, high, size):
+            drawn.append(size)
+            return super().integers(low, high, size=size)
+
+    def perturbed(seed):
+        return zipf_unchanged(9, 0.9, 1.2, 205, random_state=Spy(np.random.PCG64(seed))).tolist()
+
+    whole = perturbed(3)
+    monkeypatch.setattr(zipf, "BLOCK", 64)
+    assert perturbed(3) == whole
+    assert drawn == [205, 64, 64, 64, 13]
 
 
 @settings(deadline=None)

@@ -35,6 +35,24 @@ def test_dates_count_in_seconds():
         assert (trace.start, trace.stop) == (1.0, 60.0)
 
 
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "2h", "25s"])
+def test_dates_of_any_year_and_unit_count_in_seconds(unit):
+    dates = np.array(["1600-01-01", "1970-01-01", "2500-01-01"], dtype="M8[D]").astype(f"M8[{unit}]")
+    trace = TraceEnvironment(["a", "b", "c"], dates)
+    assert trace.times.tolist() == dates.astype("M8[s]").astype(float).tolist()
+
+
+def test_nanoseconds_count_as_before():
+    dates = np.array(["2021-07-01T00:00:00.123456789", "2021-07-02"], dtype="M8[ns]")
+    assert TraceEnvironment(["a", "b"], dates).times.tolist() == (dates.astype(np.int64) / 1e9).tolist()
+
+
+def test_dates_without_a_unit_or_beyond_all_days_are_refused():
+    for dates in (np.array([1, 2]).view("M8"), np.array([1, 2**62]).view("M8[Y]")):
+        with pytest.raises(ValueError, match="times must be dates"):
+            TraceEnvironment(["a", "b"], dates)
+
+
 def test_between_cuts_the_recording():
     trace = TraceEnvironment(ITEMS, TIMES, 0.0).between(2.5, 8.0)
     assert (trace.start, trace.stop, trace.n_changes.tolist()) == (2.5, 8.0, [2, 0, 1])

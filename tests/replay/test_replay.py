@@ -1,6 +1,9 @@
 """Replays of change logs: counted again by hand, and what must hold for every policy."""
 
 import numpy as np
+import pandas as pd
+import polars
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,6 +81,39 @@ def test_counts_are_those_of_a_replay_by_hand(capacity):
     np.testing.assert_array_equal(run.item_detections, found)
     np.testing.assert_allclose(run.item_fresh, fresh, rtol=0, atol=1e-13)
     assert test[:, 2].sum() == found.sum() == run.detections[-1]
+
+
+def test_the_order_of_rows_does_not_matter():
+    items, times = bursty_log(12, 100, seed=4)
+    results = [
+        replay((items[rows], times[rows]), 5, start=0, split=40, random_state=1)
+        for rows in (slice(None), np.lexsort((times, items)), np.lexsort((items[::-1], times)),
+                     np.concatenate([np.flatnonzero(items == name) for name in np.unique(items)[::-1]]))
+    ]  # fmt: skip
+    for other in results[1:]:
+        assert other.items.tolist() == sorted(set(items.tolist()))
+        assert other.table() == results[0].table()
+
+
+def test_items_without_an_order_are_replayed_as_they_appear():
+    replayer = TraceReplay((np.array(["b", 3, "a", 3], dtype=object), [1.0, 2.0, 3.0, 4.0]), 2, start=0)
+    assert replayer.items.tolist() == ["b", 3, "a"]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table])
+@pytest.mark.parametrize("time", ["time", "timestamp"])
+def test_a_data_frame_is_a_log(frame, time):
+    items, times = bursty_log(7, 60, seed=1)
+    whole = frame({time: times, "extra": times, "item": items.tolist()})
+    expected = replay((items, times), 2, ["uniform"], random_state=0)
+    assert replay(whole, 2, ["uniform"], random_state=0).table() == expected.table()
+
+
+@pytest.mark.parametrize("names", [("page", "time"), ("item", "when")])
+def test_a_data_frame_with_other_columns_is_refused(names):
+    frame = pd.DataFrame(dict(zip(names, (["a", "b"], [1.0, 2.0]))))
+    with pytest.raises(TypeError, match="log must have columns 'item' and 'time'"):
+        replay(frame, 2)
 
 
 def test_the_table_is_the_sums_and_means_of_the_items():
