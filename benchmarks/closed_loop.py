@@ -178,8 +178,8 @@ def main():
         scale = REFERENCE / random_number_cost()
         twin = f"{python_twin(name, n):8.0f}" if order == "random" else ""
         print(
-            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d}  {verdict(cost * scale, target)} {cost:8.1f} "
-            f"{pages * scale:6.1f} {twin}"
+            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d}  {verdict(cost * scale, target)} "
+            f"{cost:8.1f} {pages * scale:6.1f} {twin}"
         )
         sys.stdout.flush()
     print("\neight LAKG side by side  scaled    loop  (raw)  pages")

@@ -43,9 +43,13 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
     name, columns = read_columns(source, wanted, hint=f" (the bundled data are called {BUNDLED!r})")
     items, raw = columns["--item-column"], columns["--time-column"]
     times, unit = _as_numbers(name, raw, unit)
-    codes, _ = factorize(items)
+    codes, found = factorize(items)
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    if found.size < 2:
+        raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
+    if times.max() * SECONDS[unit] >= YEAR_10000:
+        _warn_of_unit(name, unit)
     if sort:
         import pyarrow
 
@@ -84,24 +88,7 @@ def read_columns(
     table, found = read(name, data, lambda header: _find(name, header, wanted, optional))
     if table.num_rows == 0:
         raise ValueError(f"{name} holds no rows")
-<<<<<<< HEAD
     return name, {option: table.column(column) for option, column in found.items()}
-=======
-    times, unit = _as_numbers(name, raw, unit)
-    codes, found = factorize(items)
-    _refuse(name, codes < 0, "has no item")
-    _refuse(name, ~np.isfinite(times), "has no finite time")
-    if found.size < 2:
-        raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
-    if times.max() * SECONDS[unit] >= YEAR_10000:
-        _warn_of_unit(name, unit)
-    if sort:
-        order = np.argsort(times, kind="stable")
-        items, times = items.take(pyarrow.array(order)), times[order]
-    else:
-        _check_order(name, codes, times, raw)
-    return Log(items, times, unit, float(times.min()), float(times.max()))
->>>>>>> fixz
 
 
 def _warn_of_unit(name: str, unit: str) -> None:
@@ -165,31 +152,20 @@ def _parquet_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[st
     return table, found
 
 
-<<<<<<< HEAD
 def _find(name: str, header: list[str], wanted: dict[str, str], optional: str) -> dict[str, str]:
     for option, column in wanted.items():
         if header.count(column) != 1 and not (option == optional and column not in header):
             trouble = "no" if column not in header else "more than one"
             columns = ", ".join(map(repr, header))
-            raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): say which by {option}")
+            which = f"say which by {option}{_header_hint(header)}"
+            raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): {which}")
     return {option: column for option, column in wanted.items() if column in header}
-=======
-def _named(item_column: str, time_column: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    if item_column == time_column:
-        raise ValueError(f"--item-column and --time-column must differ, got {item_column!r} for both")
-    return (item_column, "--item-column"), (time_column, "--time-column")
 
 
-def _find(name: str, header: list[str], column: str, option: str) -> str:
-    if header.count(column) == 1:
-        return column
-    trouble = "no" if column not in header else "more than one"
-    columns = ", ".join(map(repr, header))
-    hint = ""
+def _header_hint(header: list[str]) -> str:
     if any(";" in each or "\t" in each or _is(float, each) or _is(iso_seconds, each) for each in header):
-        hint = "; the first line must be a header, and commas must separate the columns"
-    raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): say which by {option}{hint}")
->>>>>>> fixz
+        return "; the first line must be a header, and commas must separate the columns"
+    return ""
 
 
 def _as_numbers(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
@@ -199,24 +175,16 @@ def _as_numbers(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
 
     kind = raw.type
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_date(kind):
-<<<<<<< HEAD
-        seconds = pc.cast(pc.cast(raw, pyarrow.timestamp("us", getattr(kind, "tz", None))), pyarrow.int64())
-        return np.asarray(seconds.cast(pyarrow.float64()).to_numpy()) / 1e6, "second"
+        if pyarrow.types.is_date(kind):
+            raw = pc.cast(raw, pyarrow.timestamp("ms"))
+        ticks = pc.cast(raw, pyarrow.int64()).cast(pyarrow.float64(), safe=False)
+        return np.asarray(ticks.to_numpy()) / PER_SECOND[raw.type.unit], "second"
     if _is_text(kind):
         refuse_rows(name, np.asarray(pc.is_null(raw)), "has no time")
     numbers = as_floats(raw)
     if numbers is not None:
         return numbers, unit
     if not _is_text(kind):
-=======
-        if pyarrow.types.is_date(kind):
-            raw = pc.cast(raw, pyarrow.timestamp("ms"))
-        ticks = pc.cast(raw, pyarrow.int64()).cast(pyarrow.float64(), safe=False)
-        return np.asarray(ticks.to_numpy()) / PER_SECOND[raw.type.unit], "second"
-    if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
-        return np.asarray(raw.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=float), unit
-    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
->>>>>>> fixz
         raise ValueError(f"{name}: the time column must hold numbers or dates, it holds {kind}")
     return _dates(name, pc.utf8_trim_whitespace(raw).to_pylist()), "second"
 

@@ -109,24 +109,21 @@ def check_plot_path(path: Path | None) -> None:
         raise ValueError(
             f"--plot must end in one of {', '.join('.' + kind for kind in sorted(kinds))}, got {str(path)!r}"
         )
-<<<<<<< HEAD
-    _check_writable(path, "the picture")
+    _check_writable(path, "--plot", "the picture")
 
 
 def check_output_path(path: Path | None) -> None:
-    """Refuse, before any work, a table that could not be saved; make its folder."""
+    """Refuse, before any work, a table that could not be saved."""
     if path is None:
         return
     if path.suffix.lower() != ".csv":
         raise ValueError(f"--output must end in .csv, got {str(path)!r}")
-    _check_writable(path, "the table")
+    _check_writable(path, "--output", "the table")
 
 
-def _check_writable(path: Path, what: str) -> None:
-=======
+def _check_writable(path: Path, option: str, what: str) -> None:
     if not path.parent.exists():
-        raise ValueError(f"--plot needs a folder that exists, there is no {str(path.parent)!r}")
->>>>>>> fixz
+        raise ValueError(f"{option} needs a folder that exists, there is no {str(path.parent)!r}")
     try:
         existed = path.exists()
         path.open("ab").close()

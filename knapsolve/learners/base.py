@@ -201,7 +201,7 @@ class PollLogLearner(BaseEstimator):
             if known.size < 2:
                 raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
             if not fresh and gaps.size > self._atomic_rows:
-                vars(self).update((name, before[name].copy()) for name in self._state_names)
+                self.__dict__.update((name, before[name].copy()) for name in self._state_names)
             self._resize(known.size)
             self._check_materials(known)
             materials = known.view()  # a new object, which tells whether it was committed

@@ -329,7 +329,12 @@ def test_a_reader_that_goes_away_is_no_error():
 
 @pytest.mark.parametrize(
     ("text", "polls", "unit"),
-    [("20/day", 20, "day"), ("1,000/day", 1000, "day"), ("1,234,567.5/day", 1234567.5, "day"), ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
+    [("20/day", 20, "day"),
+        ("1,000/day", 1000, "day"),
+        ("1,234,567.5/day", 1234567.5, "day"),
+        ("5000/hour", 5000, "hour"),
+        ("3/week", 3, "week"),
+        ("0.5/s", 0.5, "second"),
      ("1e3 / yr", 1000, "year"), ("2/Months", 2, "month"), ("7/min", 7, "minute"), ("9/ms", 9, "millisecond")]
 )  # fmt: skip
 def test_capacities_are_read_as_typed(text, polls, unit):

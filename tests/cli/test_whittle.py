@@ -45,10 +45,10 @@ def test_the_example_is_the_paper_s_and_says_so(succeed):
 
 def test_tables_pictures_and_the_csv_take_any_names(succeed, folder):
     (folder / "sites.csv").write_text(GOOD)
-    text = succeed("whittle", "sites.csv", "--plot", "new/picture.png", "-o", "other/sites.csv")
+    text = succeed("whittle", "sites.csv", "--plot", "picture.png", "-o", "sites_out.csv")
     assert "[/b]" in text and "$c$" in text and "sites without any: 1" in text
-    assert (folder / "new/picture.png").read_bytes()[:4] == b"\x89PNG"
-    rows = list(csv.reader(io.StringIO((folder / "other/sites.csv").read_text())))
+    assert (folder / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    rows = list(csv.reader(io.StringIO((folder / "sites_out.csv").read_text())))
     assert rows[0] == ["site", "arrival_rate", "decay_rate", "crawls", "share", "period"]
     assert [row[0] for row in rows[1:]] == ["a", "[/b]", "$c$", "d"] and rows[4][5] == ""
 

@@ -95,9 +95,9 @@ def test_the_order_of_rows_does_not_matter():
         assert other.table() == results[0].table()
 
 
-def test_items_without_an_order_are_replayed_as_they_appear():
-    replayer = TraceReplay((np.array(["b", 3, "a", 3], dtype=object), [1.0, 2.0, 3.0, 4.0]), 2, start=0)
-    assert replayer.items.tolist() == ["b", 3, "a"]
+def test_items_of_mixed_kinds_are_refused():
+    with pytest.raises(TypeError, match="one kind"):
+        TraceReplay((np.array(["b", 3, "a", 3], dtype=object), [1.0, 2.0, 3.0, 4.0]), 2, start=0)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table])
