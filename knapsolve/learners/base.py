@@ -201,11 +201,11 @@ class PollLogLearner(BaseEstimator):
             if known.size < 2:
                 raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
             if not fresh and gaps.size > self._atomic_rows:
-                vars(self).update((name, before[name].copy()) for name in self._state_names)
+                self.__dict__.update((name, before[name].copy()) for name in self._state_names)
             self._resize(known.size)
             self._check_materials(known)
             materials = known.view()  # a new object, which tells whether it was committed
-            self._learn_polls(codes, gaps, changed, partial(vars(self).update, materials_=materials))
+            self._learn_polls(codes, gaps, changed, partial(self.__dict__.update, materials_=materials))
         except BaseException:
             if materials is None or self.materials_ is not materials:
                 try:
