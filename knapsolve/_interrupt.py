@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
-import uuid
 from types import FrameType
 from typing import Any
 
-_cancelled: set[str] = set()
-
 
 class Cancellation:
-    """While entered, Ctrl-C makes every `check` of the same token raise KeyboardInterrupt, in any thread.
+    """While entered, a Ctrl-C that interrupts the main thread makes every `check` raise, in any thread.
 
-    Survives pickling as its token: in another process nothing is ever cancelled by it.
+    A Ctrl-C that the handler in force only takes note of interrupts nothing. After an error the flag stays, so
+    that threads left behind stop. A pickled copy in another process is never cancelled.
     """
 
-    def __init__(self) -> None:
-        self.token = uuid.uuid4().hex
+    cancelled = False
 
     def __enter__(self) -> Cancellation:
         self._previous: Any = None
@@ -29,19 +26,21 @@ class Cancellation:
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if kind is not None:
-            _cancelled.add(self.token)
+        self.cancelled = kind is not None
         if callable(self._previous):
             signal.signal(signal.SIGINT, self._previous)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        _cancelled.add(self.token)
-        self._previous(number, frame)
+        try:
+            self._previous(number, frame)
+        except BaseException:
+            self.cancelled = True
+            raise
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C was pressed."""
-        if self.token in _cancelled:
+        """Raise KeyboardInterrupt if the work was cancelled."""
+        if self.cancelled:
             raise KeyboardInterrupt
 
-    def __getstate__(self) -> dict[str, str]:
-        return {"token": self.token}
+    def __reduce__(self) -> tuple[type[Cancellation], tuple[()]]:
+        return Cancellation, ()

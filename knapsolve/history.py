@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class History:
     """What happened in a simulation.
 
@@ -41,6 +41,11 @@ class History:
     item_fresh: np.ndarray | None = None
     reward: Any = None  # ndarray, where there is one
     crawls: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        runs, records = self._series().shape
+        summary = f"{runs} runs, {records} records" if runs != 1 else f"1 run, {records} records"
+        return f"<{type(self).__name__}: {summary}, mean {self.mean()[-1]:.6g} {self._label()} at the end>"
 
     def _series(self) -> np.ndarray:
         """What is averaged and drawn, (n_runs, n_records)."""

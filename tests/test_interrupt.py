@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from knapsolve import HTRAA, LAKG
+from knapsolve import HTRAA, LAKG, simulate
+from knapsolve._interrupt import Cancellation
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
@@ -100,3 +101,35 @@ def test_ctrl_c_in_a_log_leaves_the_learner_as_before_it_or_after_it(learner, n_
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
     assert False in seen
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_that_a_handler_only_takes_note_of_interrupts_nothing(n_jobs):
+    noted = []
+
+    class Pressed:
+        n_materials = 5
+
+        def poll(self, i, time, amount):
+            if time == 100:
+                signal.raise_signal(signal.SIGINT)
+            return i < 2, 1.0
+
+    previous = signal.signal(signal.SIGINT, lambda *arguments: noted.append(arguments))
+    try:
+        history = simulate(LAKG(), Pressed(), 100_000, n_runs=2, n_jobs=n_jobs, random_state=0)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert len(noted) >= 1
+    assert history.detections.shape[0] == 2
+
+
+def test_threads_left_behind_by_an_error_stop_and_nothing_stays_cancelled():
+    with pytest.raises(RuntimeError), Cancellation() as failed:
+        raise RuntimeError
+    with pytest.raises(KeyboardInterrupt):
+        failed.check()
+    with Cancellation() as going:
+        going.check()
+    going.check()
+    pickle.loads(pickle.dumps(failed)).check()

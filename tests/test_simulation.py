@@ -260,3 +260,13 @@ def test_runs_on_a_stateful_environment_start_alike_whatever_the_jobs():
     alone = simulate(LAKG(resolution=50), environment, 2000, random_state=0)
     assert abs(int(one.detections[2, -1]) - int(alone.detections[0, -1])) < 100  # not worn out by runs before
     assert environment.polls == 2000
+
+
+def test_a_history_is_shown_in_one_line():
+    history = simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=2, record_every=500, random_state=0)
+    mean = f"{history.mean()[-1]:.6g}"
+    assert repr(history) == (
+        f"<History: 2 runs, 2 records, mean {mean} value (changes found per unit of time) at the end>"
+    )
+    single = simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=0)
+    assert repr(single).startswith("<History: 1 run, 100 records, ")

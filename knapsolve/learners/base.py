@@ -205,7 +205,7 @@ class PollLogLearner(BaseEstimator):
             self._resize(known.size)
             self._check_materials(known)
             materials = known.view()  # a new object, which tells whether it was committed
-            self._learn_polls(codes, gaps, changed, partial(vars(self).update, materials_=materials))
+            self._learn_polls(codes, gaps, changed, partial(self.__dict__.update, materials_=materials))
         except BaseException:
             if materials is None or self.materials_ is not materials:
                 try:
