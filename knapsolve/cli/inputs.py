@@ -73,10 +73,10 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
 
 
 def _warn_of_unit(name: str, unit: str) -> None:
-    """Say that times would be dates after the year 9999; they may be meant so, if they are no dates."""
+    """Warn of times that would be dates after the year 9999; times that are no dates may be as large."""
     print(
         f"knapsolve: warning: as {unit}s since 1970 the times of {name} are after the year 9999: "
-        "if they are milliseconds, say --time-unit ms",
+        "if they are finer, say so (--time-unit ms for milliseconds)",
         file=sys.stderr,
     )
 
@@ -145,7 +145,9 @@ def _find(name: str, header: list[str], column: str, option: str) -> str:
     hint = ""
     if any(";" in each or "\t" in each or _is(float, each) or _is(iso_seconds, each) for each in header):
         hint = "; the first line must be a header, and commas must separate the columns"
-    raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): say which by {option}{hint}")
+    raise ValueError(
+        f"{name} has {trouble} column {column!r} (it has {columns}): say which by {option}{hint}"
+    )
 
 
 def _as_numbers(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:

@@ -329,7 +329,8 @@ def test_a_reader_that_goes_away_is_no_error():
 
 @pytest.mark.parametrize(
     ("text", "polls", "unit"),
-    [("20/day", 20, "day"), ("1,000/day", 1000, "day"), ("1,234,567.5/day", 1234567.5, "day"), ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
+    [("20/day", 20, "day"), ("1,000/day", 1000, "day"), ("1,234,567.5/day", 1234567.5, "day"),
+     ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
      ("1e3 / yr", 1000, "year"), ("2/Months", 2, "month"), ("7/min", 7, "minute"), ("9/ms", 9, "millisecond")]
 )  # fmt: skip
 def test_capacities_are_read_as_typed(text, polls, unit):
@@ -348,7 +349,7 @@ def test_times_after_the_year_9999_are_a_line_on_standard_error(folder, capsys):
     (folder / "log.csv").write_text("item,timestamp\na,1600000000000\nb,1600000100000\na,1600000200000\n")
     options = ["--policy", "uniform", "--runs", "1", "--json"]
     assert main(["replay", "log.csv", "--capacity", "1/min", *options]) == 0
-    assert "after the year 9999: if they are milliseconds, say --time-unit ms" in capsys.readouterr().err
+    assert "after the year 9999: if they are finer, say so (--time-unit ms" in capsys.readouterr().err
     assert main(["replay", "log.csv", "--capacity", "1/s", "--time-unit", "ms", *options]) == 0
     assert "9999" not in capsys.readouterr().err
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knapsolve import OptimalPolicy, UniformPolicy, simulate
-from knapsolve.environments import zipf
-from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf, zipf_unchanged
 
 
 def found_by_each(environment, n_polls, scheduler):
