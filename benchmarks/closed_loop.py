@@ -176,10 +176,11 @@ def main():
         cost = best_of(closed_loop(name, n, order), 200, 20_000)
         pages = best_of(closed_loop(name, n, order, PollingEnvironment), 100, 20_000)
         scale = REFERENCE / random_number_cost()
+        scaled = cost * scale
         twin = f"{python_twin(name, n):8.0f}" if order == "random" else ""
         print(
-            f"{name:6s} n={n:<6d} {order:7s} {cost * scale:8.1f} {target:7d}  {verdict(cost * scale, target)} "
-            f"{cost:8.1f} {pages * scale:6.1f} {twin}"
+            f"{name:6s} n={n:<6d} {order:7s} {scaled:8.1f} {target:7d}  {verdict(scaled, target)} {cost:8.1f} "
+            f"{pages * scale:6.1f} {twin}"
         )
         sys.stdout.flush()
     print("\neight LAKG side by side  scaled    loop  (raw)  pages")

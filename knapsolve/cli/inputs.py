@@ -95,7 +95,7 @@ def _warn_of_unit(name: str, unit: str) -> None:
     """Say that times would be dates after the year 9999; they may be meant so, if they are no dates."""
     print(
         f"knapsolve: warning: as {unit}s since 1970 the times of {name} are after the year 9999: "
-        "if they are milliseconds, say --time-unit ms",
+        "if they are finer, say so (--time-unit ms for milliseconds)",
         file=sys.stderr,
     )
 
