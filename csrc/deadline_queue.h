@@ -22,7 +22,7 @@ typedef struct {
     int64_t n_queued;
     int64_t n_buckets; /* a power of two */
     uint64_t now;      /* tick at which the current bucket starts */
-    int shift;         /* bucket width is 2^shift ticks */
+    int64_t shift;     /* bucket width is 2^shift ticks */
     double ticks_per_unit; /* a power of two, so that periods convert exactly */
     uint64_t turns;    /* how often the tick has wrapped round */
     uint64_t measured; /* `now` at the last re-bucketing */

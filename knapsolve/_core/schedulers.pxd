@@ -34,6 +34,7 @@ cdef extern from "deadline_tree.h":
 
 
 cdef class DeadlineOrder(Scheduler):
+    cdef Py_ssize_t n
     cdef bint small                   # which of the two queues is in use
     cdef deadline_tree *tree
     cdef deadline_queue *queue

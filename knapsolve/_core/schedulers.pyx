@@ -11,7 +11,7 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport intptr_t as intp_t
+from libc.stdint cimport intptr_t as intp_t, uint64_t
 
 from knapsolve._core.random_bits cimport bits_of
 
@@ -20,16 +20,19 @@ cdef Py_ssize_t SMALL = 65536     # up to here the tournament is faster than the
 
 
 cdef class DeadlineOrder(Scheduler):
-    """View over `memory` = (queue struct, entries, bucket heads or winners), all but the last as bytes.
+    """View over `memory` = (queue struct, entries, bucket heads or winners), all but the last in words of 64 bits.
 
     Up to SMALL materials in a tournament, more in a calendar; both serve in the same order.
     """
 
     def __init__(self, Py_ssize_t n, memory):
-        cdef unsigned char[::1] queue = memory[0]
-        cdef unsigned char[::1] entry = memory[1]
+        cdef uint64_t[::1] queue = memory[0]
+        cdef uint64_t[::1] entry = memory[1]
         cdef int32_t[::1] links = memory[2]
+        if n < 1 or [part.size for part in memory] != self.sizes(n):
+            raise ValueError(f"memory must be that of allocate({n})")
         self.small = n <= SMALL
+        self.n = n
         self.memory = memory
         if self.small:
             self.tree = <deadline_tree *>&queue[0]
@@ -41,19 +44,34 @@ cdef class DeadlineOrder(Scheduler):
             self.queue.bucket = &links[0]
 
     @staticmethod
-    def allocate(Py_ssize_t n):
-        """Memory for n materials: 20 to 32 bytes each."""
+    def sizes(Py_ssize_t n):
+        """Lengths of the parts of the memory for n materials."""
         entries, links = n, deadline_queue_buckets(n)
         if n <= SMALL:
             entries, links = deadline_tree_leaves(n) + 1, 2 * deadline_tree_leaves(n)
-        return (np.zeros(max(sizeof(deadline_queue), sizeof(deadline_tree)), dtype=np.uint8),
-                np.zeros(entries * sizeof(deadline_entry), dtype=np.uint8), np.zeros(links, dtype=np.int32))
+        words = (max(sizeof(deadline_queue), sizeof(deadline_tree)) + 7) // 8
+        return [words, entries * (sizeof(deadline_entry) // 8), links]
+
+    @staticmethod
+    def allocate(Py_ssize_t n):
+        """Memory for n materials: 20 to 32 bytes each."""
+        kinds = (np.uint64, np.uint64, np.int32)
+        return tuple(np.zeros(size, dtype=kind) for size, kind in zip(DeadlineOrder.sizes(n), kinds))
+
+    @staticmethod
+    def copied(memory):
+        """A copy without the pointers, which lie first: equal queues have equal copies."""
+        copy = tuple(part.copy() for part in memory)
+        copy[0][:2] = 0
+        return copy
 
     def start(self, Learner learner, generator):
         """Enter every material of positive amount at a random phase of its period."""
         cdef Py_ssize_t i, n = learner.n_materials
         cdef double x, total = 0.0
         cdef bitgen_t *bits = bits_of(generator)
+        if n != self.n:
+            raise ValueError(f"learner must have {self.n} materials, got {n}")
         with generator.bit_generator.lock, nogil:
             for i in range(n):
                 total += learner.amount(i)
@@ -100,6 +118,8 @@ cdef class DeadlineOrder(Scheduler):
     def serve(self, Learner learner, intp_t[::1] materials, double[::1] times):
         """Fill (n,) materials and their deadlines; return how many there were."""
         cdef Py_ssize_t k = 0, stop, i = 0, n = materials.shape[0]
+        if learner.n_materials != self.n or times.shape[0] != n:
+            raise ValueError(f"learner must have {self.n} materials and times {n} numbers")
         while k < n and i >= 0:
             stop = min(k + CHUNK, n)
             with nogil:
@@ -130,6 +150,8 @@ cdef class DeadlineOrder(Scheduler):
 
     def insert(self, Py_ssize_t i, double delay):
         """Enter a material unless it is waiting already; its next deadline comes `delay` from now."""
+        if not 0 <= i < self.n:
+            raise IndexError(f"material must lie between 0 and {self.n - 1}, got {i}")
         if not (deadline_tree_holds(self.tree, i) if self.small else deadline_queue_holds(self.queue, i)):
             self.enter(i, delay)
 

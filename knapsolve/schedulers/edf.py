@@ -8,15 +8,17 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
-from knapsolve._validation import check_amount, check_amounts, check_integer, resolve_random_state
+from knapsolve._validation import check_amount, check_integer
+from knapsolve.schedulers.base import LockedSchedule
 
 
-class EDFScheduler:
+class EDFScheduler(LockedSchedule):
     """Serve every material at the period that its amount asks for.
 
     A material's deadline is its last one plus ``1 / amount``; the smallest deadline is served next, ties to
     the lower index. First deadlines have a random phase in ``[0, 1 / amount)``. In any window of deadline
     time every material is served within one of ``window * amount`` times, however long the schedule runs.
+    Threads may share a scheduler: they take turns.
 
     Parameters
     ----------
@@ -45,14 +47,13 @@ class EDFScheduler:
     """
 
     def __init__(self, amounts: Any, random_state: Any = None):
-        self.amounts = check_amounts(amounts)
-        self.random_state = random_state
-        self._memory = DeadlineOrder.allocate(self.amounts.size)
+        super().__init__(amounts, random_state)
+        self._memory = DeadlineOrder.allocate(self._amounts.size)
         order, learner = self._views()
-        order.start(learner, resolve_random_state(random_state))
+        order.start(learner, self._generator)
 
     def _views(self) -> tuple[DeadlineOrder, FixedAmounts]:
-        return DeadlineOrder(self.amounts.size, self._memory), FixedAmounts(self.amounts)
+        return DeadlineOrder(self._amounts.size, self._memory), FixedAmounts(self._amounts)
 
     def next(self, n: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """The next polls.
@@ -76,8 +77,9 @@ class EDFScheduler:
         """
         n = check_integer("n", n, low=0, high=2**48)
         materials, times = np.empty(n, dtype=np.intp), np.empty(n)
-        order, learner = self._views()
-        made = order.serve(learner, materials, times)
+        with self._lock:
+            order, learner = self._views()
+            made = order.serve(learner, materials, times)
         return materials[:made], times[:made]
 
     def update(self, material: int, amount: float) -> None:
@@ -97,7 +99,12 @@ class EDFScheduler:
         ValueError, TypeError
             If there is no such material, or the amount is not a non-negative number.
         """
-        material = check_integer("material", material, low=0, high=self.amounts.size - 1)
-        self.amounts[material] = check_amount(amount)
-        if amount > 0:
-            self._views()[0].insert(material, 1 / float(amount))
+        material = check_integer("material", material, low=0, high=self._amounts.size - 1)
+        amount = check_amount(amount)
+        with self._lock:
+            self._amounts[material] = amount
+            if amount > 0:
+                self._views()[0].insert(material, 1 / amount)
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "_memory": DeadlineOrder.copied(self._memory)}

@@ -8,11 +8,14 @@ import numpy as np
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import RandomOrder
-from knapsolve._validation import check_amount, check_amounts, check_integer, resolve_random_state
+from knapsolve._validation import check_amount, check_integer
+from knapsolve.schedulers.base import LockedSchedule
 
 
-class RandomScheduler:
+class RandomScheduler(LockedSchedule):
     """Serve materials at random, in proportion to their amounts.
+
+    Threads may share a scheduler: they take turns.
 
     Parameters
     ----------
@@ -39,11 +42,9 @@ class RandomScheduler:
     """
 
     def __init__(self, amounts: Any, random_state: Any = None):
-        self.amounts = check_amounts(amounts)
-        self.random_state = random_state
-        self._generator = resolve_random_state(random_state)
+        super().__init__(amounts, random_state)
         self._time = 0.0
-        self._learner = FixedAmounts(self.amounts)
+        self._learner = FixedAmounts(self._amounts)
         self._learner.prepare_draws()
 
     def next(self, n: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -68,10 +69,11 @@ class RandomScheduler:
         """
         n = check_integer("n", n, low=0, high=2**48)
         materials = np.empty(n, dtype=np.intp)
-        made = RandomOrder().serve(self._learner, materials, self._generator)
-        rate = self._learner.total_amount
-        times = self._time + np.arange(1, made + 1) / rate if made else np.empty(0)
-        self._time = float(times[-1]) if made else self._time
+        with self._lock:
+            made = RandomOrder().serve(self._learner, materials, self._generator)
+            rate = self._learner.total_amount
+            times = self._time + np.arange(1, made + 1) / rate if made else np.empty(0)
+            self._time = float(times[-1]) if made else self._time
         return materials[:made], times
 
     def update(self, material: int, amount: float) -> None:
@@ -89,16 +91,18 @@ class RandomScheduler:
         ValueError, TypeError
             If there is no such material, or the amount is not a non-negative number.
         """
-        material = check_integer("material", material, low=0, high=self.amounts.size - 1)
-        self._learner.set_amount(material, check_amount(amount))
+        material = check_integer("material", material, low=0, high=self._amounts.size - 1)
+        amount = check_amount(amount)
+        with self._lock:
+            self._learner.set_amount(material, amount)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
         state["_unit"] = state.pop("_learner").unit
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         unit = state.pop("_unit")
-        self.__dict__.update(state)
-        self._learner = FixedAmounts(self.amounts)
+        super().__setstate__(state)
+        self._learner = FixedAmounts(self._amounts)
         self._learner.prepare_draws_in(unit)
