@@ -44,12 +44,12 @@ def test_dynamic_takes_as_many_robots_as_lower_the_cost(weight, succeed):
 
 
 def test_the_table_shows_both_and_the_picture_is_saved(succeed, folder):
-    text = succeed(*GIVEN, "--robots", "16", "--plot", "new/curves.png")
+    text = succeed(*GIVEN, "--robots", "16", "--plot", "curves.png")
     rows = [line.split() for line in text.splitlines()]
     assert ["fixed", "number", "10", "0.40000"] in rows
     assert ["controlled", "9.80", "4", "15", "0.25924", "35.19%"] in rows
     assert "at most 16" in text and "[0.25923959606942" in text
-    assert (folder / "new/curves.png").read_bytes()[:4] == b"\x89PNG"
+    assert (folder / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_warning_of_the_solver_is_one_line_on_standard_error(folder, capsys, monkeypatch):
