@@ -5,33 +5,32 @@
 #include "cpu_level.h"
 #include "sum_node.h"
 
+#define TARGET
 #define NAME(function) function##_portable
 #define CHILD sum_node_child_portable
 #define ADD sum_node_add_portable
 #include "lakg_lanes_step.h"
+#undef TARGET
 #undef NAME
 #undef CHILD
 #undef ADD
 
 #if defined(__x86_64__)
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt")
+#define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define NAME(function) function##_avx2
 #define CHILD sum_node_child_avx2
 #define ADD sum_node_add_avx2
 #include "lakg_lanes_step.h"
+#undef TARGET
 #undef NAME
 #undef CHILD
 #undef ADD
-#pragma GCC pop_options
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
 #define NAME(function) function##_avx512
 #define CHILD sum_node_child_avx512
 #define ADD sum_node_add_avx512
 #include "lakg_lanes_step.h"
-#pragma GCC pop_options
 #endif
 
 void lakg_lanes_run(lakg_lanes *game, int64_t steps, int level)

@@ -1,10 +1,10 @@
 /* The steps of lakg_lanes.h for one vector level; included once for each, with that level's NAME(function) and
- * sum_node operations CHILD and ADD: what uses vector instructions can only be inlined into code compiled for them.
+ * sum_node operations CHILD and ADD and its TARGET attribute: what uses vector instructions can only be inlined into code compiled for them.
  */
 
 enum { NAME(block) = 16 }; /* steps whose random numbers are made together */
 
-LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels)
+TARGET LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels)
 {
     uint64_t *node[LANES], total[LANES];
     int32_t *state[LANES];
@@ -83,7 +83,7 @@ LANE_INLINE void NAME(steps)(lakg_lanes *game, int64_t steps, const int levels)
     memcpy(game->found, found, sizeof found);
 }
 
-static void NAME(run)(lakg_lanes *game, int64_t steps)
+TARGET static void NAME(run)(lakg_lanes *game, int64_t steps)
 {
     switch (game->tree[0]->levels) { /* unrolled where most games are: 65 to 32,768 materials */
     case 3: NAME(steps)(game, steps, 3); break;
