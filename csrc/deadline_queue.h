@@ -6,7 +6,8 @@
  * Invariant   every queued deadline lies in [now, now + 2^63), in the list of its bucket.
  * Order       by (tick, fraction, item): ties go to the lower item.
  * Complexity  pop and push O(1) on average while one bucket's width is near the mean gap
- *             between pops; the queue measures its own work and re-buckets when it is not.
+ *             between pops; the queue measures its own work and re-buckets when it is not. Deadlines
+ *             that tie exactly share a bucket whatever its width: O(number of ties) a pop.
  * Memory      16 bytes an item and 4 a bucket (n to 2n of them), allocated by the caller.
  * Reference   Brown (1988), Calendar queues, CACM 31(10).
  */
