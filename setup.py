@@ -25,7 +25,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.random_bits": [],
     "_core.roles": [],
     "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
-    "_core.automata": ["share_tree.c"],
+    "_core.automata": ["share_tree.c", "cpu_level.c"],
     "_core.policies": [],
     "_core.schedulers": ["deadline_queue.c", "deadline_tree.c"],
     "_core.environments": [],
