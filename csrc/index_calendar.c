@@ -1,8 +1,9 @@
 #include "index_calendar.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { AHEAD = 8 };
+enum { AHEAD = 8, SAMPLE = 8192 };
 
 static void gather(const struct calendar *c, struct site_block *b, ptrdiff_t j, int32_t i)
 {
@@ -17,22 +18,74 @@ static void gather(const struct calendar *c, struct site_block *b, ptrdiff_t j, 
     b->age[j] = c->now - s->last;
 }
 
-/* Put a block of m sites into the buckets of the steps at which they must be looked at again. */
-static void push_block(struct calendar *c, ptrdiff_t m, const int32_t *sites, const struct site_block *b)
+static void copy_site(struct site_block *to, ptrdiff_t i, const struct site_block *from, ptrdiff_t j)
 {
-    double due[WHITTLE_BLOCK], furthest = (double)(c->n_buckets - 1);
-    whittle_block_safe_age(m, b, c->level, due);
+    to->ceiling[i] = from->ceiling[j];
+    to->decay[i] = from->decay[j];
+    to->loss[i] = from->loss[j];
+    to->curvature[i] = from->curvature[j];
+    to->offset[i] = from->offset[j];
+    to->max_age[i] = from->max_age[j];
+    to->cap[i] = from->cap[j];
+    to->age[i] = from->age[j];
+}
+
+/* Put a block of m sites, of these ages at step `from` and below the level until then, into the buckets of the
+ * steps at which they may come to `level`. */
+static void file(struct calendar *c, ptrdiff_t m, const int32_t *sites, const struct site_block *b, double from, double level)
+{
+    double due[WHITTLE_BLOCK], furthest = c->now + (double)(c->n_buckets - 1);
+    whittle_block_safe_age(m, b, level, due);
     for (ptrdiff_t j = 0; j < m; j++) {
         if (due[j] == INFINITY) continue; /* not before the level is lowered, which places all anew */
-        double wait = due[j] - b->age[j];
-        ptrdiff_t bucket = (ptrdiff_t)(c->now + (wait < furthest ? wait : furthest)) & (c->n_buckets - 1);
+        double step = from + (due[j] - b->age[j]);
+        ptrdiff_t bucket = (ptrdiff_t)(step < furthest ? step : furthest) & (c->n_buckets - 1);
         int32_t *head = &c->heads[CALENDAR_CHAINS * bucket + sites[j] % CALENDAR_CHAINS];
         c->next[sites[j]] = *head;
         *head = sites[j];
     }
 }
 
-static void push(struct calendar *c, ptrdiff_t m, const int32_t *sites)
+/* Take the sites out of the block that come to `level` in `stretch` steps from now on, of which m are left,
+ * older by as much; those that do come to it are filed, and those that never can are forgotten. */
+static ptrdiff_t file_those_due(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b, double from, double stretch, double level)
+{
+    struct site_block due;
+    int32_t due_sites[WHITTLE_BLOCK];
+    double key[WHITTLE_BLOCK], safe = level * (1.0 - WHITTLE_MARGIN);
+    ptrdiff_t left = 0, n_due = 0;
+    for (ptrdiff_t j = 0; j < m; j++) b->age[j] += stretch;
+    whittle_block_index(m, b, key);
+    for (ptrdiff_t j = 0; j < m; j++) {
+        if (b->cap[j] < safe) continue;
+        if (key[j] < safe) {
+            sites[left] = sites[j];
+            copy_site(b, left++, b, j);
+        } else {
+            due_sites[n_due] = sites[j];
+            copy_site(&due, n_due, b, j);
+            due.age[n_due++] -= stretch;
+        }
+    }
+    if (n_due > 0) file(c, n_due, due_sites, &due, from, level);
+    return left;
+}
+
+/* File a block of m sites, of these ages now, for the level and the path ahead of it; spoils both arrays. */
+static void push_block(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b)
+{
+    double from = c->now, level = c->level;
+    for (ptrdiff_t k = 0; k < c->n_path; k++) {
+        if (c->path_step[k] <= c->now || c->path_level[k] <= level) continue;
+        double stretch = c->path_step[k] - 1.0 - from;
+        if (stretch > 0.0) m = file_those_due(c, m, sites, b, from, stretch, level);
+        from += stretch;
+        level = c->path_level[k];
+    }
+    file(c, m, sites, b, from, level);
+}
+
+static void push(struct calendar *c, ptrdiff_t m, int32_t *sites)
 {
     struct site_block b;
     for (ptrdiff_t j = 0; j < m; j++) gather(c, &b, j, sites[j]);
@@ -77,6 +130,7 @@ static void crawl(struct calendar *c, int32_t *sites, double *contents)
 {
     struct site_block b;
     double content[WHITTLE_BLOCK];
+    int32_t crawled[WHITTLE_BLOCK];
     for (ptrdiff_t j = 0; j < c->n_crawls; j++) sites[j] = c->hot[j].site;
     top_sort_sites(sites, c->n_crawls, c->room);
     for (ptrdiff_t start = 0; start < c->n_crawls; start += WHITTLE_BLOCK) {
@@ -88,7 +142,8 @@ static void crawl(struct calendar *c, int32_t *sites, double *contents)
             c->sites[sites[start + j]].last = c->now;
             b.age[j] = 0.0;
         }
-        if (c->level > -INFINITY) push_block(c, m, sites + start, &b);
+        memcpy(crawled, sites + start, (size_t)m * sizeof *sites);
+        if (c->level > -INFINITY) push_block(c, m, crawled, &b);
     }
 }
 
@@ -137,6 +192,8 @@ void calendar_new_window(struct calendar *c)
 int calendar_step(struct calendar *c, int32_t *sites, double *contents)
 {
     int some = c->level > -INFINITY; /* else all sites are hot, and stay so */
+    for (ptrdiff_t k = 0; k < c->n_path; k++)
+        if (c->path_step[k] <= c->now && c->path_level[k] > c->level) c->level = c->path_level[k];
     take_due(c);
     rank(c, c->n_hot, c->hot);
     if (c->n_hot < c->n_crawls) return CALENDAR_LOWER;
@@ -176,6 +233,28 @@ void calendar_set_level(struct calendar *c, struct top_stream *stream)
     c->n_hot = 0;
     calendar_new_window(c);
     for (ptrdiff_t b = 0; b < CALENDAR_CHAINS * c->n_buckets; b++) c->heads[b] = -1;
+}
+
+ptrdiff_t calendar_foresee(struct calendar *c, double *step, double *level)
+{
+    struct calendar later = *c;
+    ptrdiff_t sample = c->n_sites < SAMPLE ? c->n_sites : SAMPLE, n = 0;
+    double share = (double)sample / (double)c->n_sites, highest = c->level;
+    if (!(c->level > -INFINITY)) return 0;
+    for (ptrdiff_t h = 1; n < CALENDAR_PATH; h += 1 + h / 3) {
+        double top = share * (double)(c->n_crawls * (h + 1) + 2 * c->slack);
+        ptrdiff_t among = (ptrdiff_t)(top + 3.0 * sqrt(top)) + 1;
+        if (among >= sample) break;
+        for (ptrdiff_t j = 0; j < sample; j++) c->hot[j].site = (int32_t)((double)j / share);
+        later.now = c->now + (double)h;
+        rank(&later, sample, c->hot);
+        top_select(c->hot, sample, among);
+        double least = top_least(c->hot, among);
+        if (!(least > highest)) break;
+        step[n] = later.now;
+        level[n++] = highest = least;
+    }
+    return n;
 }
 
 void calendar_place(struct calendar *c, ptrdiff_t start, ptrdiff_t stop)

@@ -25,6 +25,7 @@ cdef extern from "index_calendar.h":
     enum:
         CALENDAR_LOWER
         CALENDAR_CHAINS
+        CALENDAR_PATH
     cdef struct calendar:
         Py_ssize_t n_sites
         Py_ssize_t n_crawls
@@ -40,6 +41,9 @@ cdef extern from "index_calendar.h":
         Py_ssize_t waited
         Py_ssize_t least_rest
         double level
+        Py_ssize_t n_path
+        const double *path_step
+        const double *path_level
         double now
 
     int calendar_step(calendar *c, int32_t *sites, double *contents) noexcept nogil
@@ -47,6 +51,7 @@ cdef extern from "index_calendar.h":
     void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start,
                        Py_ssize_t stop) noexcept nogil
     void calendar_set_level(calendar *c, top_stream *stream) noexcept nogil
+    Py_ssize_t calendar_foresee(calendar *c, double *step, double *level) noexcept nogil
     void calendar_place(calendar *c, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
 
 cdef enum:
@@ -54,6 +59,7 @@ cdef enum:
     RANGE = 1 << 17  # sites handled between two looks at Ctrl-C
 
 CHAINS = CALENDAR_CHAINS
+NUMBERS = 6 + 2 * CALENDAR_PATH
 
 
 cdef class BruteForce(Chooser):
@@ -114,7 +120,8 @@ cdef class BruteForce(Chooser):
 cdef class Calendar(Chooser):
     """Views over the arrays of csrc's `struct calendar`, for one call.
 
-    numbers holds (now, level, n_hot, waited, least_rest) between calls; level NaN: not placed yet.
+    numbers (NUMBERS,) holds (now, level, n_hot, waited, least_rest, n_path, steps and levels of the path) between
+    calls; level NaN: not placed yet.
     """
 
     cdef calendar c
@@ -139,12 +146,15 @@ cdef class Calendar(Chooser):
         self.c.window = max(self.c.n_sites // n_crawls, <Py_ssize_t>64)
         self.c.now, self.c.level, self.c.n_hot = numbers[0], numbers[1], <Py_ssize_t>numbers[2]
         self.c.waited, self.c.least_rest = <Py_ssize_t>numbers[3], <Py_ssize_t>numbers[4]
+        self.c.n_path = <Py_ssize_t>numbers[5]
+        self.c.path_step, self.c.path_level = &self.numbers[6], &self.numbers[6 + CALENDAR_PATH]
 
     cpdef prepare(self):
         """Place all sites anew below a level that enough sites reach; looks at Ctrl-C now and then."""
         cdef top_stream stream
         cdef Py_ssize_t start, wanted = calendar_wanted(&self.c)
         cdef ranked[::1] best = np.empty(2 * wanted, dtype=RANKED)
+        cdef bint first = self.numbers[1] != self.numbers[1]
         self.numbers[1] = np.nan  # a Ctrl-C before the end leaves the calendar to be placed again
         top_stream_start(&stream, &best[0], wanted)
         for start in range(0, self.c.n_sites, RANGE):
@@ -152,6 +162,7 @@ cdef class Calendar(Chooser):
             with nogil:
                 calendar_scan(&self.c, &stream, start, min(start + RANGE, self.c.n_sites))
         calendar_set_level(&self.c, &stream)
+        self.c.n_path = calendar_foresee(&self.c, &self.numbers[6], &self.numbers[6 + CALENDAR_PATH]) if first else 0
         for start in range(0, self.c.n_sites, RANGE):
             PyErr_CheckSignals()
             with nogil:
@@ -161,6 +172,7 @@ cdef class Calendar(Chooser):
     cdef void keep(self) noexcept nogil:
         self.numbers[0], self.numbers[1], self.numbers[2] = self.c.now, self.c.level, <double>self.c.n_hot
         self.numbers[3], self.numbers[4] = <double>self.c.waited, <double>self.c.least_rest
+        self.numbers[5] = <double>self.c.n_path
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         return self.step(sites, NULL)
