@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { AHEAD = 8, SAMPLE = 8192 };
+enum { AHEAD = 8, ROUNDS = 64 };
+#define RISE 1.05 /* of the level at least between two steps of the path */
 
 static void gather(const struct calendar *c, struct site_block *b, ptrdiff_t j, int32_t i)
 {
@@ -71,18 +72,70 @@ static ptrdiff_t file_those_due(struct calendar *c, ptrdiff_t m, int32_t *sites,
     return left;
 }
 
+/* Which of m sites cannot come to the level before the last rise of the path, by a bound of the index that
+ * takes no exponential: g(k) <= min(cap, x w^2 k (k + 1) / 2) for k < M. With the largest age for all, a site
+ * needs a slope x w^2 / 2 below the least that comes to a level, among the levels that its cap does not rule out. */
+static void find_far(const struct calendar *c, ptrdiff_t m, const struct site_block *b, uint8_t *far)
+{
+    double safe[CALENDAR_PATH], slope[CALENDAR_PATH], level = c->level, least = INFINITY, oldest = 0.0;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < m; j++) oldest = b->age[j] > oldest ? b->age[j] : oldest;
+    for (ptrdiff_t k = 0; k < c->n_path; k++) {
+        if (c->path_step[k] <= c->now || c->path_level[k] <= level) continue;
+        double age = oldest + (c->path_step[k] - 1.0 - c->now), here = level * (1.0 - WHITTLE_MARGIN);
+        double steepest = here / (age * (age + 1.0));
+        safe[n] = here;
+        slope[n++] = least = steepest < least ? steepest : least;
+        level = c->path_level[k];
+    }
+    oldest += c->path_step[c->n_path - 1] - 1.0 - c->now;
+    for (ptrdiff_t j = 0; j < m; j++) {
+        ptrdiff_t low = 0, high = n; /* safe[0, low) <= cap < safe[high, n) */
+        while (low < high) {
+            ptrdiff_t middle = (low + high) / 2;
+            int reaches = safe[middle] <= b->cap[j];
+            low = reaches ? middle + 1 : low;
+            high = reaches ? high : middle;
+        }
+        double steep = 0.5 * b->ceiling[j] * b->loss[j] * b->loss[j];
+        far[j] = low == 0 || (oldest < b->max_age[j] && steep < slope[low - 1]);
+    }
+}
+
 /* File a block of m sites, of these ages now, for the level and the path ahead of it; spoils both arrays. */
 static void push_block(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b)
 {
-    double from = c->now, level = c->level;
-    for (ptrdiff_t k = 0; k < c->n_path; k++) {
+    double from = c->now, level = c->level, end = c->now;
+    ptrdiff_t last = c->n_path - 1, n_far = 0, n_near = 0;
+    if (last < 0 || c->path_step[last] <= c->now || c->path_level[last] <= level) {
+        file(c, m, sites, b, from, level);
+        return;
+    }
+    struct site_block ahead;
+    int32_t far_sites[WHITTLE_BLOCK];
+    uint8_t far[WHITTLE_BLOCK];
+    find_far(c, m, b, far);
+    end = c->path_step[last] - 1.0;
+    for (ptrdiff_t j = 0; j < m; j++) {
+        if (far[j]) {
+            if (b->cap[j] < c->path_level[last] * (1.0 - WHITTLE_MARGIN)) continue;
+            far_sites[n_far] = sites[j];
+            copy_site(&ahead, n_far, b, j);
+            ahead.age[n_far++] += end - from;
+        } else {
+            sites[n_near] = sites[j];
+            copy_site(b, n_near++, b, j);
+        }
+    }
+    if (n_far > 0) file(c, n_far, far_sites, &ahead, end, c->path_level[last]);
+    for (ptrdiff_t k = 0; k <= last && n_near > 0; k++) {
         if (c->path_step[k] <= c->now || c->path_level[k] <= level) continue;
         double stretch = c->path_step[k] - 1.0 - from;
-        if (stretch > 0.0) m = file_those_due(c, m, sites, b, from, stretch, level);
+        if (stretch > 0.0) n_near = file_those_due(c, n_near, sites, b, from, stretch, level);
         from += stretch;
         level = c->path_level[k];
     }
-    file(c, m, sites, b, from, level);
+    file(c, n_near, sites, b, from, level);
 }
 
 static void push(struct calendar *c, ptrdiff_t m, int32_t *sites)
@@ -151,17 +204,20 @@ static void crawl(struct calendar *c, int32_t *sites, double *contents)
  * where they are many, else once a window by what was never needed in it. */
 static void raise_level(struct calendar *c, ptrdiff_t rest)
 {
-    ptrdiff_t keep = rest, margin = c->slack / 2;
+    ptrdiff_t keep = rest, round = c->n_sites / c->n_crawls;
+    double margin = 0.5 * (double)c->slack;
+    if (c->window < round) margin *= sqrt((double)round / (double)c->window); /* a short watch proves little */
     if (rest < c->least_rest) c->least_rest = rest;
-    if (rest > 6 * c->slack)
-        keep = 3 * c->slack;
-    else if (++c->waited >= c->window && c->least_rest > margin)
-        keep = rest - (c->least_rest - margin);
+    if (rest > 4 * c->slack)
+        keep = 2 * c->slack;
+    else if (++c->waited >= c->window && (double)c->least_rest > margin)
+        keep = rest - (c->least_rest - (ptrdiff_t)margin);
     if (keep < rest) {
         top_select(c->hot + c->n_crawls, rest, keep);
         double least = top_least(c->hot + c->n_crawls, keep);
         if (least > c->level) c->level = least;
     }
+    if (c->waited >= c->window && c->window < round) c->window *= 2;
     if (keep < rest || c->waited >= c->window) calendar_new_window(c);
 }
 
@@ -225,34 +281,51 @@ void calendar_scan(const struct calendar *c, struct top_stream *stream, ptrdiff_
     }
 }
 
-void calendar_set_level(struct calendar *c, struct top_stream *stream)
+void calendar_clear(struct calendar *c)
 {
-    top_stream_finish(stream);
-    double least = top_least(stream->items, stream->wanted);
-    c->level = stream->wanted < c->n_sites && least > 0.0 ? least : -INFINITY;
     c->n_hot = 0;
     calendar_new_window(c);
     for (ptrdiff_t b = 0; b < CALENDAR_CHAINS * c->n_buckets; b++) c->heads[b] = -1;
 }
 
-ptrdiff_t calendar_foresee(struct calendar *c, double *step, double *level)
+void calendar_set_level(struct calendar *c, struct top_stream *stream)
 {
-    struct calendar later = *c;
-    ptrdiff_t sample = c->n_sites < SAMPLE ? c->n_sites : SAMPLE, n = 0;
-    double share = (double)sample / (double)c->n_sites, highest = c->level;
-    if (!(c->level > -INFINITY)) return 0;
-    for (ptrdiff_t h = 1; n < CALENDAR_PATH; h += 1 + h / 3) {
-        double top = share * (double)(c->n_crawls * (h + 1) + 2 * c->slack);
-        ptrdiff_t among = (ptrdiff_t)(top + 3.0 * sqrt(top)) + 1;
-        if (among >= sample) break;
-        for (ptrdiff_t j = 0; j < sample; j++) c->hot[j].site = (int32_t)((double)j / share);
-        later.now = c->now + (double)h;
-        rank(&later, sample, c->hot);
-        top_select(c->hot, sample, among);
-        double least = top_least(c->hot, among);
-        if (!(least > highest)) break;
-        step[n] = later.now;
-        level[n++] = highest = least;
+    top_stream_finish(stream);
+    double least = top_least(stream->items, stream->wanted);
+    c->level = stream->wanted < c->n_sites && least > 0.0 ? least : -INFINITY;
+    c->n_path = 0;
+}
+
+ptrdiff_t calendar_foresee(struct calendar *c, struct site *sample, double *steps, double *levels)
+{
+    ptrdiff_t size = c->n_sites < CALENDAR_SAMPLE ? c->n_sites : CALENDAR_SAMPLE, n = 0, stretch = 1;
+    ptrdiff_t longest = c->n_sites / c->n_crawls / 128 > 8 ? c->n_sites / c->n_crawls / 128 : 8;
+    double share = (double)size / (double)c->n_sites, due = 0.0, highest = 0.0;
+    struct calendar small = {.n_sites = size, .sites = sample, .now = c->now};
+    struct ranked *items = c->hot;
+    c->level = -INFINITY;
+    for (ptrdiff_t j = 0; j < size; j++) sample[j] = c->sites[(ptrdiff_t)((double)j / share)];
+    for (int round = 0; round < ROUNDS && n < CALENDAR_PATH; round++) {
+        due += share * (double)(c->n_crawls * stretch);
+        double wanted = due + share * (double)c->slack;
+        ptrdiff_t crawled = (ptrdiff_t)due, among = (ptrdiff_t)(wanted + 2.0 * sqrt(wanted)) + 1;
+        if (among >= size) break;
+        for (ptrdiff_t j = 0; j < size; j++) items[j].site = (int32_t)j;
+        rank(&small, size, items);
+        top_select(items, size, among);
+        double least = top_least(items, among);
+        if (!(least > 0.0)) break;
+        if (round == 0) c->level = highest = least;
+        if (least > RISE * highest) {
+            steps[n] = small.now;
+            levels[n++] = highest = least;
+        }
+        top_select(items, among, crawled);
+        for (ptrdiff_t j = 0; j < crawled; j++) sample[items[j].site].last = small.now;
+        due -= (double)crawled;
+        small.now += (double)stretch;
+        stretch = 1 + (ptrdiff_t)(small.now - c->now) / 4;
+        if (stretch > longest) stretch = longest;
     }
     return n;
 }

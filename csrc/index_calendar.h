@@ -21,7 +21,7 @@
 #include "top_select.h"
 #include "whittle_index.h"
 
-enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_CHAINS = 16, CALENDAR_PATH = 32 };
+enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_CHAINS = 16, CALENDAR_PATH = 32, CALENDAR_SAMPLE = 8192 };
 
 struct calendar {
     ptrdiff_t n_sites, n_crawls;
@@ -33,7 +33,7 @@ struct calendar {
     int32_t *room;       /* (n_crawls,) */
     ptrdiff_t n_hot;
     ptrdiff_t slack;      /* hot sites to have in reserve */
-    ptrdiff_t window;     /* steps between two cautious rises of the level: about one round of all sites */
+    ptrdiff_t window;     /* steps between two cautious rises of the level: doubles up to a round of all sites */
     ptrdiff_t waited;     /* steps since the last rise or window */
     ptrdiff_t least_rest; /* the fewest hot sites left over by a step since then */
     double level;
@@ -53,16 +53,19 @@ void calendar_new_window(struct calendar *c);
 /* How many sites to rank for the next level. */
 ptrdiff_t calendar_wanted(const struct calendar *c);
 
-/* Foresee how the level rises from the present ages on: step (CALENDAR_PATH,) and level (CALENDAR_PATH,) are
- * filled, and how many rises there are is returned. h steps ahead at most n_crawls h sites were crawled, so
- * the cutoff is at least the index that n_crawls (h + 1) sites would reach by then if none were; which is read
- * off a sample. To be called between calendar_set_level and calendar_place: `hot` is scratch. */
-ptrdiff_t calendar_foresee(struct calendar *c, double *step, double *level);
+/* Set the level for the present ages and foresee how it rises from there on: steps and levels (CALENDAR_PATH,)
+ * are filled, and how many rises there are is returned. The policy is run on a sample of the sites, several
+ * steps at a time, and levels are taken below its cutoffs by two standard deviations of what is sampled.
+ * `sample` (CALENDAR_SAMPLE,) is scratch, and so is `hot`. */
+ptrdiff_t calendar_foresee(struct calendar *c, struct site *sample, double *steps, double *levels);
 
-/* Lowering: start the stream with calendar_wanted(c), scan all sites in ascending ranges, set the level,
- * then place all sites in ascending ranges. */
+/* Or set a level that enough sites reach for sure, with nothing foreseen: start the stream with
+ * calendar_wanted(c), and scan all sites in ascending ranges before. */
 void calendar_scan(const struct calendar *c, struct top_stream *stream, ptrdiff_t start, ptrdiff_t stop);
 void calendar_set_level(struct calendar *c, struct top_stream *stream);
+
+/* Then empty the calendar, and place all sites in ascending ranges. */
+void calendar_clear(struct calendar *c);
 void calendar_place(struct calendar *c, ptrdiff_t start, ptrdiff_t stop);
 
 #endif
