@@ -53,13 +53,7 @@ void calendar_new_window(struct calendar *c);
 /* How many sites to rank for the next level. */
 ptrdiff_t calendar_wanted(const struct calendar *c);
 
-/* Set the level for the present ages and foresee how it rises from there on: steps and levels (CALENDAR_PATH,)
- * are filled, and how many rises there are is returned. The policy is run on a sample of the sites, several
- * steps at a time, and levels are taken below its cutoffs by two standard deviations of what is sampled.
- * `sample` (CALENDAR_SAMPLE,) is scratch, and so is `hot`. */
-ptrdiff_t calendar_foresee(struct calendar *c, struct site *sample, double *steps, double *levels);
-
-/* Or set a level that enough sites reach for sure, with nothing foreseen: start the stream with
+/* Set a level that enough sites reach for sure, with nothing foreseen (or see calendar_foresee): start the stream with
  * calendar_wanted(c), and scan all sites in ascending ranges before. */
 void calendar_scan(const struct calendar *c, struct top_stream *stream, ptrdiff_t start, ptrdiff_t stop);
 void calendar_set_level(struct calendar *c, struct top_stream *stream);

@@ -52,9 +52,11 @@ cdef extern from "index_calendar.h":
     void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start,
                        Py_ssize_t stop) noexcept nogil
     void calendar_set_level(calendar *c, top_stream *stream) noexcept nogil
-    Py_ssize_t calendar_foresee(calendar *c, site *sample, double *steps, double *levels) noexcept nogil
     void calendar_clear(calendar *c) noexcept nogil
     void calendar_place(calendar *c, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+
+cdef extern from "calendar_path.h":
+    Py_ssize_t calendar_foresee(calendar *c, site *sample, double *steps, double *levels) noexcept nogil
 
 cdef enum:
     BLOCK = 512
@@ -122,8 +124,8 @@ cdef class BruteForce(Chooser):
 cdef class Calendar(Chooser):
     """Views over the arrays of csrc's `struct calendar`, for one call.
 
-    numbers (NUMBERS,) holds (now, level, n_hot, waited, least_rest, window, slack, n_path, steps and levels of the path) between
-    calls; level NaN: not placed yet.
+    numbers (NUMBERS,) holds (now, level, n_hot, waited, least_rest, window, slack, n_path, steps and levels of
+    the path) between calls; level NaN: not placed yet.
     """
 
     cdef calendar c
