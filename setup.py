@@ -41,7 +41,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.lspe": [],
     "_core.lspe_whittle": [],
     "_core.index_policy": [
-        "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
+        "index_calendar.c", "calendar_path.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
     ],
     "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
