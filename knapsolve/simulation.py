@@ -174,9 +174,7 @@ def _run(
         while done < point:
             stop = min(point, done + CHUNK)
             made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
-            if made < stop - done:
-                raise ValueError(f"all amounts are zero after {done + made} polls: there is nothing to poll")
-            done, detections = stop, detections + found
+            done, detections = done + made, detections + found
             cancellation.check()
             advance(made)
         counts.append(detections)
