@@ -4,7 +4,7 @@
  * period it is exact, so nothing drifts.
  *
  * Invariant   every queued deadline lies in [last, last + 2^62 ticks], `last` the deadline served last.
- * Strain      a period too long or too short for the ticks is noted, for the owner of the amounts to choose their
+ * Strain      a delay too long or too short for the ticks is noted, for the owner of the amounts to choose their
  *             scale anew: at once the first time, then every n_items times where that would change little.
  */
 #ifndef KNAPSOLVE_DEADLINE_H
@@ -49,7 +49,7 @@ enum deadline_task {
 #define DEADLINE_GAP_BITS 20
 /* The longest delay: 2^62 ticks, or 2^42 mean gaps. Anything later waits as long as that. */
 #define DEADLINE_LONGEST ((uint64_t)1 << 62)
-/* Shorter periods have less than 40 bits. */
+/* Shorter delays have less than 40 bits. */
 #define DEADLINE_SHORTEST 256
 
 /* Ticks in a unit of time, a power of two, for `rate` polls a unit of time. */
@@ -94,29 +94,34 @@ static inline void deadline_strain(deadline_clock *c, int64_t item, double delay
     c->strained_delay = delay;
 }
 
+/* How many ticks after `last` an item is due. */
+static inline double deadline_ticks(deadline_clock *c, int64_t item, double delay)
+{
+    double ticks = delay * c->ticks_per_unit;
+    if (__builtin_expect(!(ticks >= DEADLINE_SHORTEST && ticks < (double)DEADLINE_LONGEST), 0))
+        deadline_strain(c, item, delay);
+    return ticks;
+}
+
 /* Write an entry that is due `delay` units after `last`. */
 static inline void deadline_write(deadline_clock *c, int64_t item, double delay)
 {
-    double ticks = delay * c->ticks_per_unit;
-    if (!(ticks < (double)DEADLINE_LONGEST)) deadline_strain(c, item, delay);
     c->entry[item] = (deadline_entry){c->last.tick, c->last.fraction, DEADLINE_END};
-    deadline_advance(c->entry + item, ticks);
+    deadline_advance(c->entry + item, deadline_ticks(c, item, delay));
 }
 
 /* Put the item served last off by `period` units. */
 static inline void deadline_put_off(deadline_clock *c, int64_t item, double period)
 {
-    double ticks = period * c->ticks_per_unit;
-    if (__builtin_expect(!(ticks >= DEADLINE_SHORTEST && ticks < (double)DEADLINE_LONGEST), 0))
-        deadline_strain(c, item, period);
-    deadline_advance(c->entry + item, ticks);
+    deadline_advance(c->entry + item, deadline_ticks(c, item, period));
 }
 
 /* A popped item is served: its deadline is now the last. */
 static inline void deadline_serve(deadline_clock *c, int64_t item)
 {
     if (__builtin_expect(c->entry[item].tick < c->last.tick, 0)) c->epoch += ldexp(1.0, 64) / c->ticks_per_unit;
-    c->last = c->entry[item];
+    c->last.tick = c->entry[item].tick; /* part by part: `next` has just been written */
+    c->last.fraction = c->entry[item].fraction;
 }
 
 /* The deadline of the item served last, in units of time since the start. */
@@ -151,7 +156,7 @@ static inline void deadline_rescale(deadline_clock *c, int64_t start, int64_t st
     for (deadline_entry *e = c->entry + start; e < c->entry + stop; e++) {
         unsigned __int128 ahead = ((unsigned __int128)(e->tick - c->last.tick) << 32) + e->fraction - c->last.fraction;
         if (c->by < 0) ahead = c->by > -96 ? ahead >> -c->by : 0;
-        else ahead = c->by < 96 && ahead <= longest >> c->by ? ahead << c->by : longest;
+        else if (ahead) ahead = c->by < 96 && ahead <= longest >> c->by ? ahead << c->by : longest;
         e->tick = (uint64_t)(ahead >> 32);
         e->fraction = (uint32_t)ahead;
     }

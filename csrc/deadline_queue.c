@@ -108,7 +108,8 @@ static int measure(deadline_queue *q)
     return 1;
 }
 
-/* Where the hand is, find the earliest of this year's entries and the one before it; count the list. */
+/* Where the hand is, find the earliest of this year's entries and the one before it; count the list. By branches, not
+ * by conditional moves: those would make the caller, who fetches what goes with the item, wait for the entry. */
 static inline int64_t scan(const deadline_queue *q, int64_t b, int32_t *best, int32_t *before_best)
 {
     const deadline_entry *entry = q->clock.entry;
@@ -119,6 +120,7 @@ static inline int64_t scan(const deadline_queue *q, int64_t b, int32_t *best, in
         if (++length > LONG) break;
         if ((entry[i].tick - q->now) >> q->shift) continue; /* of another year */
         if (*best < 0 || deadline_before(entry, i, *best)) {
+            __asm__ volatile("");
             *best = i;
             *before_best = before;
         }
@@ -127,7 +129,7 @@ static inline int64_t scan(const deadline_queue *q, int64_t b, int32_t *best, in
 }
 
 /* Pop from the lists: walk on from the hand. */
-static int64_t pop_linked(deadline_queue *q)
+static inline int64_t pop_linked(deadline_queue *q)
 {
     deadline_entry *entry = q->clock.entry;
     int32_t *bucket = q->clock.link, best, before_best;
@@ -156,12 +158,13 @@ static int64_t pop_linked(deadline_queue *q)
     return DEADLINE_LATER;
 }
 
-static int64_t pop_heaped(deadline_queue *q)
+/* Pop from the heap, or if that is exhausted leave it and the bucket, for DEADLINE_NONE. */
+static __attribute__((noinline)) int64_t pop_heaped(deadline_queue *q)
 {
     if (q->n_heaped == 0) {
         q->clock.task = 0;
         q->now += (uint64_t)1 << q->shift;
-        return pop_linked(q);
+        return DEADLINE_NONE;
     }
     int32_t item = deadline_heap_pop(q->clock.entry, q->clock.link + q->n_buckets, q->n_heaped--);
     q->clock.entry[item].next = DEADLINE_ABSENT;
@@ -177,14 +180,19 @@ static inline int64_t pop(deadline_queue *q)
     if (q->steps > 6 * q->pops + 8 * q->n_buckets || q->pops > 16 * q->n_buckets)
         if (measure(q)) return DEADLINE_LATER;
     q->pops++;
-    return __builtin_expect(q->clock.task, 0) ? pop_heaped(q) : pop_linked(q);
+    if (__builtin_expect(q->clock.task, 0)) {
+        int64_t item = pop_heaped(q);
+        if (item >= 0) return item;
+    }
+    return pop_linked(q);
 }
 
 int64_t deadline_queue_pop(deadline_queue *q)
 {
-    int64_t item = pop(q);
-    while (item == DEADLINE_LATER && deadline_queue_work(q)) item = pop(q);
-    return item;
+    for (;;) {
+        int64_t item = pop(q);
+        if (item != DEADLINE_LATER || !deadline_queue_work(q)) return item;
+    }
 }
 
 /* Where the slice ends that starts at the cursor. */
