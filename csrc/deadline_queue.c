@@ -89,7 +89,7 @@ void deadline_queue_push(deadline_queue *q, int64_t item, double period)
 void deadline_queue_build(deadline_queue *q)
 {
     q->clock.task &= ~DEADLINE_HEAPED;
-    start_task(q, DEADLINE_LINKING, -1);
+    start_task(q, DEADLINE_LINKING, -q->n_buckets);
 }
 
 void deadline_queue_rescale(deadline_queue *q) { start_task(q, DEADLINE_RESCALING, 0); }
@@ -217,9 +217,11 @@ static void rescale(deadline_queue *q)
 
 static void link_entries(deadline_queue *q)
 {
-    if (q->cursor < 0) {
-        memset(q->clock.link, -1, (size_t)q->n_buckets * sizeof *q->clock.link); /* DEADLINE_END */
-        q->cursor = q->n_queued = q->n_heaped = 0;
+    if (q->cursor < 0) { /* buckets still to be emptied */
+        int64_t end = q->cursor + 8 * SLICE < 0 ? q->cursor + 8 * SLICE : 0;
+        memset(q->clock.link + q->n_buckets + q->cursor, -1, 4 * (size_t)(end - q->cursor)); /* DEADLINE_END */
+        q->cursor = end;
+        q->n_queued = q->n_heaped = 0;
         return;
     }
     for (int64_t end = slice_end(q); q->cursor < end; q->cursor++)
@@ -248,7 +250,7 @@ static void gather(deadline_queue *q)
     deadline_entry *entry = q->clock.entry;
     int32_t *from = q->cursor < 0 ? q->clock.link + bucket_of(q, q->now) : &entry[q->cursor].next;
     for (int64_t k = 0; *from >= 0; k++) {
-        if (k == SLICE) return;
+        if (k == SLICE / 8) return; /* each may rise through the whole heap */
         int32_t i = *from;
         if ((entry[i].tick - q->now) >> q->shift) {
             q->cursor = i;

@@ -11,7 +11,7 @@ from knapsolve._core.roles cimport Environment, Learner, Scheduler
 
 def run(Learner learner, Scheduler scheduler, Environment environment, Py_ssize_t done, Py_ssize_t stop,
         double start, double period, learner_stream, environment_stream):
-    """Make polls done + 1 to stop; return (polls made, detections). Fewer polls: the scheduler wants to settle first."""
+    """Make polls done + 1 to stop; return (polls made, detections). Fewer polls: the scheduler has to settle."""
     cdef bitgen_t *learner_bits = bits_of(learner_stream)
     cdef bitgen_t *environment_bits = bits_of(environment_stream)
     cdef Py_ssize_t k = done, i = 0, detections = 0

@@ -137,8 +137,8 @@ cdef class DeadlineOrder(Scheduler):
 
     cdef Py_ssize_t pass_over(self, Learner learner, Py_ssize_t i) noexcept nogil:
         """From a popped material that was set to zero while it waited, to the next that was not."""
-        cdef Py_ssize_t passed
-        for passed in range(CHUNK):
+        cdef Py_ssize_t _passed
+        for _passed in range(CHUNK):
             self.drop(i)
             i = self.pop()
             if i < 0 or learner.amount(i) > 0.0:
@@ -156,7 +156,7 @@ cdef class DeadlineOrder(Scheduler):
             deadline_queue_push(self.queue, i, 1.0 / x)
 
     def serve(self, Learner learner, intp_t[::1] materials, double[::1] times):
-        """Fill (n,) materials and their deadlines; return how many there were. An interrupted call tells by `served`."""
+        """Fill (n,) materials and deadlines; return how many there were. An interrupted call tells by `served`."""
         cdef Py_ssize_t k = 0, stop, i = 0, n = materials.shape[0]
         self.served = 0
         if learner.n_materials != self.n or times.shape[0] != n:

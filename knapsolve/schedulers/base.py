@@ -1,4 +1,4 @@
-"""What both schedulers share: amounts that only they write, one call at a time, no poll lost, copies that share nothing."""
+"""What both schedulers share: amounts that only they write, one call at a time, no lost poll, copies apart."""
 
 from __future__ import annotations
 

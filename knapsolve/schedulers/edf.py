@@ -37,7 +37,8 @@ class EDFScheduler(LockedSchedule):
     -----
     Up to 65,536 materials a tournament serves a poll in O(log n), above that a calendar in O(1) on average, and in
     O(log n) where many deadlines tie exactly. The clock fits the sum of the first amounts; when an amount has grown
-    four-thousandfold since, or fallen so far that it no longer fits, the clock is chosen anew at the next call, in O(n).
+    four-thousandfold since, or fallen so far that it no longer fits, the clock is chosen anew from the sum that there
+    is then, in O(n).
 
     References
     ----------
