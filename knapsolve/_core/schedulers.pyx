@@ -16,7 +16,7 @@ from libc.stdint cimport intptr_t as intp_t, uint64_t
 from knapsolve._core.policies cimport FixedAmounts
 from knapsolve._core.random_bits cimport bits_of
 
-cdef Py_ssize_t CHUNK = 65536     # polls between two looks at pending signals
+cdef Py_ssize_t CHUNK = 16384     # polls between two looks at pending signals
 cdef Py_ssize_t ROWS = 1 << 19    # materials between two looks, where each is only entered or added up
 cdef Py_ssize_t SMALL = 65536     # up to here the tournament is faster than the calendar
 
