@@ -22,6 +22,20 @@ enum nefk_shape {
     NEFK_LOG_EXPONENTIAL /* exponential where its price would underflow: `mu` is the logarithm of the price */
 };
 
+/* A switch that does DO(shape) with the shape as a constant. */
+#define NEFK_EACH_SHAPE(DO)                                                                                       \
+    switch (shape) {                                                                                         \
+        case NEFK_DETECTION: DO(NEFK_DETECTION);                                                             \
+        case NEFK_FRESHNESS: DO(NEFK_FRESHNESS);                                                             \
+        case NEFK_POISSON: DO(NEFK_POISSON);                                                                 \
+        case NEFK_HARMONIC: DO(NEFK_HARMONIC);                                                               \
+        case NEFK_LOGARITHMIC: DO(NEFK_LOGARITHMIC);                                                         \
+        case NEFK_EXPONENTIAL: DO(NEFK_EXPONENTIAL);                                                         \
+        case NEFK_QUADRATIC: DO(NEFK_QUADRATIC);                                                             \
+        case NEFK_LOG_EXPONENTIAL: DO(NEFK_LOG_EXPONENTIAL);                                                 \
+        default: DO(NEFK_POWER);                                                                             \
+    }
+
 typedef struct { double a, p, v; } nefk_item;
 
 NEFK_INLINE nefk_item nefk_item_of(int shape, double parameter, double weight) {
