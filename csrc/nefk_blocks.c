@@ -7,6 +7,7 @@
 
 #include "cpu_level.h"
 #include "nefk_newton.h"
+#include "nefk_search.h"
 
 enum { LANES = 8 };
 
@@ -83,28 +84,39 @@ NEFK_INLINE double lane_sum(size_t m, const double *x) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* One round of nefk_instructions.advance. */
-NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance) {
-    double *restrict low = at.low, *restrict high = at.high, *restrict price = at.price, *restrict met = at.met;
+/* One round of nefk_instructions.advance. A search that stays where it is moves on to a neighbouring double. */
+NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double *restrict low,
+                               double *restrict high, double *restrict more, double *restrict less,
+                               double *restrict price, double *restrict met) {
+    const double ulp = 0x1p-52;
     for (size_t i = 0; i < m; i++) {
-        double here = price[i], gap = at.total[i] - at.target[i];
-        double next = nefk_newton(shape, here, at.target[i], at.top[i], at.total[i], at.slope[i]);
+        double here = price[i], total = at.total[i], gap = total - at.target[i], steep = at.steep[i];
+        double next = nefk_newton_of_few(shape, here, at.target[i], at.top[i], steep, total, at.slope[i]);
         double a = gap > 0.0 ? here : low[i], b = gap < 0.0 ? here : high[i];
         double least = a > 0.0 ? a : b * 0x1p-60, middle = sqrt(least) * sqrt(b);
+        double beside = here + (gap > 0.0 ? ulp : -0.5 * ulp) * fabs(here), last = b - 0.5 * ulp * fabs(b);
         if (shape == NEFK_QUADRATIC || shape == NEFK_LOG_EXPONENTIAL) middle = 0.5 * (a + b);
+        next = next == here ? beside : next;
+        last = b <= steep ? last : next; /* not beyond the activation */
+        next = next < b ? next : last;
         next = next > a ? next : middle;
         next = next < b ? next : middle;
         low[i] = a;
         high[i] = b;
-        met[i] = fabs(gap) <= tolerance * at.target[i] ? 1.0 : 0.0;
-        price[i] = fabs(gap) <= tolerance * at.target[i] ? here : next;
+        more[i] = gap > 0.0 ? total : more[i];
+        less[i] = gap < 0.0 ? total : less[i];
+        double hit = fabs(gap) <= tolerance * at.target[i] ? NEFK_MET : NEFK_RUNNING;
+        hit = (b - a) <= 1.1 * ulp * fabs(b) && hit == NEFK_RUNNING ? NEFK_ENCLOSED : hit;
+        met[i] = hit;
+        price[i] = hit != NEFK_RUNNING ? here : next;
     }
 }
 
 #define RESPOND(SHAPE) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d); break
 #define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
 #define AUDIT(SHAPE) return audit_shape(SHAPE, m, items, price, x, value, side)
-#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance); break
+#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, at.low, at.high, at.more, at.less, at.price, at.met);\
+    break
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
     TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \

@@ -6,7 +6,7 @@
 #include "nefk_search.h"
 #include "nefk_shapes.h"
 
-enum { ROUNDS = 9, MOST_STEPS = 400, SHORT = 24, COLUMNS = 4 };
+enum { ROUNDS = 12, MOST_STEPS = 400, SHORT = 24, COLUMNS = 4 };
 static const double OWN_TOLERANCE = 5e-14, CAPPED_BY_ROUNDING = 2e-13, SLACK = 5e-13, FAR = 1e300;
 
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
@@ -17,6 +17,7 @@ struct nefk_tile_space {
     double price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
     double low[NEFK_TILE], high[NEFK_TILE], share[NEFK_TILE], total[NEFK_TILE], slope[NEFK_TILE]; /* by group */
     double from[NEFK_TILE], to[NEFK_TILE], at[NEFK_TILE], met[NEFK_TILE], target[NEFK_TILE], top[NEFK_TILE];
+    double steep[NEFK_TILE], more[NEFK_TILE], less[NEFK_TILE];
     uint32_t offset[NEFK_TILE + 1], part_offset[NEFK_TILE + 1], group[NEFK_TILE];
 };
 
@@ -222,6 +223,15 @@ static double respond_group(const nefk_problem *problem, nefk_tile_space *space,
     return sum_of(use, space->x + start, m);
 }
 
+/* Neighbouring prices of a group, and the share between the totals there that meets the target. */
+static void set_prices(nefk_tile_space *space, size_t g, double low, double high, double target, double most,
+                       double least) {
+    double share = most > least ? (target - least) / (most - least) : 0.0;
+    space->low[g] = low;
+    space->high[g] = high;
+    space->share[g] = share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
+}
+
 /* The search of one group to its very end, wherever the vector rounds left it. Returns totals taken. */
 static size_t finish(const nefk_problem *problem, nefk_tile_space *space, size_t k) {
     size_t g = space->group[k], steps = 0;
@@ -234,11 +244,20 @@ static size_t finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     if (own.state == NEFK_MET) return steps;
     double most = respond_group(problem, space, k, own.low, NULL);
     double least = respond_group(problem, space, k, own.high, NULL);
-    double share = most > least ? (own.target - least) / (most - least) : 0.0;
-    space->low[g] = own.low;
-    space->high[g] = own.high;
-    space->share[g] = share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
+    set_prices(space, g, own.low, own.high, own.target, most, least);
     return steps + 2;
+}
+
+/* Price at which the item activates that has most of its group's slope, by group of space->part; 0 if none has. */
+static void find_steep(int shape, size_t groups, nefk_tile_space *space) {
+    const gathered *part = &space->part;
+    for (size_t k = 0; k < groups; k++) {
+        size_t best = space->part_offset[k];
+        for (size_t i = best + 1; i < space->part_offset[k + 1]; i++) best = space->d[i] > space->d[best] ? i : best;
+        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
+                                      part->entries[1][part->step[1] ? best : 0]);
+        space->steep[k] = space->d[best] > 0.5 * space->slope[k] ? item.v / item.p : 0.0;
+    }
 }
 
 /* Drop the groups whose search has ended; returns how many are left. */
@@ -246,16 +265,19 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
     uint32_t which[NEFK_TILE];
     size_t left = 0;
     for (size_t k = 0; k < groups; k++) {
-        if (space->met[k] != 0.0) {
-            space->low[space->group[k]] = space->high[space->group[k]] = space->at[k];
-            continue;
-        }
-        space->group[left] = space->group[k];
+        uint32_t g = space->group[k];
+        int is_enclosed = space->met[k] == NEFK_ENCLOSED && space->more[k] >= space->less[k]; /* both are known */
+        if (is_enclosed) set_prices(space, g, space->from[k], space->to[k], space->target[k], space->more[k], space->less[k]);
+        if (space->met[k] == NEFK_MET) space->low[g] = space->high[g] = space->at[k];
+        if (is_enclosed || space->met[k] == NEFK_MET) continue;
+        space->group[left] = g;
         space->from[left] = space->from[k];
         space->to[left] = space->to[k];
         space->at[left] = space->at[k];
         space->target[left] = space->target[k];
         space->top[left] = space->top[k];
+        space->more[left] = space->more[k];
+        space->less[left] = space->less[k];
         which[left++] = (uint32_t)k;
     }
     if (left < groups) choose(&space->part, space->part_offset, left, which, space);
@@ -275,6 +297,7 @@ static double search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     else fill(groups, 1.0, space->top);
     for (size_t k = 0; k < groups; k++) {
         space->from[k] = floor;
+        space->more[k] = space->less[k] = NAN;
         space->to[k] = has_top ? nextafter(space->top[k], FAR) : FAR;
         space->target[k] = all->cap[tile.first + space->group[k]];
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
@@ -285,8 +308,10 @@ static double search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         respond(problem, &space->part, m, space->price, space->x, space->d);
         sum_groups(groups, space->part_offset, space->x, space->total);
         sum_groups(groups, space->part_offset, space->d, space->slope);
-        nefk_rounds at = {space->from, space->to, space->at, space->met,
-                          space->target, space->top, space->total, space->slope};
+        if (has_top) find_steep(problem->shape, groups, space);
+        else fill(groups, 0.0, space->steep);
+        nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
+                          space->top, space->steep, space->total, space->slope};
         nefk_instructions_in_use()->advance(problem->shape, groups, at, OWN_TOLERANCE);
         answered += (double)m;
         groups = keep_open(groups, space);

@@ -43,4 +43,20 @@ NEFK_INLINE double nefk_newton(int shape, double price, double target, double to
     return slope < INFINITY ? next : NAN;
 }
 
+/* As nefk_newton for a total whose slope is mostly that of one item of detection or freshness, which activates at
+ * `steep`: near there its amount is nearly straight in 1 / t while the others' hardly move. A total that is too large
+ * even without that item leads to `steep` itself. With steep = 0 there is no such item. */
+NEFK_INLINE double nefk_newton_of_few(int shape, double price, double target, double top, double steep, double total,
+                                      double slope) {
+    double next = nefk_newton(shape, price, target, top, total, slope);
+    if (shape != NEFK_DETECTION && shape != NEFK_FRESHNESS) return next;
+    double y = price / steep, left = (steep - price) / steep;
+    double t = nefk_negative_log(left, y);
+    double inverse = 1.0 / t + (target - total) * y / (slope * t * t * left);
+    double near = steep * (1.0 - nefk_exp_negative(1.0 / inverse));
+    near = inverse > 0.0 ? near : steep;
+    near = t > 1.0 ? near : next;
+    return left > 0.0 && left < 1.0 ? near : next;
+}
+
 #endif
