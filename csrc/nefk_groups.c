@@ -14,7 +14,7 @@ typedef struct { double entries[COLUMNS][NEFK_TILE]; size_t step[COLUMNS]; } gat
 
 struct nefk_tile_space {
     gathered all, part;                   /* items of the tile, and of the groups that are still searched */
-    double price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
+    double price[NEFK_TILE], lower_price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
     double low[NEFK_TILE], high[NEFK_TILE], share[NEFK_TILE], total[NEFK_TILE], slope[NEFK_TILE]; /* by group */
     double from[NEFK_TILE], to[NEFK_TILE], at[NEFK_TILE], met[NEFK_TILE], target[NEFK_TILE], top[NEFK_TILE];
     double steep[NEFK_TILE], more[NEFK_TILE], less[NEFK_TILE];
@@ -90,6 +90,22 @@ static void sum_groups(size_t groups, const uint32_t *offset, const double *x, d
     for (size_t g = 0; g < groups; g++) sum[g] = sum_of(use, x + offset[g], offset[g + 1] - offset[g]);
 }
 
+/* Totals and slopes at once: the ends of short groups are what a processor guesses wrong. */
+static void sum_both(size_t groups, const uint32_t *offset, const double *x, const double *d, double *total,
+                     double *slope) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t g = 0; g < groups; g++) {
+        size_t start = offset[g], m = offset[g + 1] - start;
+        double sum = 0.0, fall = 0.0;
+        for (size_t i = start; i < start + m && m < SHORT; i++) {
+            sum += x[i];
+            fall += d[i];
+        }
+        total[g] = m < SHORT ? sum : sum_of(use, x + start, m);
+        slope[g] = m < SHORT ? fall : sum_of(use, d + start, m);
+    }
+}
+
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper) {
     gather(all, tile, space);
     double *sums[2] = {lower + tile.first, upper + tile.first};
@@ -105,8 +121,7 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     size_t m = gather(all, tile, space), groups = tile.last - tile.first;
     fill(m, price, space->price);
     respond(all->problem, &space->all, m, space->price, space->x, space->d);
-    sum_groups(groups, space->offset, space->x, total + tile.first);
-    sum_groups(groups, space->offset, space->d, slope + tile.first);
+    sum_both(groups, space->offset, space->x, space->d, total + tile.first, slope + tile.first);
 }
 
 /* Copy the items of `groups` chosen groups, whose items lie at `offset` in `from`, to the front of space->part. */
@@ -284,6 +299,27 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
     return left;
 }
 
+static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
+    size_t size = space->offset[space->group[k] + 1] - space->offset[space->group[k]];
+    return size < most ? size : most;
+}
+
+/* Put the groups listed in space->group in order by size, so that the ends of short ones can be guessed. */
+static void sort_by_size(size_t groups, nefk_tile_space *space) {
+    enum { MOST = 2 * SHORT };
+    uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE];
+    double guess[NEFK_TILE];
+    for (size_t k = 0; k < groups; k++) start[size_class(space, k, MOST) + 1]++;
+    for (size_t c = 0; c <= MOST; c++) start[c + 1] += start[c];
+    for (size_t k = 0; k < groups; k++) {
+        uint32_t to = start[size_class(space, k, MOST)]++;
+        sorted[to] = space->group[k];
+        guess[to] = space->at[k];
+    }
+    memcpy(space->group, sorted, groups * sizeof *sorted);
+    memcpy(space->at, guess, groups * sizeof *guess);
+}
+
 /* Own prices of the groups listed in space->group, from the guesses in space->at: all at once, the slow ones one by
  * one. Returns items answered. */
 static double search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
@@ -291,6 +327,7 @@ static double search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     const nefk_problem *problem = all->problem;
     double answered = 0.0;
     share_scalars(space);
+    sort_by_size(groups, space);
     choose(&space->all, space->offset, groups, space->group, space);
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     if (has_top) best_slopes(problem, &space->part, groups, space->part_offset, 1, space, space->top);
@@ -306,8 +343,7 @@ static double search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, m, space->price, space->x, space->d);
-        sum_groups(groups, space->part_offset, space->x, space->total);
-        sum_groups(groups, space->part_offset, space->d, space->slope);
+        sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         if (has_top) find_steep(problem->shape, groups, space);
         else fill(groups, 0.0, space->steep);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
@@ -359,23 +395,30 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
 /* Where a group's prices differ, blend its amounts at both; where they are the common ones, fill its room alike. */
 static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                          const double *own) {
-    size_t groups = tile.last - tile.first, m = space->offset[groups];
-    spread(groups, space->offset, space->low, space->price);
-    respond(all->problem, &space->all, m, space->price, space->y, space->e);
-    sum_groups(groups, space->offset, space->y, space->slope);
-    for (size_t g = 0; g < groups; g++) {
-        double more = space->slope[g], less = space->total[g], cap = all->cap[tile.first + g], share = space->share[g];
-        if (!(space->low[g] != space->high[g])) continue;
+    size_t groups = 0;
+    for (size_t g = 0; g < tile.last - tile.first; g++)
+        if (space->low[g] != space->high[g]) space->group[groups++] = (uint32_t)g;
+    if (!groups) return;
+    share_scalars(space);
+    size_t m = choose(&space->all, space->offset, groups, space->group, space);
+    for (size_t k = 0; k < groups; k++) space->at[k] = space->low[space->group[k]];
+    spread(groups, space->part_offset, space->at, space->lower_price);
+    respond(all->problem, &space->part, m, space->lower_price, space->y, space->e);
+    sum_groups(groups, space->part_offset, space->y, space->slope);
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->group[k], start = space->offset[g], from = space->part_offset[k];
+        double more = space->slope[k], less = space->total[g], cap = all->cap[tile.first + g], share = space->share[g];
         if (isnan(own[tile.first + g])) {
             double room = (more < cap ? more : cap) - less;
             share = room > 0.0 ? prices.share * room / (more - less) : 0.0;
         }
-        for (size_t i = space->offset[g]; i < space->offset[g + 1]; i++) {
-            double mixed = space->x[i] + share * (space->y[i] - space->x[i]);
-            space->x[i] = mixed < space->y[i] ? mixed : space->y[i];
+        for (size_t i = 0; i < space->part_offset[k + 1] - from; i++) {
+            double less_here = space->x[start + i], more_here = space->y[from + i];
+            double mixed = less_here + share * (more_here - less_here);
+            space->x[start + i] = mixed < more_here ? mixed : more_here;
         }
     }
-    sum_groups(groups, space->offset, space->x, space->total);
+    sum_groups(tile.last - tile.first, space->offset, space->x, space->total);
 }
 
 static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t m, nefk_audit *audit) {
@@ -404,12 +447,7 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     spread(groups, space->offset, space->high, space->price);
     respond(all->problem, &space->all, m, space->price, space->x, space->d);
     sum_groups(groups, space->offset, space->x, space->total);
-    int differ = 0;
-    for (size_t g = 0; g < groups; g++) differ |= space->low[g] != space->high[g];
-    if (differ) {
-        blend_groups(all, tile, space, prices, own);
-        spread(groups, space->offset, space->high, space->price);
-    }
+    blend_groups(all, tile, space, prices, own);
     for (size_t g = 0; g < groups; g++) {
         double cap = all->cap[tile.first + g], over = space->total[g] - cap, price = own[tile.first + g];
         int capped = !isnan(price);

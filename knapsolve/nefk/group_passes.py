@@ -126,15 +126,16 @@ class GroupPasses:
             self._local.space = core.TileSpace()
         return self._local.space
 
-    def _run(self, work: Callable[[int, int, core.TileSpace], Any]) -> list[Any]:
-        """`work(first, last, space)` of every tile in order."""
+    def _run(self, work: Callable[[int, int, core.TileSpace], Any], every: int = 1) -> list[Any]:
+        """`work(first, last, space)` of every tile, or every so many-th, in order."""
+        tiles = self.tiles[::every]
 
         def batch(start: int) -> list[Any]:
             space = self._space()
-            return [work(first, last, space) for first, last in self.tiles[start : start + BATCH]]
+            return [work(first, last, space) for first, last in tiles[start : start + BATCH]]
 
         run: Any = map if self._pool is None else self._pool.map
-        return [part for parts in run(batch, range(0, len(self.tiles), BATCH)) for part in parts]
+        return [part for parts in run(batch, range(0, len(tiles), BATCH)) for part in parts]
 
     def bounds_by_group(self) -> tuple[Array, Array]:
         """Sums of lower and of upper bounds by group (g + 1,) each."""
@@ -144,11 +145,16 @@ class GroupPasses:
             lower[one.group], upper[one.group], _ = one.passes.bounds()
         return lower, upper
 
-    def respond(self, price: float) -> tuple[Array, Array]:
-        """What every group takes at a price, and minus its derivative, (g + 1,) each."""
-        self.count += 1
+    def respond(self, price: float, every: int = 0) -> tuple[Array, Array]:
+        """What every group takes at a price, and minus its derivative, (g + 1,) each.
+
+        With `every`, of every so many-th tile alone, else 0.
+        """
         total, slope = np.zeros((2, len(self.caps)))
-        self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope))
+        self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
+        if every:
+            return total, slope
+        self.count += 1
         for one in self.large:
             total[one.group], slope[one.group] = one.passes.respond(price)
         return total, slope

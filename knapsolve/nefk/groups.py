@@ -21,6 +21,9 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 
 Array = NDArray[np.float64]
 CLEAR = 2.0  # an own price is clearly beyond the bracket if its guess is so many times as far
+SAMPLED_TILES = 6
+LARGE_SAMPLE = 2048  # items of a large group in a sample
+SAMPLE_STEPS = 8
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
@@ -29,6 +32,7 @@ def solve_groups(
 ) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled."""
     total, mu = np.empty(0), math.nan
+    sampled_guess(passes, search)
     while search[core.STATE] == core.RUNNING:
         mu = float(search[core.PRICE])
         total, slope = passes.respond(mu)
@@ -43,6 +47,42 @@ def solve_groups(
     own = own_guesses(passes, float(prices.high), total, slope)
     settled, _ = passes.settle(prices, own, float(prices.high), amounts, side)
     return prices, own[1:], settled
+
+
+class GroupSample:
+    """T of some tiles and of some items of large groups, scaled up. Answers prices as Passes do."""
+
+    def __init__(self, passes: GroupPasses) -> None:
+        self.passes, self.shape = passes, passes.shape
+        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
+        sizes = np.array([int(passes.offset[b]) - int(passes.offset[a]) for a, b in passes.tiles])
+        self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
+        self.large = []
+        for one in passes.large:
+            part = one.problem.sample(LARGE_SAMPLE)
+            self.large.append((float(passes.caps[one.group]), one.problem.n / part.n, part.passes()))
+
+    def respond(self, price: float) -> tuple[float, float]:
+        """T and its slope at a price, roughly."""
+        total, slope = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
+        for cap, scale, part in self.large:
+            more, steeper = part.respond(price)
+            total, slope = (total + scale * more, slope + scale * steeper) if scale * more <= cap else (total + cap, slope)
+        return float(total), float(slope)
+
+
+def sampled_guess(passes: GroupPasses, search: Array) -> None:
+    """Bring the first price of a search near the answer."""
+    if passes.problem.n <= MANY or search[core.STATE] != core.RUNNING:
+        return
+    sample, rough = GroupSample(passes), search.copy()
+    rough[core.TOLERANCE] = 1e-3
+    for _ in range(SAMPLE_STEPS):
+        if rough[core.STATE] == core.RUNNING:
+            step(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
+    price = float(rough[core.PRICE])
+    if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
+        search[core.PRICE] = price
 
 
 def capped_sums(passes: GroupPasses, total: Array, slope: Array) -> tuple[float, float]:
