@@ -7,7 +7,7 @@
 #include "nefk_shapes.h"
 
 enum { ROUNDS = 12, MOST_STEPS = 400, SHORT = 24, COLUMNS = 4 };
-static const double OWN_TOLERANCE = 5e-14, CAPPED_BY_ROUNDING = 2e-13, SLACK = 5e-13, FAR = 1e300;
+static const double OWN_TOLERANCE = 2e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13, FAR = 1e300;
 
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
 typedef struct { double entries[COLUMNS][NEFK_TILE]; size_t step[COLUMNS]; } gathered;
@@ -160,14 +160,15 @@ static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int
     return groups;
 }
 
-/* Sum the smooth items of one group, list the others; all of them if the group passes its cap within the bracket. */
-static size_t narrow_group(const nefk_tile_space *space, size_t start, size_t stop, int passes_cap, double width,
-                           double tolerance, uint32_t position, uint32_t *rough, double sums[4]) {
+/* Sum the smooth items of one group, list the others. */
+static size_t narrow_group(const nefk_tile_space *space, size_t start, size_t stop, double width, double tolerance,
+                           uint32_t position, uint32_t *rough, double sums[4]) {
     size_t count = 0;
     for (size_t i = start; i < stop; i++) {
         double more = space->x[i], less = space->y[i], straight = 0.5 * width * (space->d[i] + space->e[i]);
-        int smooth = fabs((more - less) - straight) <= tolerance * more && !passes_cap;
-        if (!smooth) rough[count++] = position + (uint32_t)(i - start);
+        int smooth = fabs((more - less) - straight) <= tolerance * more;
+        rough[count] = position + (uint32_t)(i - start);
+        count += !smooth;
         sums[0] += smooth ? more : 0.0;
         sums[1] += smooth ? space->d[i] : 0.0;
         sums[2] += smooth ? less : 0.0;
@@ -191,9 +192,9 @@ size_t nefk_tile_narrow(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
         size_t g = tile.first + space->group[k];
         double sums[4] = {0, 0, 0, 0}, cap = all->cap[g];
         capped[g] = space->high[k] >= cap ? 1 : (space->low[k] > cap ? 2 : 0);
-        if (capped[g] == 1) continue;
-        count += narrow_group(space, space->part_offset[k], space->part_offset[k + 1], capped[g] == 2, width,
-                              tolerance, all->offset[g], rough + count, sums);
+        if (capped[g]) continue;
+        count += narrow_group(space, space->part_offset[k], space->part_offset[k + 1], width, tolerance,
+                              all->offset[g], rough + count, sums);
         nefk_add(&a.amount.high, &a.amount.low, sums[0]);
         nefk_add(&a.slope.high, &a.slope.low, sums[1]);
         nefk_add(&b.amount.high, &b.amount.low, sums[2]);

@@ -77,8 +77,8 @@ def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list
     """Runs of groups [first, last) that fit a tile, and the groups that do not."""
     tiles, large, first, n_groups = [], [], 0, len(offset) - 1
     while first < n_groups:
-        room = int(offset[first]) + core.TILE
-        last = min(int(np.searchsorted(offset, min(room, int(offset[-1])), "right")) - 1, first + core.TILE, n_groups)
+        room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
+        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE, n_groups)
         if last > first:
             tiles.append((first, last))
         else:
@@ -168,7 +168,7 @@ class GroupPasses:
         """
 
         def work(first: int, last: int, space: core.TileSpace) -> tuple:
-            rough = np.empty(core.TILE, dtype=np.uint32)
+            rough = np.empty(core.TILE + 1, dtype=np.uint32)
             found = self._tiles.narrow(first, last, space, low, high, width, tolerance, capped, rough)
             return (*found[1:], rough[: found[0]].copy())
 

@@ -8,6 +8,7 @@ items alone take its cap, does not depend on the budget; it is only needed where
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,12 +126,10 @@ class GroupModel:
         rough, sums = passes.narrow(low, high, width, BENT, capped)
         self.valid = len(rough) <= passes.problem.n // MOST_ROUGH
         problem, jobs = passes.problem, passes.n_jobs
-        group = np.searchsorted(passes.offset, rough, "right") - 1
         items = rough if passes.order is None else passes.order[rough]
-        partly = capped[group] == 2
-        self.smooth = NarrowModel(problem, items[~partly], ends, width, sums, jobs)
-        self.parts = problem.part_of_groups(items[partly], group[partly], passes.caps) if partly.any() else None
-        self.some = GroupPasses(self.parts, 1) if self.parts else None
+        self.smooth = NarrowModel(problem, items, ends, width, sums, jobs)
+        self.passes, self.capped = passes, capped
+        self._open_groups()
         self.large = []
         for one in passes.large:
             if capped[one.group] != 1 and self.valid:
@@ -139,7 +138,24 @@ class GroupModel:
                 if found is not None:
                     model = NarrowModel(one.problem, found, ends, width, own_sums, jobs)
                     self.large.append((one.group, float(passes.caps[one.group]), model))
-        self.fixed = math.fsum(passes.caps[capped == 1])
+
+    def _open_groups(self) -> None:
+        """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
+        passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
+        self.fixed = math.fsum(passes.caps[self.capped == 1])
+        if self.open.size:
+            which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
+            items = which if passes.order is None else passes.order[which]
+            sizes = np.diff(passes.offset)[self.open]
+            part = passes.problem.take(items, 1.0)
+            groups = np.repeat(np.arange(self.open.size), sizes)
+            self.some = GroupPasses(replace(part, groups=groups, caps=passes.caps[self.open]), 1)
+
+    def reopen(self, wrong: NDArray[np.bool_]) -> bool:
+        """Take some groups (g + 1,) by all their items that were taken to be capped; False if one is large."""
+        self.capped[wrong] = 2
+        self._open_groups()
+        return not any(wrong[one.group] for one in self.passes.large)
 
     def search(self, search: Array) -> None:
         """Nothing is compiled for this one."""
@@ -183,25 +199,27 @@ def _settle_model(
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
         inner[core.LOW], inner[core.HIGH] = low, high
         prices = find_prices(model, inner)
-        own = _decide(passes, model, float(prices.high), guess, capped)
+        own = _decide(model, float(prices.high), guess)
         settled, wrong = passes.settle(prices, own, min(mu, low), amounts, side)
+        guess = np.where(np.isnan(own), guess, own)
         if wrong:
-            return None
+            below = own < prices.high
+            if np.count_nonzero(below) != wrong or not model.reopen(below):
+                return None
+            continue
         if abs(settled.total - target) <= CONFIRMED * target:
             return prices, own[1:], settled
-        guess = np.where(np.isnan(own), guess, own)
         model.offset += settled.total - target
     return None
 
 
-def _decide(passes: GroupPasses, model: GroupModel, price: float, guess: Array, capped: NDArray[np.int8]) -> Array:
+def _decide(model: GroupModel, price: float, guess: Array) -> Array:
     """Guesses of own prices (g + 1,) with NaN where the cap is loose at a price."""
     own = guess.copy()
-    own[capped == 2] = np.nan
+    own[model.open] = np.nan
     if model.some is not None:
-        which = np.flatnonzero(capped == 2)
         over = (model.some.respond(price)[0] > model.some.caps)[1:]
-        own[which[over]] = price
+        own[model.open[over]] = price
     for group, _, _ in model.large:
         own[group] = np.nan
     own[model.capped_large(price)] = price

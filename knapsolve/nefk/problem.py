@@ -63,11 +63,6 @@ class Problem:
             self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True
         )
 
-    def part_of_groups(self, which: Any, group: Any, caps: NDArray[np.float64]) -> Problem:
-        """The problem of some items, given by position, and of their groups (indices of caps), renumbered."""
-        names, place = np.unique(group, return_inverse=True)
-        return replace(self.take(which, self.capacity), groups=place.astype(np.intp), caps=caps[names])
-
     def sample(self, size: int) -> Problem:
         """The problem of every so many-th item, with its share of the capacity."""
         which = slice(None, None, -(-self.n // size))
