@@ -167,7 +167,7 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
         double u = x * parameter, expu = nefk_exp_negative(u);
         double complement = u < 1.0 ? u * (expu + u * nefk_gamma2_over_square(u)) : 1.0 - expu;
         *value = weight * complement;
-        *slope = v * expu;
+        *slope = u < 700.0 ? v * expu : 0.0; /* where nefk_exp_negative ends */
         if (shape == NEFK_LOG_EXPONENTIAL) /* its logarithm */
             *slope = v > 0.0 ? -nefk_negative_log(v, 1.0 - v) - u : -INFINITY;
     } else if (shape == NEFK_QUADRATIC) {
@@ -182,12 +182,16 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
     }
 }
 
+#define NEFK_LEAST 9.9e-305 /* just above exp(-700), where nefk_exp_negative ends */
+
 /* How far an amount is from optimal at price mu: relative violation of w f'(x) = mu, one-sided at bounds.
  * Relative to mu; for the quadratic to the larger of mu and w, of which w f' is a difference; where logarithms
- * of prices are compared, to what one unit in the last place of x changes. O(1), branch-free. */
+ * of prices are compared, to what one unit in the last place of x changes. A power whose amount would be less than
+ * NEFK_LEAST has that instead, as a bound. O(1), branch-free. */
 NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, double x, double low, double high,
                                   double slope, double mu) {
     double scale = fabs(mu), steep = x * parameter;
+    if (shape == NEFK_POWER) low = low > NEFK_LEAST ? low : NEFK_LEAST;
     if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
     if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
     scale = scale > 1e-290 ? scale : 1e-290; /* prices below are as good as 0 */

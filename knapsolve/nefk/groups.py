@@ -21,7 +21,7 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step
 
 Array = NDArray[np.float64]
-CLEAR = 2.0  # an own price is clearly beyond the bracket if its guess is so many times as far
+CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 SAMPLE_STEPS = 8
@@ -188,8 +188,9 @@ def _settle_model(
     if not (low < high and (linear or high <= low * (1.0 + 3.0 * NARROW))):
         return None
     guess = own_guesses(passes, mu, total, slope)
-    with np.errstate(invalid="ignore"):
-        capped = (guess - mu > CLEAR * max(high - mu, 0.0)).astype(np.int8)
+    with np.errstate(all="ignore"):
+        reach = (total - passes.caps) / slope * (1.0 if linear else mu)
+        capped = (reach > CLEAR * max(high - mu, 0.0)).astype(np.int8)
     model = GroupModel(passes, (low, high), capped)
     if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
