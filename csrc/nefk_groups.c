@@ -13,12 +13,14 @@ static const double OWN_TOLERANCE = 2e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5
 typedef struct { double entries[COLUMNS][NEFK_TILE]; size_t step[COLUMNS]; } gathered;
 
 struct nefk_tile_space {
-    gathered all, part;                   /* items of the tile, and of the groups that are still searched */
+    gathered all, part; /* items of the tile, and of the groups that are still searched */
     double price[NEFK_TILE], lower_price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
-    double low[NEFK_TILE], high[NEFK_TILE], share[NEFK_TILE], total[NEFK_TILE], slope[NEFK_TILE]; /* by group */
-    double from[NEFK_TILE], to[NEFK_TILE], at[NEFK_TILE], met[NEFK_TILE], target[NEFK_TILE], top[NEFK_TILE];
-    double steep[NEFK_TILE], more[NEFK_TILE], less[NEFK_TILE];
-    uint32_t offset[NEFK_TILE + 1], part_offset[NEFK_TILE + 1], group[NEFK_TILE];
+    double low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS], share[NEFK_TILE_GROUPS], mark[NEFK_TILE_GROUPS];
+    double total[NEFK_TILE_GROUPS], slope[NEFK_TILE_GROUPS];
+    double from[NEFK_TILE_GROUPS], to[NEFK_TILE_GROUPS], at[NEFK_TILE_GROUPS], met[NEFK_TILE_GROUPS];
+    double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], steep[NEFK_TILE_GROUPS];
+    double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS];
+    uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
 };
 
 size_t nefk_tile_space_size(void) { return sizeof(nefk_tile_space); }
@@ -278,7 +280,7 @@ static void find_steep(int shape, size_t groups, nefk_tile_space *space) {
 
 /* Drop the groups whose search has ended; returns how many are left. */
 static size_t keep_open(size_t groups, nefk_tile_space *space) {
-    uint32_t which[NEFK_TILE];
+    uint32_t which[NEFK_TILE_GROUPS];
     size_t left = 0;
     for (size_t k = 0; k < groups; k++) {
         uint32_t g = space->group[k];
@@ -308,8 +310,8 @@ static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
 /* Put the groups listed in space->group in order by size, so that the ends of short ones can be guessed. */
 static void sort_by_size(size_t groups, nefk_tile_space *space) {
     enum { MOST = 2 * SHORT };
-    uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE];
-    double guess[NEFK_TILE];
+    uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE_GROUPS];
+    double guess[NEFK_TILE_GROUPS];
     for (size_t k = 0; k < groups; k++) start[size_class(space, k, MOST) + 1]++;
     for (size_t c = 0; c <= MOST; c++) start[c + 1] += start[c];
     for (size_t k = 0; k < groups; k++) {
@@ -384,12 +386,11 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
         }
     }
     if (!searched) return 0.0;
-    double *marks = space->e; /* the searches shorten the list */
-    fill(groups, 0.0, marks);
-    for (size_t k = 0; k < searched; k++) marks[space->group[k]] = 1.0;
+    fill(groups, 0.0, space->mark);
+    for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* the search shortens the list */
     double answered = search_own(all, tile, space, from, searched);
     for (size_t g = 0; g < groups; g++)
-        if (marks[g] != 0.0) own[tile.first + g] = space->high[g];
+        if (space->mark[g] != 0.0) own[tile.first + g] = space->high[g];
     return answered;
 }
 

@@ -1,7 +1,8 @@
 /* Passes over items in groups with caps: what every group takes at a price, and the groups' own prices.
  *
  * `order` lists the items group by group, `offset` (g + 1,) says where each group starts in it. A tile is a run of
- * whole groups, items [offset[first], offset[last]), at most NEFK_TILE items and groups; its columns are gathered once
+ * whole groups, items [offset[first], offset[last]), at most NEFK_TILE items and NEFK_TILE_GROUPS
+ * groups; its columns are gathered once
  * into buffers of a few hundred kilobytes, and all else (also every step of its groups' searches) happens there.
  * Larger groups are no matter of this file: they are knapsacks by themselves. Group 0 has no cap. Nothing is
  * allocated; results depend on the tile alone. Units: amounts in capacity, prices in value per capacity.
@@ -11,7 +12,7 @@
 
 #include "nefk_kernel.h"
 
-enum { NEFK_TILE = 8192 };
+enum { NEFK_TILE = 8192, NEFK_TILE_GROUPS = 2048 };
 
 typedef struct {
     const nefk_problem *problem;

@@ -167,7 +167,7 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
         double u = x * parameter, expu = nefk_exp_negative(u);
         double complement = u < 1.0 ? u * (expu + u * nefk_gamma2_over_square(u)) : 1.0 - expu;
         *value = weight * complement;
-        *slope = u < 700.0 ? v * expu : 0.0; /* where nefk_exp_negative ends */
+        *slope = v * expu;
         if (shape == NEFK_LOG_EXPONENTIAL) /* its logarithm */
             *slope = v > 0.0 ? -nefk_negative_log(v, 1.0 - v) - u : -INFINITY;
     } else if (shape == NEFK_QUADRATIC) {
@@ -191,6 +191,7 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
 NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, double x, double low, double high,
                                   double slope, double mu) {
     double scale = fabs(mu), steep = x * parameter;
+    if (shape == NEFK_EXPONENTIAL && steep >= 700.0) slope = slope < mu ? slope : mu; /* nefk_exp_negative ends there */
     if (shape == NEFK_POWER) low = low > NEFK_LEAST ? low : NEFK_LEAST;
     if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
     if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;

@@ -14,7 +14,7 @@ cdef extern from "nefk_kernel.h":
         nefk_column lower
         nefk_column upper
         double ceiling
-        const uint32_t *order
+        uint32_t *order
     ctypedef struct nefk_sum:
         double high
         double low
@@ -43,7 +43,7 @@ cdef extern from "nefk_kernel.h":
                              nefk_sum *lower, nefk_sum *upper) noexcept nogil
 
 cdef extern from "nefk_groups.h":
-    size_t NEFK_TILE
+    size_t NEFK_TILE, NEFK_TILE_GROUPS
     ctypedef struct nefk_grouped:
         const nefk_problem *problem
         const uint32_t *offset
@@ -134,7 +134,7 @@ cdef class Items:
         self.problem.lower = lower.view
         self.problem.upper = upper.view
         self.problem.ceiling = ceiling
-        self.problem.order = NULL if order is None else &order[0]
+        self.problem.order = NULL if order is None else <uint32_t *> &order[0]
 
     @property
     def shape(self):
@@ -222,7 +222,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
     return count
 
 
-TILE = NEFK_TILE
+TILE, TILE_GROUPS = NEFK_TILE, NEFK_TILE_GROUPS  # most items and groups of a tile
 
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order):

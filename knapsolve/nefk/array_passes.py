@@ -29,7 +29,7 @@ class ArrayPasses:
         )
         self.upper = np.minimum(upper, self.criterion.limit)
         self.ceiling = np.minimum(self.upper, CEILING)
-        self.group = None if problem.groups is None else problem.groups.astype(np.intp)
+        self.group: Any = None if problem.groups is None else problem.groups.astype(np.intp)
         self.caps, self.n_groups = problem.caps, len(problem.caps)
 
     def __enter__(self) -> ArrayPasses:

@@ -45,7 +45,8 @@ class LargeGroup:
         search = new_search(self.problem, self.passes, n_jobs)
         if floor < guess < search[core.HIGH]:
             search[core.PRICE], search[core.LOW] = guess, floor
-        prices, settled = find_and_settle(self.problem, self.passes, search, *self._own(amounts, side), n_jobs)
+        x, place = self._own(amounts, side)
+        prices, settled = find_and_settle(self.problem, self.passes, search, x, place, n_jobs)
         return float(prices.high), settled
 
     def _own(self, *arrays: Any) -> tuple[Any, ...]:
@@ -78,7 +79,7 @@ def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list
     tiles, large, first, n_groups = [], [], 0, len(offset) - 1
     while first < n_groups:
         room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
-        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE, n_groups)
+        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
         if last > first:
             tiles.append((first, last))
         else:
@@ -139,10 +140,19 @@ class GroupPasses:
 
     def bounds_by_group(self) -> tuple[Array, Array]:
         """Sums of lower and of upper bounds by group (g + 1,) each."""
-        lower, upper = np.zeros((2, len(self.caps)))
+        lower, upper = np.zeros(len(self.caps)), np.zeros(len(self.caps))
+        if not any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
+            return self._even_bounds(lower, upper)
         self._run(lambda a, b, space: self._tiles.bounds(a, b, space, lower, upper))
         for one in self.large:
             lower[one.group], upper[one.group], _ = one.passes.bounds()
+        return lower, upper
+
+    def _even_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The same for bounds that are one number for all items."""
+        np.subtract(self.offset[1:], self.offset[:-1], out=lower)
+        np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
+        np.multiply(lower, self.problem.lower, out=lower)
         return lower, upper
 
     def respond(self, price: float, every: int = 0) -> tuple[Array, Array]:
@@ -185,9 +195,7 @@ class GroupPasses:
         """
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
-        parts = self._run(
-            lambda a, b, space: self._tiles.settle(a, b, space, *common, floor, own, wide, narrow, side)
-        )
+        parts = self._run(lambda a, b, space: self._tiles.settle(a, b, space, *common, floor, own, wide, narrow, side))
         wrong = sum(part[9] for part in parts)
         self.count += 1 + int(max((part[8] for part in parts), default=0.0))
         total = [part[:2] for part in parts]

@@ -28,22 +28,24 @@ SAMPLE_STEPS = 8
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
-def solve_groups(
-    passes: GroupPasses, search: Array, amounts: Any, side: Any
-) -> tuple[Prices, Array, Settled]:
+def solve_groups(passes: GroupPasses, search: Array, amounts: Any, side: Any) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled."""
-    total, mu = np.empty(0), math.nan
+    mu = math.nan
     sampled_guess(passes, search)
     while search[core.STATE] == core.RUNNING:
         mu = float(search[core.PRICE])
         total, slope = passes.respond(mu)
         step(search, passes.shape, *capped_sums(passes, total, slope))
-        if passes.problem.n > MANY and search[core.STATE] == core.RUNNING:
-            found = _settle_model(passes, search, mu, total, slope, amounts, side)
+        ends = _ends(search, passes.shape, mu) if passes.problem.n > MANY else None
+        if ends:
+            capped = surely_capped(passes, mu, ends[1], total, slope)
+            own = own_guesses(passes, mu, total, slope)
+            del total, slope  # room for the working space
+            found = _settle_model(passes, search, ends, mu, own, capped, amounts, side)
             if found:
                 return found
     prices = _end(passes, search)
-    if mu != prices.high or not total.size:
+    if mu != prices.high or passes.problem.n > MANY:
         total, slope = passes.respond(float(prices.high))
     own = own_guesses(passes, float(prices.high), total, slope)
     settled, _ = passes.settle(prices, own, float(prices.high), amounts, side)
@@ -68,7 +70,9 @@ class GroupSample:
         total, slope = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
         for cap, scale, part in self.large:
             more, steeper = part.respond(price)
-            total, slope = (total + scale * more, slope + scale * steeper) if scale * more <= cap else (total + cap, slope)
+            loose = scale * more <= cap
+            total += scale * more if loose else cap
+            slope += scale * steeper if loose else 0.0
         return float(total), float(slope)
 
 
@@ -88,20 +92,35 @@ def sampled_guess(passes: GroupPasses, search: Array) -> None:
 
 def capped_sums(passes: GroupPasses, total: Array, slope: Array) -> tuple[float, float]:
     """T and its slope from those of the groups (g + 1,)."""
-    over = total > passes.caps
-    return float(np.sum(np.where(over, passes.caps, total))), float(np.sum(np.where(over, 0.0, slope)))
+    loose = total <= passes.caps
+    return float(np.sum(np.minimum(total, passes.caps))), float(np.sum(slope, where=loose))
 
 
 def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:
     """Own price of each group (g + 1,) by one Newton step from mu; NaN where the cap is loose at mu."""
     with np.errstate(all="ignore"):
         if passes.shape in LINEAR:
-            guess = mu + (total - passes.caps) / slope
+            guess = total - passes.caps
+            guess /= slope
+            guess += mu
         else:
-            guess = mu * np.exp(np.minimum(np.log(total / passes.caps) * total / slope, 5.0))
+            guess = total / passes.caps
+            np.log(guess, out=guess)
+            guess *= total
+            guess /= slope
+            np.exp(np.minimum(guess, 5.0, out=guess), out=guess)
+            guess *= mu
     guess[~np.isfinite(guess)] = mu
-    guess[~(total > passes.caps)] = np.nan
+    guess[total <= passes.caps] = np.nan
     return guess
+
+
+def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Array) -> NDArray[np.int8]:
+    """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
+    with np.errstate(all="ignore"):
+        reach = total - passes.caps
+        reach /= slope
+    return (reach > CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)).astype(np.int8)
 
 
 def _end(passes: GroupPasses, search: Array) -> Prices:
@@ -171,57 +190,54 @@ class GroupModel:
             total, slope = (total + more, slope + steeper) if more <= cap else (total + cap, slope)
         return total + self.fixed + self.offset, slope
 
-    def capped_large(self, price: float) -> list[int]:
-        """Large groups that pass their cap at a price."""
-        return [group for group, cap, model in self.large if model.respond(price)[0] > cap]
+    def decide(self, price: float, own: Array) -> None:
+        """Own prices (g + 1,) of the groups that are not marked 1: a guess, NaN where the cap is loose at a price."""
+        own[self.open] = np.nan
+        if self.some is not None:
+            over = (self.some.respond(price)[0] > self.some.caps)[1:]
+            own[self.open[over]] = price
+        for group, cap, model in self.large:
+            own[group] = price if model.respond(price)[0] > cap else np.nan
+
+
+def _ends(search: Array, shape: int, mu: float) -> tuple[float, float] | None:
+    """A bracket of prices for a model of T, if the step from mu was short enough for one."""
+    price, linear = float(search[core.PRICE]), shape in LINEAR
+    if search[core.STATE] != core.RUNNING or not (linear or (mu > 0.0 and price > 0.0)):
+        return None
+    low, high = window(search, linear, MARGIN * abs(price - mu if linear else (price - mu) / mu))
+    return (low, high) if low < high and (linear or high <= low * (1.0 + 3.0 * NARROW)) else None
 
 
 def _settle_model(
-    passes: GroupPasses, search: Array, mu: float, total: Array, slope: Array, amounts: Any, side: Any
+    passes: GroupPasses,
+    search: Array,
+    ends: tuple[float, float],
+    floor: float,
+    own: Array,
+    capped: NDArray[np.int8],
+    amounts: Any,
+    side: Any,
 ) -> tuple[Prices, Array, Settled] | None:
-    """Settle at the price that a model of T gives, if the last step was short enough for one."""
-    linear, target = passes.shape in LINEAR, float(search[core.TARGET])
-    moved = float(search[core.PRICE]) - mu
-    if not (linear or (mu > 0.0 and search[core.PRICE] > 0.0)):
-        return None
-    low, high = window(search, linear, MARGIN * abs(moved if linear else moved / mu))
-    if not (low < high and (linear or high <= low * (1.0 + 3.0 * NARROW))):
-        return None
-    guess = own_guesses(passes, mu, total, slope)
-    with np.errstate(all="ignore"):
-        reach = (total - passes.caps) / slope * (1.0 if linear else mu)
-        capped = (reach > CLEAR * max(high - mu, 0.0)).astype(np.int8)
-    model = GroupModel(passes, (low, high), capped)
+    """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it."""
+    target, (low, high) = float(search[core.TARGET]), ends
+    model = GroupModel(passes, ends, capped)
     if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
-    guess[np.isnan(guess) & (capped > 0)] = high
-    guess[capped == 0] = np.nan
+    own[np.isnan(own) & (capped > 0)] = high
+    own[capped == 0] = np.nan
     for _ in range(CORRECTIONS):
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
         inner[core.LOW], inner[core.HIGH] = low, high
         prices = find_prices(model, inner)
-        own = _decide(model, float(prices.high), guess)
-        settled, wrong = passes.settle(prices, own, min(mu, low), amounts, side)
-        guess = np.where(np.isnan(own), guess, own)
+        model.decide(float(prices.high), own)
+        settled, wrong = passes.settle(prices, own, min(floor, low), amounts, side)
         if wrong:
             below = own < prices.high
             if np.count_nonzero(below) != wrong or not model.reopen(below):
                 return None
-            continue
-        if abs(settled.total - target) <= CONFIRMED * target:
+        elif abs(settled.total - target) <= CONFIRMED * target:
             return prices, own[1:], settled
-        model.offset += settled.total - target
+        else:
+            model.offset += settled.total - target
     return None
-
-
-def _decide(model: GroupModel, price: float, guess: Array) -> Array:
-    """Guesses of own prices (g + 1,) with NaN where the cap is loose at a price."""
-    own = guess.copy()
-    own[model.open] = np.nan
-    if model.some is not None:
-        over = (model.some.respond(price)[0] > model.some.caps)[1:]
-        own[model.open[over]] = price
-    for group, _, _ in model.large:
-        own[group] = np.nan
-    own[model.capped_large(price)] = price
-    return own

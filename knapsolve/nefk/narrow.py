@@ -38,7 +38,7 @@ class NarrowModel:
     def __init__(
         self,
         problem: Problem,
-        rough: NDArray[np.intp],
+        rough: NDArray[np.integer],
         ends: tuple[float, float],
         width: float,
         sums: tuple[float, ...],

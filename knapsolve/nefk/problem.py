@@ -59,9 +59,7 @@ class Problem:
 
     def view(self, order: NDArray[np.uint32], capacity: float) -> Problem:
         """The problem of some items, by their positions, without copies and without groups."""
-        return replace(
-            self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True
-        )
+        return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
 
     def sample(self, size: int) -> Problem:
         """The problem of every so many-th item, with its share of the capacity."""
@@ -155,7 +153,7 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
             raise InfeasibleError(
                 f"the lower bounds of group {g} sum to {least[1 + g]!r}, more than its cap {problem.caps[g]!r}"
             )
-        upper = float(most[0] + np.minimum(most[1:], problem.caps).sum())
+        upper = float(most[0] + np.minimum(most[1:], problem.caps, out=most[1:]).sum())
     if lower > problem.capacity * (1 + SLACK):
         raise InfeasibleError(f"the lower bounds sum to {lower!r}, more than the capacity {problem.capacity!r}")
     if problem.equality and upper < problem.capacity * (1 - SLACK):

@@ -135,8 +135,8 @@ def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs
 
 
 def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, amounts: Any, side: Any) -> NEFKResult:
-    bounds = check_feasible(problem, passes, grouped.bounds_by_group())
-    if bounds.lower >= problem.capacity * (1 - SLACK):
+    least = check_feasible(problem, passes, grouped.bounds_by_group()).lower
+    if least >= problem.capacity * (1 - SLACK):
         prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
         own = np.full(len(problem.caps) + 1, np.nan)
         settled, _ = grouped.settle(prices, own, 0.0, amounts, side)
@@ -183,7 +183,9 @@ def _result(
     budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
     group_prices = None
     if own is not None:
-        group_prices = np.fmax(own - price, 0.0) if price < np.inf else np.zeros(len(own))
+        group_prices = np.zeros(len(own))
+        if price < np.inf:
+            np.fmax(np.subtract(own, price, out=own), 0.0, out=group_prices)
     return NEFKResult(
         amounts, price, settled.value, settled.residual, max(budget, settled.over), count, side, group_prices
     )
