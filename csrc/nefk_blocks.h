@@ -14,7 +14,10 @@ typedef struct { const double *parameter, *weight, *lower, *upper; } nefk_block;
 
 /* Searches of m prices at once, arrays (m,): brackets, what is taken at their ends, at each price, and its slope;
  * `top` and `steep` as in nefk_newton_of_few; `met` is a state as in nefk_search. */
-typedef struct { double *low, *high, *more, *less, *price, *met; const double *target, *top, *steep, *total, *slope; } nefk_rounds;
+typedef struct {
+    double *low, *high, *more, *less, *price, *met;
+    const double *target, *top, *steep, *total, *slope;
+} nefk_rounds;
 
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds. */

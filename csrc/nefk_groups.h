@@ -54,7 +54,8 @@ typedef struct {
 
 /* Settle all groups of a tile. Groups whose `own` (g,) is NaN take `prices` (where these differ, each group has
  * `prices.share` of the room that its cap leaves); any other number is a guess of the group's own price, which is
- * above `floor`, is found, and written to `own`. A group whose cap is the sum of its lower bounds is priced at its best slope there. */
+ * above `floor`, is found, and written to `own`. A group whose cap is the sum of its lower bounds is priced at its
+ * best slope there. O(items times steps). */
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, int8_t *side, nefk_tile_audit *audit);
 
