@@ -141,6 +141,14 @@ def test_many_adversarial_problems_leave_no_residual_by_the_model_either(first, 
     assert [seed for seed in range(first, first + 2500) if not residual(seed) <= 1e-12] == []
 
 
+@pytest.mark.parametrize("first", [60_000, 60_300])
+def test_groups_taken_to_be_capped_too_early_are_opened_again(first, monkeypatch):
+    for module in (groups_module, narrow_module):
+        monkeypatch.setattr(module, "MANY", 5)
+    monkeypatch.setattr(groups_module, "CLEAR", 0.0)
+    assert [seed for seed in range(first, first + 300) if not residual(seed) <= 1e-12] == []
+
+
 def test_a_power_of_almost_one_at_almost_no_capacity_stays_on_the_floor_of_doubles():
     exponents = random_parameters("power", 300, np.random.default_rng(9)) * 0 + np.linspace(0.1, 0.97, 300)
     result = solve("power", exponents, 1e-12)
