@@ -43,7 +43,9 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.index_policy": [
         "index_calendar.c", "calendar_path.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
     ],
-    "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
+    "_core.nefk": [
+        "nefk_kernel.c", "nefk_groups.c", "nefk_group_settle.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c",
+    ],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]
