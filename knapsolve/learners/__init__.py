@@ -1,5 +1,6 @@
 """Online allocators: scikit-learn estimators whose `allocate` says how often to poll what."""
 
+from knapsolve.learners.adaptive import AdaptiveIntervalPolicy
 from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
 from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.lspe_whittle import LSPEWhittle
@@ -11,6 +12,7 @@ from knapsolve.learners.robot_controller import RobotController
 __all__ = [
     "HTRAA",
     "LAKG",
+    "AdaptiveIntervalPolicy",
     "EstimatorPolicy",
     "LSPEWhittle",
     "OptimalPolicy",

@@ -4,7 +4,16 @@ import pickle
 
 import numpy as np
 
-from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve import (
+    HTRAA,
+    LAKG,
+    AdaptiveIntervalPolicy,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RenewalIndexPolicy,
+    UniformPolicy,
+)
 
 LEARNERS = {
     "lakg": LAKG(resolution=60),
@@ -17,6 +26,10 @@ LEARNERS = {
     "proportional": ProportionalPolicy(),
     "optimal": OptimalPolicy(),
     "estimator": EstimatorPolicy(phase=40),
+    "renewal": RenewalIndexPolicy(),
+    "renewal-detection": RenewalIndexPolicy(balance=0.0, capacity=7.0),
+    "nutch": AdaptiveIntervalPolicy(),
+    "stormcrawler": AdaptiveIntervalPolicy(rule="stormcrawler", bounds=(0.2, 3.0), capacity=0.3),
     "estimator-naive": EstimatorPolicy(phase=40, estimate="detection-rate"),
 }
 
