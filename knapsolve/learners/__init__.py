@@ -8,6 +8,7 @@ from knapsolve.learners.plug_in_whittle import PlugInWhittle
 from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
 from knapsolve.learners.renewal import RenewalIndexPolicy
 from knapsolve.learners.robot_controller import RobotController
+from knapsolve.learners.windowed import WindowedRatePolicy
 
 __all__ = [
     "HTRAA",
@@ -21,5 +22,6 @@ __all__ = [
     "RenewalIndexPolicy",
     "RobotController",
     "UniformPolicy",
+    "WindowedRatePolicy",
     "traa_stationary_distribution",
 ]

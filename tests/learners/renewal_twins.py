@@ -130,7 +130,10 @@ class LadderTwin(RenewalTwin):
 
 
 class Changes:
-    """Items that change at given times, polled one a slot; keeps what was asked and answered."""
+    """Items that change at given times, polled one a slot; keeps what was asked and answered.
+
+    Simulations begin at time 0: a later one goes on where the last poll was made.
+    """
 
     def __init__(self, changes):
         self.changes = changes
@@ -139,6 +142,7 @@ class Changes:
         self.log = []
 
     def poll(self, i, time, amount=None):
+        time = float(len(self.log) + 1)
         gap = time - self.last[i]
         changed = int(np.searchsorted(self.changes[i], time, "right") > np.searchsorted(
             self.changes[i], self.last[i], "right"))  # fmt: skip

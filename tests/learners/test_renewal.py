@@ -100,7 +100,6 @@ def test_a_simulation_goes_on_where_the_last_one_stopped():
     simulate(RenewalIndexPolicy(), whole, 4_000)
     policy = RenewalIndexPolicy()
     simulate(policy, parts, 1_777)
-    parts.poll = lambda i, time, amount, poll=parts.poll: poll(i, time + 1_777, amount)
     simulate(policy, parts, 4_000 - 1_777)
     assert parts.log == whole.log
 
