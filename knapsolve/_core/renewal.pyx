@@ -10,7 +10,7 @@ Reference: Cho and Garcia-Molina, "Effective page refresh policies", ACM TODS 28
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, exp, fabs
+from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int32_t
 
 from knapsolve._core.random_bits cimport bitgen_t
@@ -144,7 +144,7 @@ cdef class RenewalIndex(Learner):
         return self.long_run(self.ratio) * self.slots
 
     def long_run(self, double budget):
-        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: Newton on log price, within a bracket.
+        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: Newton in logarithms, in a bracket.
 
         Where the price is a weight, the last digits of the price decide whether that item is polled at all: there the
         amounts on both sides of it are mixed.
@@ -174,7 +174,7 @@ cdef class RenewalIndex(Learner):
                 part = min(max(part, 0.0), 1.0)
                 result = part * result + (1.0 - part) * below
                 break
-            price *= exp((total - budget) / slope) if slope > 0.0 else 0.5
+            price *= exp(log(total / budget) * total / slope) if slope > 0.0 else 0.5
             if not low < price < high:
                 price = 0.5 * (low + high)
         total = result.sum()
