@@ -156,6 +156,18 @@ def test_it_learns_in_the_papers_environments(kind):
     assert history.detections[0, -1] > 1.2 * uniform.detections[0, -1]
 
 
+def test_a_quiet_start_makes_nobody_wait_for_ever():
+    """Nothing changes for two sweeps; then everything does, as often as it is polled."""
+    n, n_polls = 200, 4_000
+    rng = np.random.default_rng(0)
+    changes = [np.sort(rng.uniform(2 * n, n_polls, 15)) for _ in range(n)]
+    world = twins.Changes(changes)
+    simulate(RenewalIndexPolicy(), world, n_polls)
+    polls = np.bincount([i for i, *_ in world.log], minlength=n)
+    assert polls.min() >= 6
+    assert results(world.log, [np.append(c, 1e9) for c in changes], n_polls)[1] > 0.5
+
+
 def test_newcomers_are_polled_soon():
     X, y = poll_log(400, 10)
     policy = RenewalIndexPolicy().fit(X, y).partial_fit([[10, 0.0]], [0])
