@@ -85,6 +85,26 @@ def test_the_ladder_finds_as_much_as_the_exact_largest_index(mean):
     assert totals[0] == pytest.approx(totals[1], rel=0.01)
 
 
+def debian_changes(start, stop, n_polls):
+    """Upload times of each package in polls, from `start` to `stop` (days since 1970), and one that never comes."""
+    items, times = load_debian_uploads()
+    scaled = (times / 86_400 - start) * n_polls / (stop - start)
+    return [np.append(scaled[items == each], 1e12) for each in np.unique(items)]
+
+
+@pytest.mark.parametrize("polls_per_change", [1.5, 6, pytest.param(30, marks=pytest.mark.slow)])
+def test_the_ladder_is_as_good_as_the_exact_largest_index_on_debian_uploads(polls_per_change):
+    totals = np.zeros((2, 2))
+    for start in (18_083, 18_093, 18_103):  # July 2019 to 2021: some 3,100 uploads
+        n_polls = int(3_100 * polls_per_change)
+        changes = debian_changes(start, 18_809, n_polls)
+        ladder, exact = twins.Changes(changes), twins.Changes(changes)
+        simulate(RenewalIndexPolicy(), ladder, n_polls)
+        twins.run_twin(twins.QuickTwin(len(changes)), exact, n_polls)
+        totals += [results(world.log, changes, n_polls) for world in (ladder, exact)]
+    assert totals[0] == pytest.approx(totals[1], rel=0.01)
+
+
 def test_a_simulation_leaves_what_its_log_would_have_taught():
     world = twins.Changes(twins.bursty_changes(30, 2_000))
     polled = RenewalIndexPolicy()
