@@ -161,7 +161,7 @@ cdef class RenewalIndex(Learner):
         for _ in range(200):
             total = spend(rate, weight, price, result, &slope)
             PyErr_CheckSignals()
-            if fabs(total - budget) <= 1e-13 * budget:
+            if fabs(total - budget) <= 1e-11 * budget:
                 break
             if total > budget:
                 low = price
