@@ -35,7 +35,7 @@ def test_a_resolution_below_the_states_held_is_refused(learner, resolution, use,
     before, known = learner.states_.copy(), learner.get_params()["resolution"]
     learner.set_params(resolution=resolution)
     try:
-        with pytest.raises(ValueError, match="resolution must (be at least|stay as it was)"):
+        with pytest.raises(ValueError, match=r"resolution must (be at least|stay as it was)"):
             use(learner)
         assert np.array_equal(learner.states_, before)
     finally:
