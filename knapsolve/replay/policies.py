@@ -37,7 +37,8 @@ class Setting:
     training_rates : ndarray of shape (n_items,) or None
         Recorded changes in the training stretch, half a change added, over its length; None without training.
     test_rates : ndarray of shape (n_items,)
-        Recorded changes in the test stretch over its length.
+        Recorded changes in the test stretch, half a change added, over its length: even an oracle must look
+        once more at what changed before.
     """
 
     n_items: int
