@@ -189,7 +189,8 @@ def _run(
         account = world.close(environment.stop)
         span = environment.stop - environment.count_from
         means = {f"item_{name}": account[name] / span for name in ("fresh", "penalty", "age")}
-        result.update(item_polls=account["polls"], item_detections=account["detections"], **means)
+        counts = {f"item_{name}": account[name] for name in ("polls", "detections", "carried")}
+        result.update(**counts, **means)
     return result
 
 

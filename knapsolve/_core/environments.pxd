@@ -33,4 +33,5 @@ cdef class Trace(Environment):
     cdef double[::1] fresh            # (n,) time that the copy has been current so far
     cdef double[::1] penalty, age     # (n,) integrals over time of the harmonic penalty and of the copy's age
     cdef int64_t[::1] polls, detected
+    cdef int64_t[::1] carried         # (n,) detections of a change before count_from
     cdef inline int look(self, Py_ssize_t i, double time) noexcept nogil

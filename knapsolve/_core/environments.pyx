@@ -124,6 +124,7 @@ cdef class Trace(Environment):
         self.age = np.zeros(self.n_materials)
         self.polls = np.zeros(self.n_materials, dtype=np.int64)
         self.detected = np.zeros(self.n_materials, dtype=np.int64)
+        self.carried = np.zeros(self.n_materials, dtype=np.int64)
         with nogil:
             for i in range(self.n_materials):
                 k = first[i]
@@ -156,12 +157,15 @@ cdef class Trace(Environment):
     cdef int poll(
         self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
     ) noexcept nogil:
-        cdef int changed
+        cdef int changed, early
+        cdef int64_t k = self.at[i]
         elapsed[0] = time - self.last[i]
+        early = k < self.first[i + 1] and self.times[k] <= self.count_from
         changed = self.look(i, time)
         if time > self.count_from:
             self.polls[i] += 1
             self.detected[i] += changed
+            self.carried[i] += changed and early
         return changed
 
     def poll_all(self, const int64_t[::1] items, const double[::1] times):
@@ -175,7 +179,7 @@ cdef class Trace(Environment):
     def close(self, double stop):
         """Account for the time up to `stop`; the trace cannot be polled after it.
 
-        Polls, detections, fresh time, integrals over time of the harmonic penalty and of the age, by name,
+        Polls, detections, those of them that were due before the account began, fresh time, integrals over time of the harmonic penalty and of the age, by name,
         each (n_materials,).
         """
         cdef Py_ssize_t i
@@ -184,5 +188,6 @@ cdef class Trace(Environment):
                 self.look(i, stop)
         return {
             "polls": np.array(self.polls), "detections": np.array(self.detected),
+            "carried": np.array(self.carried),
             "fresh": np.array(self.fresh), "penalty": np.array(self.penalty), "age": np.array(self.age),
         }

@@ -183,4 +183,4 @@ def measure_polls(
     found, polls = account["detections"].astype(float), account["polls"].astype(float)
     totals = np.array([polls.sum()], dtype=np.intp), np.array([found.sum()])
     means = (account[each] / span for each in ("fresh", "penalty", "age"))
-    return PolicyReplay(name, polls, found, *means, *totals)
+    return PolicyReplay(name, polls, found, account["carried"].astype(float), *means, *totals)

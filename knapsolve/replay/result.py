@@ -42,6 +42,8 @@ class PolicyReplay:
         What the policy is called.
     item_polls, item_detections : ndarray of shape (n_items,)
         Polls of each item, and those that found a change; means where there were several runs.
+    item_carried : ndarray of shape (n_items,)
+        Detections of a change that came before the split.
     item_fresh : ndarray of shape (n_items,)
         Share of the stretch during which the item's copy was current.
     item_penalty : ndarray of shape (n_items,)
@@ -55,6 +57,7 @@ class PolicyReplay:
     name: str
     item_polls: np.ndarray
     item_detections: np.ndarray
+    item_carried: np.ndarray
     item_fresh: np.ndarray
     item_penalty: np.ndarray
     item_age: np.ndarray
@@ -238,10 +241,9 @@ class ReplayResult:
         run = self.runs[check_choice("policy", policy, self.runs)]
         check_choice("metric", metric, METRICS)
         if metric == "detected_share":
-            with np.errstate(
-                invalid="ignore"
-            ):  # nan for a resample without any change: left out of the interval
-                return self._sums(run.item_detections) / self._sums(self.n_changes)
+            changes = self._sums(self.n_changes)
+            changes[changes == 0] = np.nan  # a resample without any change is left out of the interval
+            return self._sums(run.item_detections) / changes
         n_resampled = self._sums(np.ones(self.items.size))  # not quite n_items where blocks differ in size
         total = self._sums(getattr(run, COLUMNS[metric]))
         return total * ((self.items.size if metric in COUNTS else 1) / n_resampled)

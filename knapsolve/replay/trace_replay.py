@@ -199,6 +199,7 @@ class TraceReplay:
             name,
             mean("item_polls"),
             detections,
+            mean("item_carried"),
             mean("item_fresh"),
             mean("item_penalty"),
             mean("item_age") / self.capacity,

@@ -53,13 +53,14 @@ class Recorder:
 
 
 def count_by_hand(changes, polls, split, stop):
-    """(polls, detections, fresh, penalty, age) of one item, straight from their definitions.
+    """(polls, detections, carried detections, fresh, penalty, age) of one item, straight from their definitions.
 
     Between two events nothing happens: there the copy has missed the changes since the last poll.
     """
-    last, found = -np.inf, 0
+    last, found, carried = -np.inf, 0, 0
     for now in polls:
         found += now > split and any(last < t <= now for t in changes)
+        carried += now > split and any(last < t <= min(now, split) for t in changes)
         last = now
     fresh = penalty = age = 0.0
     edges = sorted({split, stop, *(t for t in [*changes, *polls] if split < t < stop)})
@@ -69,10 +70,10 @@ def count_by_hand(changes, polls, split, stop):
         fresh += (end - begin) * (not missed)
         penalty += (end - begin) * sum(1 / k for k in range(1, len(missed) + 1))
         age += (end - begin) * ((begin + end) / 2 - missed[0]) if missed else 0.0
-    return [sum(now > split for now in polls), found, *(np.array([fresh, penalty, age]) / (stop - split))]
+    return [sum(now > split for now in polls), found, carried, *(np.array([fresh, penalty, age]) / (stop - split))]
 
 
-ACCOUNT = ("item_polls", "item_detections", "item_fresh", "item_penalty", "item_age")
+ACCOUNT = ("item_polls", "item_detections", "item_carried", "item_fresh", "item_penalty", "item_age")
 
 
 @pytest.mark.parametrize("split", [40, 40.3, None])
