@@ -66,7 +66,8 @@ def simulate(
         Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`,
         which is polled to its end by default. In an `EphemeralEnvironment`, the number of decisions.
     scheduler : {"edf", "random"}, default="edf"
-        Earliest deadline first, or random access in proportion to the amounts.
+        Earliest deadline first, or random access in proportion to the amounts. Index policies bring their own
+        order whatever this says.
     n_runs : int, default=1
         Number of independent replications.
     n_jobs : int or None, default=1
@@ -164,7 +165,10 @@ def _run(
         else PythonEnvironment(environment, environment.n_materials)
     )
     n = learning.n_materials
-    order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
+    if hasattr(learning, "own_order"):
+        order = learning.own_order()
+    else:
+        order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])
     start = getattr(environment, "start", 0.0)
     done, detections = 0, 0

@@ -1,0 +1,78 @@
+/* A cascade of forgetting Gamma filters: the rate at which an item changes now, from whether polls found a change.
+ *
+ * Times are counted in polls of the whole budget; `share` = B is an item's share of it, in polls per such unit. A poll
+ * after a gap tau adds to each of three pairs (count, exposure) the outcome y, and the time tau if y = 0, else the
+ * expected time to the gap's first change at the rate held so far. The pairs forget by exp(-B tau / 64),
+ * exp(-B tau / 8) and exp(-1/3) a poll. Each pair's rate is shrunk to that of the slower one before it, the slowest to
+ * the pooled rate of all items times 4: optimism, because a sharp low estimate would abandon an item.
+ *
+ * Invariant   counts and exposures are non-negative and finite; rates lie within SLOWEST and FASTEST times B.
+ * Complexity  O(1): two exponentials for a poll without a change, four with one.
+ */
+#ifndef KNAPSOLVE_RENEWAL_FILTER_H
+#define KNAPSOLVE_RENEWAL_FILTER_H
+
+#include "renewal_gain.h"
+
+#define RENEWAL_MEMORY 64.0 /* of the slowest pair, in mean gaps 1/B; of the middle one an eighth */
+#define RENEWAL_FORGET 0.7165313105737893 /* e^-1/3 */
+#define RENEWAL_OPTIMISM 4.0
+#define RENEWAL_SLOWEST 0x1p-24
+#define RENEWAL_FASTEST 0x1p40
+#define RENEWAL_LONGEST 1e30 /* gaps beyond that count as that */
+
+typedef struct {
+    double count[3];
+    double exposure[3];
+    double last; /* when it was polled */
+    double rate; /* changes per unit of time; 0 before the first poll */
+} renewal_item;
+
+/* The pooled rate of all items: count 1/2 and exposure 1/B to begin with. */
+typedef struct {
+    double now; /* polls so far */
+    double count;
+    double exposure;
+} renewal_pool;
+
+static inline double renewal_pooled(const renewal_pool *pool, double share)
+{
+    return (pool->count + 0.5) / (pool->exposure + 1.0 / share);
+}
+
+static inline double renewal_bounded(double rate, double share)
+{
+    double low = RENEWAL_SLOWEST * share, high = RENEWAL_FASTEST * share;
+    return rate > low ? (rate < high ? rate : high) : low;
+}
+
+/* The rate that scheduling goes by. */
+static inline double renewal_rate(const renewal_item *item, double pooled, double share)
+{
+    return item->rate > 0.0 ? item->rate : renewal_bounded(RENEWAL_OPTIMISM * pooled, share);
+}
+
+/* Learn from a poll of `item` at the time pool->now, a gap tau after the one before. */
+static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double share, double tau, int changed)
+{
+    static const double weight[3] = {1.5, 2.0, 2.0};
+    tau = tau < RENEWAL_LONGEST ? tau : RENEWAL_LONGEST;
+    double pooled = renewal_pooled(pool, share), rate = renewal_rate(item, pooled, share);
+    double slow = decay_exp(share * tau / RENEWAL_MEMORY), fast = slow * slow;
+    fast = fast * fast;
+    double exposure = changed ? tau * renewal_first(rate * tau) : tau;
+    double keep[3] = {slow, fast * fast, RENEWAL_FORGET};
+    pool->count += changed;
+    pool->exposure += changed ? tau * renewal_first(pooled * tau) : tau;
+    rate = RENEWAL_OPTIMISM * renewal_pooled(pool, share);
+    for (int k = 0; k < 3; k++) {
+        item->count[k] = keep[k] * item->count[k] + changed;
+        item->exposure[k] = keep[k] * item->exposure[k] + exposure;
+        rate = (item->count[k] + weight[k]) / (item->exposure[k] + weight[k] / rate);
+        rate = renewal_bounded(rate, share);
+    }
+    item->rate = rate;
+    item->last = pool->now;
+}
+
+#endif

@@ -1,0 +1,189 @@
+"""The renewal index policy: one poll a slot, always of the item whose index is the largest.
+
+RenewalIndex learns each item's rate by csrc's renewal_filter; LadderOrder serves by csrc's rate_ladder. Time is
+counted in slots of 1 / capacity, as the capacity was at the first fit: `ratio` is the capacity now over that one.
+State: items (room, 8) = counts (3), exposures (3), last, rate; numbers (3,) = now, pooled count, pooled exposure.
+O(1) a poll. `suggest` and `amounts` are O(n) a call, the latter a few times over.
+Reference: Cho and Garcia-Molina, "Effective page refresh policies", ACM TODS 28(4), 2003.
+"""
+
+import numpy as np
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
+
+from knapsolve._core.random_bits cimport bitgen_t
+from knapsolve._core.roles cimport Learner, Scheduler
+
+cdef extern from "renewal_filter.h":
+    ctypedef struct renewal_item:
+        double last
+        double rate
+    ctypedef struct renewal_pool:
+        double now
+        double count
+        double exposure
+    double renewal_pooled(const renewal_pool *pool, double share) noexcept nogil
+    double renewal_rate(const renewal_item *item, double pooled, double share) noexcept nogil
+    void renewal_learn(
+        renewal_item *item, renewal_pool *pool, double share, double tau, int changed
+    ) noexcept nogil
+    double renewal_gain(double u, double e) noexcept nogil
+    double renewal_gap(double x) noexcept nogil
+    double decay_exp(double t) noexcept nogil
+
+cdef extern from "rate_ladder.h":
+    enum:
+        RUNG_END
+    ctypedef struct rate_ladder:
+        pass
+    void ladder_init(
+        rate_ladder *ladder, renewal_item *item, int32_t *next, Py_ssize_t n, double balance, double share
+    ) noexcept nogil
+    void ladder_put(rate_ladder *ladder, int32_t item, double now, double pooled) noexcept nogil
+    int32_t ladder_take(rate_ladder *ladder, double now, double pooled) noexcept nogil
+
+cdef Py_ssize_t CHUNK = 65536     # items between two looks at pending signals
+
+
+def gain(double u):
+    """G(u) = 1 - (1 + u) e^-u."""
+    return renewal_gain(u, decay_exp(u))
+
+
+def gap(double x):
+    """The u of G(u) = x, 0 <= x < 1."""
+    return renewal_gap(x)
+
+
+cdef class RenewalIndex(Learner):
+    cdef double[:, ::1] items
+    cdef double[::1] numbers
+    cdef renewal_item *item
+    cdef renewal_pool *pool
+    cdef double balance, ratio, slots
+    cdef rate_ladder ladder
+    cdef int32_t[::1] next
+    cdef bint ordered                 # the ladder holds all items
+
+    def __init__(self, double[:, ::1] items, double[::1] numbers, Py_ssize_t n_materials, double balance,
+                 double first_capacity, double ratio):
+        """`first_capacity` makes slots of elapsed time."""
+        self.items, self.numbers, self.n_materials = items, numbers, n_materials
+        self.item = <renewal_item *>&items[0, 0]
+        self.pool = <renewal_pool *>&numbers[0]
+        self.balance, self.slots, self.ratio = balance, first_capacity, ratio
+
+    cdef double share(self) noexcept nogil:
+        return self.ratio / <double>self.n_materials
+
+    cdef void admit(self) noexcept nogil:
+        self.item[self.n_materials].last = self.pool.now
+        self.n_materials += 1
+
+    cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
+        self.pool.now += 1.0 / self.ratio
+        renewal_learn(&self.item[i], self.pool, self.share(), elapsed * self.slots, v)
+        if self.ordered:
+            ladder_put(&self.ladder, <int32_t>i, self.pool.now, renewal_pooled(self.pool, self.share()))
+
+    cdef double amount(self, Py_ssize_t i) noexcept nogil:
+        """At the poll to come: one per time since the item's last."""
+        return self.slots / (self.pool.now + 1.0 / self.ratio - self.item[i].last)
+
+    cdef Py_ssize_t take(self) noexcept nogil:
+        return ladder_take(&self.ladder, self.pool.now + 1.0 / self.ratio, renewal_pooled(self.pool, self.share()))
+
+    def own_order(self):
+        """A scheduler of the items' own order."""
+        return LadderOrder()
+
+    def fill_ladder(self):
+        """Queue all items, the longest waiting first."""
+        cdef Py_ssize_t n = self.n_materials, k, start
+        cdef const Py_ssize_t[::1] order = np.argsort(np.asarray(self.items)[:n, 6], kind="stable")
+        cdef double pooled = renewal_pooled(self.pool, self.share())
+        self.ordered = False
+        self.next = np.empty(n, dtype=np.int32)
+        ladder_init(&self.ladder, self.item, &self.next[0], n, self.balance, self.share())
+        for start in range(0, n, CHUNK):
+            with nogil:
+                for k in range(start, min(start + CHUNK, n)):
+                    ladder_put(&self.ladder, <int32_t>order[k], self.pool.now, pooled)
+            PyErr_CheckSignals()
+        self.ordered = True
+
+    def rates(self):
+        """Rates by which the items are scheduled, (n_materials,), in changes a slot."""
+        cdef Py_ssize_t i, n = self.n_materials
+        cdef double pooled = renewal_pooled(self.pool, self.share())
+        result = np.empty(n)
+        cdef double[::1] out = result
+        with nogil:
+            for i in range(n):
+                out[i] = renewal_rate(&self.item[i], pooled, self.share())
+        return result
+
+    def indices(self, const double[::1] ages):
+        """Indices (n_materials,) of polling now, at ages (n_materials,) in slots; () for the ages known here."""
+        cdef Py_ssize_t i, n = self.n_materials
+        cdef double pooled = renewal_pooled(self.pool, self.share()), rate, u
+        cdef double now = self.pool.now + 1.0 / self.ratio
+        result = np.empty(n)
+        cdef double[::1] out = result
+        with nogil:
+            for i in range(n):
+                rate = renewal_rate(&self.item[i], pooled, self.share())
+                u = rate * (ages[i] if ages.shape[0] else now - self.item[i].last)
+                out[i] = (1.0 - self.balance + self.balance * pooled / rate) * renewal_gain(u, decay_exp(u))
+        return result
+
+    cpdef amounts(self):
+        """The long-run amounts: every item polled whenever its index reaches the price that spends the capacity."""
+        return self.long_run(self.ratio) * self.slots
+
+    def long_run(self, double budget):
+        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: Newton on log price, within a bracket."""
+        cdef Py_ssize_t i, n = self.n_materials
+        cdef double pooled = renewal_pooled(self.pool, self.share())
+        cdef double low = 0.0, high = 0.0, price, total, slope, u, w
+        cdef const double[::1] rate = self.rates()
+        weights = 1.0 - self.balance + self.balance * pooled / np.asarray(rate)
+        cdef const double[::1] weight = weights
+        result = np.zeros(n)
+        cdef double[::1] out = result
+        high = weights.max()
+        price = 0.5 * high
+        for _ in range(200):
+            total = slope = 0.0
+            with nogil:
+                for i in range(n):
+                    w = price / weight[i]
+                    out[i] = 0.0
+                    if w < 1.0:
+                        u = renewal_gap(w)
+                        out[i] = rate[i] / u
+                        total += out[i]
+                        slope += out[i] * w / (u * u * decay_exp(u))
+            PyErr_CheckSignals()
+            if fabs(total - budget) <= 1e-12 * budget or high - low <= 1e-15 * high:
+                break
+            if total > budget:
+                low = price
+            else:
+                high = price
+            price *= 1.0 + (total - budget) / slope if slope > 0.0 else 0.5
+            if not low < price < high:
+                price = 0.5 * (low + high)
+        return result * (budget / total) if 0.0 < total < INFINITY else result
+
+
+cdef class LadderOrder(Scheduler):
+    """Serves by the indices of the RenewalIndex that it is given."""
+
+    def start(self, RenewalIndex learner, generator):
+        learner.fill_ladder()
+
+    cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
+        return (<RenewalIndex>learner).take()
