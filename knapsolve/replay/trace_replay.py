@@ -120,10 +120,10 @@ class TraceReplay:
         training = 0.0 if self.split is None else self._length(self.start, since)
         self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
         times = (whole.times - since) * self.capacity  # in polls: poll k of the test takes place at k
-        self._trace = TraceEnvironment(
-            whole.items, times, -float(self.n_training_polls), length, None if self.split is None else 0.0
-        )
-        self.n_changes = self._trace.n_changes
+        if self.split is None:
+            times = np.where(times > 0, times, -1.0)  # known from the start, whatever a run's phase
+        self._changes, self._length_in_polls = (whole.items, times), length
+        self.n_changes = self._trace(1.0).n_changes
         trained = (times > -training) & (times <= 0)
         self._training_rates = None
         if self.split is not None:
@@ -140,10 +140,15 @@ class TraceReplay:
             )
         return length
 
+    def _trace(self, phase: float) -> TraceEnvironment:
+        """Time in polls: poll k of the test takes place at k - 1 + phase."""
+        start = phase - 1.0 - self.n_training_polls
+        return TraceEnvironment(*self._changes, start, self._length_in_polls, 0.0)
+
     @property
     def setting(self) -> Setting:
         """What policies may be told."""
-        rates = (self.n_changes + 0.5) / self._trace.stop
+        rates = (self.n_changes + 0.5) / self._length_in_polls
         return Setting(self.items.size, self.n_training_polls, self.n_polls, self._training_rates, rates)
 
     def run(
@@ -164,7 +169,7 @@ class TraceReplay:
         name : str, optional
             What to call it.
         n_runs : int, default=1
-            Runs with other random numbers, over which all counts are averaged.
+            Runs with other random numbers and phases, over which all counts are averaged.
         progress : bool or callable, default=False
             Show a progress bar (needs rich), or call ``progress(polls_done, polls_in_all)`` now and then.
 
@@ -208,7 +213,12 @@ class TraceReplay:
         )
 
     def _run_once(self, learner: Any, run: int, advance: Callable[[int], None]) -> History:
-        """Train and test, in place, without a break between them."""
+        """Train and test, in place, without a break between them.
+
+        Another run polls at other moments within the time of a poll, which changes what index policies see too.
+        """
+        stream = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(run,)))
+        phase = 1.0 - stream.random() if run else 1.0
         last = 0
 
         def tell(done: int, _: int) -> None:
@@ -218,11 +228,11 @@ class TraceReplay:
 
         return simulate(
             learner,
-            self._trace,
+            self._trace(phase),
             self.n_training_polls + self.n_polls,
             scheduler=self.scheduler,
             record_every=max(1, self.n_polls // N_RECORDS),
-            random_state=np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(run,))),
+            random_state=stream,
             progress=tell,
         )
 

@@ -1,0 +1,143 @@
+"""Poll logs out of CSV and Parquet files and standard input."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from knapsolve._frames import factorize
+from knapsolve.cli.inputs import as_floats, as_times, check_order, read_columns, refuse_rows
+
+YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
+
+
+@dataclass
+class PollLog:
+    """A poll log as read, in time order.
+
+    Of each item: its name, number of polls, time of the last one, weight and host (-1: none), (n_items,).
+    Of each poll but every item's first: item (n,), time since its previous poll (n,), whether it had changed (n,).
+    """
+
+    names: np.ndarray
+    polls: np.ndarray
+    last: np.ndarray
+    unit: str
+    dates: bool
+    items: np.ndarray
+    elapsed: np.ndarray
+    changed: np.ndarray
+    pace: float  # polls per unit of time
+    weights: np.ndarray | None = None
+    hosts: np.ndarray | None = None
+    host_names: list[str] = field(default_factory=list)
+
+
+def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: bool) -> PollLog:
+    """Read a poll log; ValueError or OSError in words if that cannot be done.
+
+    `columns` maps item, time, changed, weight and host to the columns' names; None for the last two: if they are there.
+    """
+    wanted = {f"--{role}-column": column or role for role, column in columns.items()}
+    optional = [option for option in ("--weight-column", "--host-column") if columns[option[2:-7]] is None]
+    name, found = read_columns(source, wanted, optional=optional)
+    times, read_unit = as_times(name, found["--time-column"], unit)
+    codes, names = factorize(found["--item-column"])
+    refuse_rows(name, codes < 0, "has no item")
+    refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    if names.size < 2:
+        raise ValueError(f"{name} must hold at least 2 different items, it holds only {names[0]!s}")
+    changed = _as_changed(name, found["--changed-column"])
+    if not sort:
+        check_order(name, codes, times, found["--time-column"])
+    log = _derive(name, codes, times, changed, names, read_unit)
+    log.dates = read_unit != unit or not _numeric(found["--time-column"])
+    last_row = np.zeros(names.size, dtype=np.intp)
+    last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
+    if "--weight-column" in found:
+        log.weights = _weights(name, found["--weight-column"])[last_row]
+    if "--host-column" in found:
+        hosts, host_names = factorize(found["--host-column"])
+        log.hosts, log.host_names = hosts[last_row], [str(each) for each in host_names]
+    return log
+
+
+def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Host of each item (n_items,), and the hosts; ValueError if an item is no URL."""
+    hosts = [urlsplit(str(each)).netloc.lower() for each in names]
+    if not all(hosts):
+        strange = str(names[hosts.index("")])
+        raise ValueError(f"--host-cap needs a column of hosts (--host-column), or items that are URLs; got {strange!r}")
+    codes, found = factorize(np.array(hosts))
+    return codes, [str(each) for each in found]
+
+
+def _derive(
+    name: str, codes: np.ndarray, times: np.ndarray, changed: np.ndarray, names: np.ndarray, unit: str
+) -> PollLog:
+    """Times since each item's previous poll; polls of one item at one time are one poll."""
+    order = np.lexsort((times, codes))
+    item, when, hit = codes[order], times[order], changed[order]
+    first = np.ones(item.size, dtype=bool)
+    first[1:] = np.diff(item) != 0
+    fresh = first.copy()
+    fresh[1:] |= np.diff(when) > 0
+    if not fresh.all():
+        again = int((~fresh).sum())
+        print(
+            f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "
+            "such rows count as one poll",
+            file=sys.stderr,
+        )
+        starts = np.flatnonzero(fresh)
+        hit = np.maximum.reduceat(hit, starts)
+        item, when, first = item[starts], when[starts], first[starts]
+    gaps = np.diff(when, prepend=when[0])
+    polls = np.bincount(item, minlength=names.size)
+    last = when[np.cumsum(polls) - 1]
+    later = np.flatnonzero(~first)
+    if later.size == 0:
+        raise ValueError(f"{name} must poll some item more than once: a first poll alone says nothing")
+    later = later[np.argsort(when[later], kind="stable")]
+    span = float(when.max() - when.min())
+    return PollLog(
+        names, polls, last, unit, False, item[later], gaps[later], hit[later], later.size / span
+    )
+
+
+def _as_changed(name: str, raw: Any) -> np.ndarray:
+    """Whether each poll found a change (n,) int8, from 0 and 1, true and false, yes and no, or counts of changes."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if pyarrow.types.is_boolean(raw.type):
+        refuse_rows(name, np.asarray(pc.is_null(raw)), "does not say whether the item had changed")
+        return np.asarray(raw.to_numpy()).astype(np.int8)
+    numbers = as_floats(raw)
+    if numbers is None and (pyarrow.types.is_string(raw.type) or pyarrow.types.is_large_string(raw.type)):
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(raw))
+        yes, no = (pc.is_in(words, pyarrow.array(each)).to_numpy(zero_copy_only=False) for each in (YES, NO))
+        numbers = np.where(yes, 1.0, np.where(no, 0.0, np.nan))
+    if numbers is None:
+        raise ValueError(f"{name}: the changed column must hold 0 and 1 or true and false, it holds {raw.type}")
+    bad = ~((numbers == 0) | (numbers == 1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name}, row {row + 1}: changed must be 0 or 1 (or true, false), got {raw[row].as_py()!r}")
+    return numbers.astype(np.int8)
+
+
+def _weights(name: str, raw: Any) -> np.ndarray:
+    numbers = as_floats(raw)
+    if numbers is None:
+        raise ValueError(f"{name}: the weight column must hold numbers")
+    refuse_rows(name, ~(np.isfinite(numbers) & (numbers >= 0)), "has no finite, non-negative weight")
+    return numbers
+
+
+def _numeric(raw: Any) -> bool:
+    return as_floats(raw) is not None
