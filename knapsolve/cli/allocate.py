@@ -91,6 +91,9 @@ def command(
     log = read_polls(polls, {**columns, "weight": weight_column, "host": host_column}, parse_unit(time_unit), sort)
     if caps and log.hosts is None:
         log.hosts, log.host_names = hosts_of_urls(log.names)
+    begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
+    if begin < log.last.max():
+        raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     second = 1 / SECONDS[log.unit]  # in the log's unit
     limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
@@ -106,9 +109,6 @@ def command(
         write_intervals(output, log, found, scale)
         print(f"intervals in {per}s saved as {output}", file=report)
     if schedule is not None:
-        begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
-        if begin < log.last.max():
-            raise ValueError(f"--start must not be before the last poll of the log, got {start}")
         gaps = None if limits.host_caps is None else 1 / limits.host_caps
         table = timetable(
             found.amounts, log.last, begin, begin + length * second,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -68,11 +67,16 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
 
 def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Host of each item (n_items,), and the hosts; ValueError if an item is no URL."""
-    hosts = [urlsplit(str(each)).netloc.lower() for each in names]
-    if not all(hosts):
-        strange = str(names[hosts.index("")])
-        raise ValueError(f"--host-cap needs a column of hosts (--host-column), or items that are URLs; got {strange!r}")
-    codes, found = factorize(np.array(hosts))
+    import pyarrow
+    import pyarrow.compute as pc
+
+    texts = pyarrow.array([str(each) for each in names.tolist()])
+    parts = pc.extract_regex(texts, pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?(?P<host>[^/?#]+)")
+    strange = np.asarray(pc.is_null(parts))
+    if strange.any():
+        first = str(names[int(np.argmax(strange))])
+        raise ValueError(f"--host-cap needs a column of hosts (--host-column), or items that are URLs; got {first!r}")
+    codes, found = factorize(pc.utf8_lower(pc.struct_field(parts, "host")))
     return codes, [str(each) for each in found]
 
 
