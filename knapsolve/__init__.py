@@ -5,6 +5,7 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
     HTRAA,
     LAKG,
+    AdaptiveIntervalPolicy,
     EstimatorPolicy,
     LSPEWhittle,
     OptimalPolicy,
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "HTRAA",
     "LAKG",
+    "AdaptiveIntervalPolicy",
     "EDFScheduler",
     "EstimatorPolicy",
     "History",

@@ -17,3 +17,7 @@ cdef class EstimateThenFix(FixedAmounts):
     cdef int8_t[::1] log_changed
     cdef object finish
     cdef int end_phase(self) noexcept nogil
+
+
+cdef class FixAnew(EstimateThenFix):
+    pass

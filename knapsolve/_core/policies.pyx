@@ -1,8 +1,8 @@
-"""Policies that do not learn while they poll, or learn once.
+"""Policies that do not learn while they poll, or learn once, or now and then.
 
 FixedAmounts keeps the amounts it was given. EstimateThenFix logs its first polls at uniform amounts; when
-the log is full it calls back once for the amounts to keep from then on. O(1) a poll, O(log n) with random
-access.
+the log is full it calls back once for the amounts to keep from then on. FixAnew goes on with an empty log.
+O(1) a poll, O(log n) with random access.
 Reference: the classical policies of Granmo et al. (2007), section III.C.
 """
 
@@ -93,3 +93,11 @@ cdef class EstimateThenFix(FixedAmounts):
                 self.error = error
                 return -1
         return 0
+
+
+cdef class FixAnew(EstimateThenFix):
+    """Every full log is handed to `finish` and begun again."""
+
+    cdef int end_phase(self) noexcept nogil:
+        self.n_logged = 0
+        return EstimateThenFix.end_phase(self)

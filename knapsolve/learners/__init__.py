@@ -1,5 +1,6 @@
 """Online allocators: scikit-learn estimators whose `allocate` says how often to poll what."""
 
+from knapsolve.learners.adaptive import AdaptiveIntervalPolicy
 from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
 from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.lspe_whittle import LSPEWhittle
@@ -7,10 +8,12 @@ from knapsolve.learners.plug_in_whittle import PlugInWhittle
 from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
 from knapsolve.learners.renewal import RenewalIndexPolicy
 from knapsolve.learners.robot_controller import RobotController
+from knapsolve.learners.windowed import WindowedRatePolicy
 
 __all__ = [
     "HTRAA",
     "LAKG",
+    "AdaptiveIntervalPolicy",
     "EstimatorPolicy",
     "LSPEWhittle",
     "OptimalPolicy",
@@ -19,5 +22,6 @@ __all__ = [
     "RenewalIndexPolicy",
     "RobotController",
     "UniformPolicy",
+    "WindowedRatePolicy",
     "traa_stationary_distribution",
 ]

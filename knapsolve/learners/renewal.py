@@ -117,9 +117,10 @@ class RenewalIndexPolicy(PollLogLearner):
 
         Examples
         --------
+        >>> from knapsolve import RenewalIndexPolicy
         >>> policy = RenewalIndexPolicy().fit([[0, 1], [1, 2], [0, 2], [2, 3]], [1, 0, 1, 0])
         >>> policy.suggest(2).tolist(), policy.suggest(ages=[0, 9, 0]).tolist()
-        ([1, 0], [1])
+        ([0, 1], [1])
         """
         check_is_fitted(self)
         size = self.materials_.size

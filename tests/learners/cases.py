@@ -4,7 +4,17 @@ import pickle
 
 import numpy as np
 
-from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve import (
+    HTRAA,
+    LAKG,
+    AdaptiveIntervalPolicy,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RenewalIndexPolicy,
+    UniformPolicy,
+)
+from knapsolve.learners import WindowedRatePolicy
 
 LEARNERS = {
     "lakg": LAKG(resolution=60),
@@ -17,6 +27,13 @@ LEARNERS = {
     "proportional": ProportionalPolicy(),
     "optimal": OptimalPolicy(),
     "estimator": EstimatorPolicy(phase=40),
+    "renewal": RenewalIndexPolicy(),
+    "renewal-detection": RenewalIndexPolicy(balance=0.0, capacity=7.0),
+    "nutch": AdaptiveIntervalPolicy(),
+    "stormcrawler": AdaptiveIntervalPolicy(rule="stormcrawler", bounds=(0.2, 3.0), capacity=0.3),
+    "harmonic": WindowedRatePolicy(window=70, every=30),
+    "harmonic-once": WindowedRatePolicy(window=50, every=50, max_fits=1, capacity=3.0),
+    "proportional-anew": WindowedRatePolicy(criterion="proportional", window=40, every=7),
     "estimator-naive": EstimatorPolicy(phase=40, estimate="detection-rate"),
 }
 
