@@ -6,7 +6,7 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -43,11 +43,13 @@ def command(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help=f"Which policies, all by default: {', '.join(POLICIES)}. Repeatable."),
+        typer.Option(
+            help=f"Which policies: {', '.join(POLICIES)}. Repeatable. Default: the renewal index and rivals."
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="Show every policy's difference from this one. Default: uniform, or the first."),
+        typer.Option(help="Show every policy's difference from this one. Default: the first."),
     ] = None,
     item_column: Annotated[str, typer.Option(help="Column that says which item changed.")] = "item",
     time_column: Annotated[
@@ -161,7 +163,7 @@ def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end:
 
 def _baseline(asked: str | None, names: list[str]) -> str:
     if asked is None:
-        return "uniform" if "uniform" in names else names[0]
+        return names[0]
     if asked not in names:
         raise ValueError(f"--baseline must be one of the policies replayed, {', '.join(names)}; got {asked!r}")
     return asked

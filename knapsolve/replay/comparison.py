@@ -40,8 +40,7 @@ def replay(
     capacity : float, optional
         Polls per unit of the log's time.
     policies : iterable of str, or mapping of names to policies, optional
-        Keys of `POLICIES`, or learners by the names to give them; by default all that the replay has
-        a use for.
+        Keys of `POLICIES`, or learners by the names to give them; by default the renewal index and its rivals.
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop, split : float, optional
@@ -111,8 +110,10 @@ def replay(
 
 
 def default_policies(training: bool) -> list[str]:
-    """Names of all policies that mean something with or without a training stretch."""
-    return [name for name, kind in POLICIES.items() if training or not kind.needs_training]
+    """Names of the policies that are compared when none is named."""
+    return [
+        name for name, kind in POLICIES.items() if kind.by_default and (training or not kind.needs_training)
+    ]
 
 
 def measure_polls(

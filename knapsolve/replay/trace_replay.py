@@ -23,7 +23,6 @@ from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.simulation import History, simulate
 
-
 N_RECORDS = 100  # of detections so far, in the test stretch
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from knapsolve.cli import main
 from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
-from knapsolve.replay import POLICIES, replay
+from knapsolve.replay import replay
+from knapsolve.replay.comparison import default_policies
 from tests.repositories import make_repository
 
 GOOD = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"
@@ -53,8 +54,9 @@ def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, capsys
     (folder / "log.csv").write_text(GOOD)
     (folder / "new").mkdir()
     text = run_ok(capsys, "replay", "log.csv", "--capacity", "1/s", "--plot", "new/picture.png")
-    rows = [line.split()[0] for line in text.splitlines() if "[" in line and "]" in line or "less" in line]
-    assert rows == [*POLICIES, "less", *(name for name in POLICIES if name != "uniform")]
+    rows = [line.split()[0] for line in text.splitlines() if ("[" in line and "]" in line) or "less" in line]
+    names = default_policies(True)
+    assert rows == [*names, "less", *names[1:]]
     assert (folder / "new/picture.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -191,8 +193,8 @@ def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
         (["--capacity", "1/s", "--baseline", "magic"], "--baseline must be one of the policies replayed"),
         (["--capacity", "1/s", "--git", "."], "one change log must be given"),
         (["--capacity", "1/s", "--time-unit", "m"], "unknown time unit 'm'"),
-        (["--capacity", "1/s", "--policy", "magic"], "unknown policy 'magic': use uniform,"),
-        (["--capacity", "1/s", "--policy", "proportional", "--split", "none"], "split must be given"),
+        (["--capacity", "1/s", "--policy", "magic"], "unknown policy 'magic': use renewal,"),
+        (["--capacity", "1/s", "--policy", "told", "--split", "none"], "split must be given"),
         (["--capacity", "1/s", "--split", "0%"], "--split must lie between 0% and 100%"),
         (["--capacity", "1/s", "--split", "1.2.3%"], "--split must lie between 0% and 100%"),
         (["--capacity", "1/s", "--split", "11"], "--split must lie between 0 seconds and 10 seconds"),

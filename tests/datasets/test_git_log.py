@@ -40,7 +40,7 @@ NAMES = ["with space", 'quo"te', "new\nline", "tab\tin", "ümläut/日本.txt", 
 
 def test_any_name_comes_out_as_it_is(tmp_path):
     mine = Repository(tmp_path)
-    mine.commit(0, {name: "1" for name in NAMES})
+    mine.commit(0, dict.fromkeys(NAMES, "1"))
     for day, name in enumerate(NAMES, 1):
         mine.commit(day, {name: "2"})
     assert days_of(from_git_log(tmp_path)) == {name: [0, day] for day, name in enumerate(NAMES, 1)}
