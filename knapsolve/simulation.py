@@ -193,8 +193,8 @@ def _run(
         account = world.close(environment.stop)
         span = environment.stop - environment.count_from
         means = {f"item_{name}": account[name] / span for name in ("fresh", "penalty", "age")}
-        counts = {f"item_{name}": account[name] for name in ("polls", "detections", "carried")}
-        result.update(**counts, **means)
+        totals = {f"item_{name}": account[name] for name in ("polls", "detections", "carried")}
+        result.update(totals | means)
     return result
 
 

@@ -86,7 +86,8 @@ def show(given: argparse.Namespace, server: ReplayServer, crawler: Crawler, stor
     lateness = np.array(crawler.lateness)
     print("\n".join(lateness_lines(lateness)))
     statuses = [status for *_, status in server.requests]
-    print(f"answers: {statuses.count(200)} x 200, {statuses.count(304)} x 304; beats without a poll: {crawler.idle_beats}")
+    print(f"answers: {statuses.count(200)} x 200, {statuses.count(304)} x 304", end="; ")
+    print(f"beats without a poll: {crawler.idle_beats}")
     polled, sent = (np.array(column) for column in zip(*store.answered()[before:]))
     gaps = [np.diff(np.sort(sent[crawler.host[polled] == host])) for host in range(crawler.host.max() + 1)]
     least = min((gap.min(initial=np.inf) for gap in gaps), default=np.inf)

@@ -55,21 +55,27 @@ def draw(
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
     ms = np.maximum(1000 * lateness, 1e-3)
     left.hist(ms, bins=np.geomspace(ms.min(), max(20.0, 1.05 * ms.max()), 50), color="tab:blue")
-    left.axvline(10, color="tab:red", lw=1, ls="--")
-    left.annotate("10 ms", (10, 1), xycoords=("data", "axes fraction"), xytext=(4, -12), textcoords="offset points", color="tab:red")
+    _mark(left, 10, "10 ms")
     left.set(xscale="log", xlabel="behind the timetable (ms)", ylabel="polls", title="When polls were sent")
     middle.hist(1000 * np.asarray(host_gaps), bins=np.linspace(0, 6000 * gap, 60), color="tab:green")
-    middle.axvline(1000 * gap, color="tab:red", lw=1, ls="--")
     middle.margins(y=0.15)
-    middle.annotate("least allowed", (1000 * gap, 1), xycoords=("data", "axes fraction"), xytext=(4, -12), textcoords="offset points", color="tab:red")
+    _mark(middle, 1000 * gap, "least allowed")
     middle.set(xlabel="between two polls of one host (ms)", ylabel="polls", title="No host is asked too often")
     nudge = np.random.default_rng(0).uniform(-0.15, 0.15, n_changes.size)
     for name, run in runs.items():
         found, fresh = run.item_detections.sum() / n_changes.sum(), run.item_fresh.mean()
-        right.plot(n_changes + nudge, run.item_polls, "o", ms=4, alpha=0.5, label=f"{name}: {found:.2f} found, {fresh:.2f} fresh")
+        label = f"{name}: {found:.2f} found, {fresh:.2f} fresh"
+        right.plot(n_changes + nudge, run.item_polls, "o", ms=4, alpha=0.5, label=label)
     right.set(xscale="symlog", xlabel="changes of a page", ylabel="polls of a page", title="Who changes is polled")
     right.set_ylim(bottom=0, top=1.25 * max(float(run.item_polls.max()) for run in runs.values()))
     right.xaxis.set_major_formatter(lambda number, _: f"{number:g}")
     right.legend(frameon=False, fontsize=9, loc="upper left")
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _mark(ax: Any, place: float, text: str) -> None:
+    """A limit that should be kept."""
+    ax.axvline(place, color="tab:red", lw=1, ls="--")
+    where = {"xycoords": ("data", "axes fraction"), "xytext": (4, -12), "textcoords": "offset points"}
+    ax.annotate(text, (place, 1), color="tab:red", **where)

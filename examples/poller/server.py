@@ -22,7 +22,8 @@ class ReplayServer:
     changes: list[list[float]]  # of each page, recorded times in seconds since 1970, ascending
     begin: float  # what is shown at first
     speed: float  # recorded seconds a second
-    requests: list[tuple[float, str, str, bool, int]] = field(default_factory=list)  # time, host, path, conditional, status
+    # of each request: time, host, path, whether conditional, status
+    requests: list[tuple[float, str, str, bool, int]] = field(default_factory=list)
 
     async def start(self, port: int = 0) -> int:
         """Serve on this machine alone; the port."""

@@ -49,7 +49,7 @@ def from_git_log(
     Returns
     -------
     items : ndarray of shape (n_changes,), object
-        The file's path from the repository's root; bytes that are not UTF-8 are shown as ``\\xff``.
+        The file's path from the repository's root; bytes that are not UTF-8 are escaped.
     times : ndarray of shape (n_changes,)
         Seconds since 1970 (UTC), ascending. Coming and going are changes too.
 

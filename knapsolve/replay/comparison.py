@@ -182,6 +182,6 @@ def measure_polls(
     world.poll_all(codes, moments)
     account, span = world.close(trace.stop), trace.stop - trace.count_from
     found, polls = account["detections"].astype(float), account["polls"].astype(float)
-    totals = np.array([polls.sum()], dtype=np.intp), np.array([found.sum()])
-    means = (account[each] / span for each in ("fresh", "penalty", "age"))
-    return PolicyReplay(name, polls, found, account["carried"].astype(float), *means, *totals)
+    fresh, penalty, age = (account[each] / span for each in ("fresh", "penalty", "age"))
+    made, seen = np.array([polls.sum()], dtype=np.intp), np.array([found.sum()])
+    return PolicyReplay(name, polls, found, account["carried"].astype(float), fresh, penalty, age, made, seen)

@@ -253,7 +253,7 @@ def _cells(
     estimate: Callable[[str, str], Estimate], name: str, metrics: Sequence[str] = METRICS
 ) -> dict[str, float]:
     """Each metric of a policy, and the ends of its interval."""
-    cells = {}
+    cells: dict[str, float] = {}
     for metric in metrics:
         value, low, high = estimate(name, metric)
         cells |= {metric: value, f"{metric}_low": low, f"{metric}_high": high}

@@ -191,7 +191,7 @@ BAD_LOGS = {
     "one item": ("item,time,changed\na,1,0\na,2,1\n", "at least 2 different items"),
     "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
     "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 has no finite time"),
-    "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "row 2 has no finite, non-negative weight"),
+    "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
     "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
     "empty": ("", "is empty"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),

@@ -34,8 +34,8 @@ def test_a_folder_inside_the_repository_will_do(tmp_path):
     assert days_of(from_git_log(tmp_path / "docs"))["a"] == [0, 1, 2, 4]
 
 
-NAMES = ["with space", 'quo"te', "new\nline", "tab\tin", "ümläut/日本.txt", ":colon", "-dash", "M", "R100", "17", "back\\s",
-         " edges "]  # fmt: skip
+NAMES = ["with space", 'quo"te', "new\nline", "tab\tin", "ümläut/日本.txt", ":colon", "-dash", "M", "R100", "17",
+         "back\\s", " edges "]  # fmt: skip
 
 
 def test_any_name_comes_out_as_it_is(tmp_path):
@@ -147,7 +147,7 @@ def test_an_empty_repository_and_none_are_refused(tmp_path):
     with pytest.raises(ValueError, match="path must hold a repository with files"):
         from_git_log(tmp_path / "empty")
     (tmp_path / "none").mkdir()
-    with pytest.raises(ValueError, match="path must be the folder of a git repository.*not a git repository"):
+    with pytest.raises(ValueError, match=r"path must be the folder of a git repository.*not a git repository"):
         from_git_log(tmp_path / "none")
     with pytest.raises(ValueError, match="there is no folder"):
         from_git_log(tmp_path / "gone")

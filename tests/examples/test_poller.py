@@ -39,7 +39,8 @@ def start(*arguments, **streams):
 
 def test_the_demonstration_keeps_hosts_gaps_and_saves_its_picture(tmp_path):
     state, picture = tmp_path / "state.db", tmp_path / "picture.png"
-    done = start("--seconds", 3, "--rate", 100, "--pages", 40, "--host-gap", 0.03, "--state", state, "--picture", picture)
+    options = ("--seconds", 3, "--rate", 100, "--pages", 40, "--host-gap", 0.03)
+    done = start(*options, "--state", state, "--picture", picture)
     out, err = done.communicate(timeout=60)
     assert done.returncode == 0, err
     assert re.search(r"lateness: median [\d.]+ ms, .* within 10 ms", out)
@@ -97,7 +98,7 @@ def test_a_kill_and_a_restart_lose_nothing(tmp_path, module):
         store.close()
 
         again = start("poll", "--seconds", 1.5, *common[2:], "--port", port)
-        out, err = again.communicate(timeout=60)
+        _, err = again.communicate(timeout=60)
         assert again.returncode == 0, err
         after = committed(state)
         assert after[: len(before)] == before and len(after) > len(before)
