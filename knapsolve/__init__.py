@@ -15,6 +15,7 @@ from knapsolve.learners import (
     traa_stationary_distribution,
 )
 from knapsolve.nefk import NEFKResult, solve_nefk
+from knapsolve.rates import ChangeRateEstimator
 from knapsolve.restless import WhittlePolicy, whittle_index
 from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "HTRAA",
     "LAKG",
+    "ChangeRateEstimator",
     "EDFScheduler",
     "EstimatorPolicy",
     "History",
