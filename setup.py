@@ -45,6 +45,9 @@ EXTENSIONS: dict[str, list[str]] = {
     ],
     "_core.renewal": ["rate_ladder.c", "cpu_level.c"],
     "_core.adaptive_intervals": ["sum_tree.c", "cpu_level.c"],
+    "_core.censored": ["censored_fit.c"],
+    "_core.rate_filters": [],
+    "_core.rate_learner": [],
     "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,32 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
             f"{float(np.abs(uniques).max())!r}: pass integers or strings, in a data frame or an object array"
         )
     return codes, uniques
+
+
+def encode(
+    values: Any, known: np.ndarray, lookup: dict[Hashable, int] | None
+) -> tuple[np.ndarray, np.ndarray, dict[Hashable, int] | None]:
+    """Codes (n,) of identifiers, all identifiers known with them in order of first appearance, and their lookup.
+
+    The lookup of `known` is made when needed and extended in place; None is no lookup.
+    """
+    codes, uniques = factorize(values)
+    if (codes < 0).any():
+        raise ValueError("material must not hold missing identifiers (None or NaN)")
+    if known.size == 0:
+        return codes, uniques, lookup
+    if identifier_kind(known[0]) != identifier_kind(uniques[0]):
+        raise TypeError(
+            f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
+        )
+    if lookup is None:
+        lookup = dict(zip(known.tolist(), range(known.size)))
+    identifiers = uniques.tolist()
+    place = np.array([lookup.setdefault(each, len(lookup)) for each in identifiers], dtype=np.intp)
+    new = place >= known.size
+    if new.any():
+        known = np.concatenate([known, uniques[new]])
+    return place[codes], known, lookup
 
 
 def identifier_kind(value: Any) -> str:

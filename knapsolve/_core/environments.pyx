@@ -179,8 +179,8 @@ cdef class Trace(Environment):
     def close(self, double stop):
         """Account for the time up to `stop`; the trace cannot be polled after it.
 
-        Polls, detections, those of them that were due before the account began, fresh time, integrals over time of the harmonic penalty and of the age, by name,
-        each (n_materials,).
+        Polls, detections, those of them that were due before the account began, fresh time, integrals over time of
+        the harmonic penalty and of the age, by name, each (n_materials,).
         """
         cdef Py_ssize_t i
         with nogil:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._frames import factorize, identifier_kind
+from knapsolve._frames import encode
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state
 
 
@@ -238,24 +238,8 @@ class PollLogLearner(BaseEstimator):
             if known.size != self.n_materials:
                 raise ValueError(f"n_materials must stay at {known.size} until fit, got {self.n_materials}")
             return _check_indices(np.asarray(values), self.n_materials), known
-        codes, uniques = factorize(values)
-        if (codes < 0).any():
-            raise ValueError("material must not hold missing identifiers (None or NaN)")
-        if known.size == 0:
-            return codes, uniques
-        if identifier_kind(known[0]) != identifier_kind(uniques[0]):
-            raise TypeError(
-                f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
-            )
-        if self._lookup is None:
-            self._lookup = dict(zip(known.tolist(), range(known.size)))
-        lookup = self._lookup
-        identifiers = uniques.tolist()
-        place = np.array([lookup.setdefault(each, len(lookup)) for each in identifiers], dtype=np.intp)
-        new = place >= known.size
-        if new.any():
-            known = np.concatenate([known, uniques[new]])
-        return place[codes], known
+        codes, known, self._lookup = encode(values, known, self._lookup)
+        return codes, known
 
     def __getstate__(self):
         state = dict(super().__getstate__())

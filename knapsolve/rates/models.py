@@ -1,0 +1,253 @@
+"""What an estimator of change rates knows, in a form that grows, copies and pickles: a log or a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv
+
+from knapsolve._core.censored import Grouped
+from knapsolve._core.rate_filters import FIXED_COLUMNS, KINDS, POOL, RateFilter, pooled_rate
+from knapsolve.rates.censored import scale_of, solved, unscaled
+from knapsolve.rates.polls import Polls
+from knapsolve.rates.prior import MOST_ITEMS, gamma_prior
+
+ESTIMATORS = ("mle", "recursive", "bayes", "multiplicative")
+GRID_POINTS = 73  # of the Bayes filter: eight a decade over nine decades
+GRID_DECADES = (-4.0, 5.0)  # of the rates, relative to the first guess
+PRIOR_CHANGES = {"recursive": 0.05, "bayes": 0.05, "multiplicative": 0.05}
+LOWEST, HIGHEST = 1e-140, 1e140  # rates of a filter
+VALUE, QUIET, CURVATURE = 0, 1, 3  # columns of a recursive filter's rows, see csrc/rate_filter.h
+
+Array = NDArray[np.float64]
+
+
+class RateModel(Protocol):
+    """What ChangeRateEstimator and RateAllocator need of a model."""
+
+    def copy(self) -> Any: ...
+
+    def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None: ...
+
+    def rates(self) -> Array: ...
+
+    def new_rate(self) -> float: ...
+
+    def interval(self, shares: Array) -> Array: ...
+
+
+def make_model(
+    estimator: str,
+    memory: float | None,
+    gain: float,
+    prior: str | tuple[float, float],
+    rate_range: tuple[float, float] | None,
+) -> Any:
+    """An empty model; parameters are checked."""
+    lasting = np.inf if memory is None else float(memory)
+    if estimator == "mle":
+        return LogModel(lasting, prior)
+    return FilterModel(estimator, lasting, gain, rate_range)
+
+
+class LogModel:
+    """Keeps the whole log and fits it when asked: exact, in memory and time O(polls)."""
+
+    def __init__(self, memory: float, prior: str | tuple[float, float]) -> None:
+        self.memory, self.prior, self.n_items = memory, prior, 0
+        self.parts: tuple[Polls, ...] = ()
+        self._fitted: Any = None
+
+    def copy(self) -> LogModel:
+        """As it is now; parts are never changed."""
+        other = LogModel(self.memory, self.prior)
+        other.n_items, other.parts, other._fitted = self.n_items, self.parts, self._fitted
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_fitted": None}  # made again when asked
+
+    def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None:
+        """Add a batch to the log."""
+        own = Polls(polls.codes.astype(np.int32), *(None if c is None else c.copy() for c in (
+            polls.elapsed, polls.changed, polls.weights, polls.counts, polls.exposures)))  # fmt: skip
+        self.parts, self.n_items, self._fitted = (*self.parts, own), n_items, None
+        commit()
+
+    def _whole(self) -> Polls:
+        """The log in one piece."""
+        names = ("codes", "elapsed", "changed", "weights", "counts", "exposures")
+        columns: list[Any] = []
+        for name in names:
+            given = [getattr(part, name) for part in self.parts]
+            if all(column is None for column in given):
+                columns.append(None)
+                continue
+            sizes = [part.codes.size for part in self.parts]
+            missing = {"weights": 1.0, "counts": np.nan, "exposures": 0.0}.get(name)
+            columns.append(np.concatenate([
+                np.full(size, missing) if column is None else column for column, size in zip(given, sizes)
+            ]))  # fmt: skip
+        return Polls(*columns)
+
+    def _fit(self) -> Any:
+        """Groups, the power of two of their times, prior (changes, time), rates, curvatures; kept until more is learnt."""
+        if self._fitted is None:
+            polls = self._whole() if self.parts else None
+            exponent = None if polls is None else scale_of(polls.elapsed)
+            if polls is None or exponent is None:
+                return None, 0, (0.5, 0.5), np.ones(self.n_items), np.ones(self.n_items)
+            longest = polls.elapsed
+            polls = Polls(polls.codes, np.ldexp(polls.elapsed, -exponent), polls.changed, polls.weights, polls.counts,
+                          None if polls.exposures is None else np.ldexp(polls.exposures, -exponent))  # fmt: skip
+            memory = float(np.ldexp(self.memory, -exponent))
+            items = self._grouped(polls, self.n_items, memory)
+            changes, time = self._prior(polls, memory, exponent)
+            rates, curvatures = solved(items, changes, time)
+            unscaled(rates, exponent, longest)
+            self._fitted = items, exponent, (changes, time), rates, curvatures
+        return self._fitted
+
+    @staticmethod
+    def _grouped(polls: Polls, n: int, memory: float) -> Grouped:
+        return Grouped(n, polls.codes, polls.elapsed, polls.changed, polls.weights, polls.counts, polls.exposures, memory)
+
+    def _prior(self, polls: Polls, memory: float, exponent: int) -> tuple[float, float]:
+        """Changes and (scaled) time of the prior."""
+        if not isinstance(self.prior, str):
+            return float(self.prior[0]), float(np.ldexp(self.prior[1], -exponent))
+        weights = np.ones(polls.codes.size) if polls.weights is None else polls.weights
+        time = float((weights * polls.elapsed).sum())
+        rate = (float((weights * polls.changed).sum()) + 0.5) / time if time > 0 else 1.0
+        stride = -(-self.n_items // MOST_ITEMS)
+        sample = polls if stride == 1 else polls.part(polls.codes % stride == 0)
+        codes = sample.codes if stride == 1 else (sample.codes // stride).astype(np.int32)
+        sample = Polls(codes, sample.elapsed, sample.changed, sample.weights, sample.counts, sample.exposures)
+        return gamma_prior(self._grouped(sample, -(-self.n_items // stride), memory), rate)
+
+    def rates(self) -> Array:
+        """Rates (n_items,), per unit of time."""
+        _, exponent, _, rates, _ = self._fit()
+        return np.ldexp(rates, -exponent)
+
+    def new_rate(self) -> float:
+        """The rate of an item without polls: the prior's mode in log L."""
+        _, exponent, (changes, time), _, _ = self._fit()
+        return float(np.ldexp(changes / time, -exponent))
+
+    def interval(self, shares: Array) -> Array:
+        """Posterior quantiles (n_items, m) at ascending shares (m,)."""
+        items, exponent, (changes, time), rates, curvatures = self._fit()
+        if items is None:
+            return gammaincinv(0.5, np.broadcast_to(shares, (self.n_items, shares.size))) / 0.5
+        return np.ldexp(items.quantiles(changes, time, rates, curvatures, shares), -exponent)
+
+
+class FilterModel:
+    """A row of numbers an item, brought up to date poll by poll: O(1) a poll, whatever has gone before."""
+
+    def __init__(
+        self, estimator: str, memory: float, gain: float, rate_range: tuple[float, float] | None
+    ) -> None:
+        self.estimator, self.memory, self.gain, self.rate_range = estimator, memory, gain, rate_range
+        self.n_items = 0  # in all; those before the first time that passes have no row yet
+        self.n_rows = 0
+        self.pool = np.zeros(POOL)  # changes, exposure, first guess of a rate (0: none yet)
+        self.rows = np.empty((0, FIXED_COLUMNS + (GRID_POINTS if estimator == "bayes" else 0)))
+
+    def copy(self) -> FilterModel:
+        """One that may change without changing this."""
+        other = object.__new__(FilterModel)
+        other.__dict__.update(vars(self), pool=self.pool.copy(), rows=self.rows.copy())
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "rows": self.rows[: self.n_rows].copy()}
+
+    def start(self, n: int, guess: float) -> None:
+        """Know n items from the start, each at the rate `guess`."""
+        self.pool[2] = guess
+        self.n_items = n
+        self.reserve(n)
+        self.view().admit(n)
+        self.n_rows = n
+
+    def reserve(self, n: int) -> None:
+        """Room for n rows in all."""
+        if n > self.rows.shape[0]:
+            rows = np.empty((max(n, min(2 * self.n_rows, n + 2**20)), self.rows.shape[1]))
+            rows[: self.n_rows] = self.rows[: self.n_rows]
+            self.rows = rows
+        elif not self.rows.flags.writeable:  # loaded as a read-only memory map
+            self.rows = self.rows.copy()
+        if not self.pool.flags.writeable:
+            self.pool = self.pool.copy()
+
+    def grid(self) -> Array:
+        """Rates of the Bayes filter's grid."""
+        if self.estimator != "bayes":
+            return np.empty(0)
+        if self.rate_range is not None:
+            return np.geomspace(*self.rate_range, GRID_POINTS)
+        return self.pool[2] * np.logspace(*GRID_DECADES, GRID_POINTS)
+
+    def view(self) -> RateFilter:
+        """The compiled filter over this state."""
+        return RateFilter(KINDS[self.estimator], self.rows, self.n_rows, self.pool, self.grid(),
+                          PRIOR_CHANGES[self.estimator], self.memory, self.gain)  # fmt: skip
+
+    def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None:
+        """Learn from a batch. Polls before the first time that passes tell nothing: no rate has a unit yet."""
+        first = 0
+        if self.pool[2] == 0.0:
+            passing = polls.elapsed > 0 if polls.weights is None else (polls.elapsed > 0) & (polls.weights > 0)
+            first = int(np.argmax(passing)) if passing.any() else passing.size
+            if first < passing.size:
+                self.pool = np.array([0.0, 0.0, 1 / polls.elapsed[first]])
+        known = max(self.n_items, int(polls.codes[:first].max(initial=-1)) + 1)
+        self.n_items = n_items
+        if self.pool[2] == 0.0:
+            commit()
+            return
+        self.reserve(n_items)
+        view = self.view()
+        view.admit(known)
+        rest = polls if first == 0 else polls.part(slice(first, None))
+
+        self.n_rows = n_items
+        view.learn(rest.codes, rest.elapsed, rest.changed, commit, rest.weights, rest.counts, rest.exposures)
+
+    def rates(self) -> Array:
+        """Rates (n_items,), per unit of time; 1 as long as no time has passed."""
+        return self.rows[: self.n_rows, VALUE].copy() if self.n_rows else np.ones(self.n_items)
+
+    def new_rate(self) -> float:
+        """The rate at which a new item would start."""
+        return pooled_rate(self.pool) if self.pool[2] else 1.0
+
+    def interval(self, shares: Array) -> Array:
+        """Posterior quantiles (n_items, m) at ascending shares (m,)."""
+        if self.estimator == "bayes" and self.n_rows:
+            return self._grid_quantiles(shares)
+        rates = self.rates()
+        known = np.full(rates.size, PRIOR_CHANGES[self.estimator])
+        if self.n_rows:
+            known += self.rows[: self.n_rows, QUIET] + self.rows[: self.n_rows, CURVATURE]
+        return gammaincinv(known[:, None], shares[None, :]) * (rates / known)[:, None]
+
+    def _grid_quantiles(self, shares: Array) -> Array:
+        """Quantiles of the posterior on the grid, linear in log L between its points."""
+        points = np.log(self.grid())
+        edges = np.concatenate([[points[0]], (points[1:] + points[:-1]) / 2, [points[-1]]])
+        result = np.empty((self.n_rows, shares.size))
+        for start in range(0, self.n_rows, 4096):
+            evidence = self.rows[start : min(start + 4096, self.n_rows), FIXED_COLUMNS:]
+            mass = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+            below = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
+            below = np.column_stack([np.zeros(len(below)), below])
+            for row, shares_below in enumerate(below):
+                result[start + row] = np.exp(np.interp(shares, shares_below, edges))
+        return result
