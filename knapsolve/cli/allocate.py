@@ -25,6 +25,7 @@ from knapsolve.cli.units import (
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
+RATES = ("renewal", "mle", "bayes", "recursive")
 MOST_ROWS = 10
 
 
@@ -41,6 +42,13 @@ def command(
     balance: Annotated[
         float, typer.Option(min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current.")
     ] = 0.8,
+    rates: Annotated[
+        str | None,
+        typer.Option(
+            help="How rates are learnt: renewal (the latest polls count most), or by ChangeRateEstimator over all "
+            "polls: mle, bayes, recursive. Default: renewal for that criterion, else mle."
+        ),
+    ] = None,
     min_interval: Annotated[str | None, typer.Option(help="Poll no item more often than this: 10min.")] = None,
     max_interval: Annotated[str | None, typer.Option(help="Poll every item at least this often: 30days.")] = None,
     host_cap: Annotated[
@@ -59,6 +67,12 @@ def command(
     changed_column: Annotated[
         str, typer.Option(help="Column that says whether it had changed since its last poll: 0 or 1.")
     ] = "changed",
+    n_changes_column: Annotated[
+        str | None, typer.Option(help="Column of how many changes a poll found. Default: n_changes, if there is one.")
+    ] = None,
+    age_column: Annotated[
+        str | None, typer.Option(help="Column of how long ago the last change was. Default: age, if there is one.")
+    ] = None,
     weight_column: Annotated[
         str | None, typer.Option(help="Column of items' weights. Default: weight, if there is one.")
     ] = None,
@@ -72,11 +86,13 @@ def command(
 ) -> None:
     """Say how often to poll each item, from a log of what was polled when and what had changed.
 
-    Rates of change are learnt as the renewal index does; the capacity is shared out so that what is wanted is
-    best served at these rates.
+    Rates of change are learnt from the log; the capacity is shared out so that what is wanted is best served at these
+    rates. The default does both as the renewal index does, which polls best on real histories. Where a log tells how
+    many changes a poll found, or how long ago the last one was, --rates mle, bayes and recursive use that too.
     """
     budget, per = parse_capacity(capacity)
     check_choice("--criterion", criterion, CRITERIA)
+    rates_by = check_choice("--rates", rates or ("renewal" if criterion == "renewal" else "mle"), RATES)
     shortest = 0.0 if min_interval is None else parse_duration("--min-interval", min_interval)
     longest = np.inf if max_interval is None else parse_duration("--max-interval", max_interval)
     if shortest > longest:
@@ -87,8 +103,9 @@ def command(
     caps = [_host_cap(text) for text in host_cap or []]
     check_output_path(output)
     check_output_path(schedule, "--schedule")
-    columns = {"item": item_column, "time": time_column, "changed": changed_column}
-    log = read_polls(polls, {**columns, "weight": weight_column, "host": host_column}, parse_unit(time_unit), sort)
+    columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
+    more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
+    log = read_polls(polls, columns | more, parse_unit(time_unit), sort)
     if caps and log.hosts is None:
         log.hosts, log.host_names = hosts_of_urls(log.names)
     begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
@@ -97,7 +114,7 @@ def command(
     second = 1 / SECONDS[log.unit]  # in the log's unit
     limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
-    found = allocate(log, rate, criterion, balance, limits)
+    found = allocate(log, rate, criterion, balance, rates_by, limits)
     report = sys.stderr if as_json else sys.stdout
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
     facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)

@@ -1,4 +1,4 @@
-"""From a poll log to amounts: rates by the renewal index's filters, amounts by the knapsack."""
+"""From a poll log to amounts: rates by the renewal index's filters or an estimator, amounts by the knapsack."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 from scipy.stats import gamma
 
 from knapsolve import criteria
-from knapsolve.cli.output import progress_bar
+from knapsolve.cli.output import progress_bar, working
 from knapsolve.cli.polls import PollLog
 from knapsolve.learners import RenewalIndexPolicy
 from knapsolve.nefk import solve_nefk
+from knapsolve.rates import ChangeRateEstimator
 
 LONG = 500_000  # polls: from here on there is a bar, which moves this often
 TAIL = 0.025
@@ -69,16 +70,18 @@ class Allocation:
         ]
 
 
-def allocate(log: PollLog, capacity: float, criterion: str, balance: float, limits: Limits) -> Allocation:
+def allocate(
+    log: PollLog, capacity: float, criterion: str, balance: float, rates_by: str, limits: Limits
+) -> Allocation:
     """Amounts that serve the criterion best, at rates learnt from the log."""
-    policy = RenewalIndexPolicy(balance=balance, n_materials=log.names.size, capacity=log.pace)
-    _learn(policy, log)
-    rates = policy.rates_
-    weights = np.ones(rates.size) if log.weights is None else log.weights
+    weights = np.ones(log.names.size) if log.weights is None else log.weights
     if not weights.any():
         raise ValueError("the weight column must hold at least one positive weight")
+    low, rates, high, index_weights = (
+        _renewal_rates(log, balance) if rates_by == "renewal" else _estimated_rates(log, balance, rates_by)
+    )
     if criterion == "renewal":  # its long-run amounts are those best for detection with these weights
-        weights = weights * policy._core().indices(np.full(rates.size, 1e300))
+        weights = weights * index_weights
     kinds = {"renewal": criteria.Detection, "detection": criteria.Detection, "freshness": criteria.Freshness}
     kind = kinds.get(criterion, criteria.Harmonic)
     least = 0.0 if limits.longest == np.inf else 1 / limits.longest
@@ -89,8 +92,6 @@ def allocate(log: PollLog, capacity: float, criterion: str, balance: float, limi
         kind(rates), capacity, weights=weights, lower=least, upper=most, equality=not bounded,
         groups=None if limits.host_caps is None else log.hosts, group_caps=limits.host_caps,
     ).amounts  # fmt: skip
-    shape = policy.items_[: rates.size, 2] + 2.0  # of the last filter's Gamma, whose mean is the rate
-    low, high = (gamma.ppf(tail, shape) * (rates / shape) for tail in (TAIL, 1 - TAIL))
     return Allocation(capacity, amounts, rates, low, high)
 
 
@@ -99,6 +100,37 @@ def _check_room(needed: float, capacity: float) -> None:
         raise ValueError(
             f"--max-interval needs {needed / capacity:.4g} times the polls that --capacity allows: make it longer"
         )
+
+
+Rates = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # low, rate, high, weight in the renewal index
+
+
+def _renewal_rates(log: PollLog, balance: float) -> Rates:
+    policy = RenewalIndexPolicy(balance=balance, n_materials=log.names.size, capacity=log.pace)
+    _learn(policy, log)
+    rates = policy.rates_
+    shape = policy.items_[: rates.size, 2] + 2.0  # of the last filter's Gamma, whose mean is the rate
+    low, high = (gamma.ppf(tail, shape) * (rates / shape) for tail in (TAIL, 1 - TAIL))
+    # after a very long time a poll is sure to find a change: what is left of the index is the weight
+    return low, rates, high, policy._core().indices(np.full(rates.size, 1e300))
+
+
+def _estimated_rates(log: PollLog, balance: float, estimator: str) -> Rates:
+    """An item without a second poll may be like any other: its rate is the estimator's for a newcomer."""
+    columns = {"n_changes": log.n_changes, "age": log.age}
+    told = {role: values for role, values in columns.items() if values is not None}
+    places = {role: 2 + number for number, role in enumerate(told)}
+    model = ChangeRateEstimator(estimator, **places)  # type: ignore[arg-type]
+    with working("estimating rates") if log.items.size > LONG else nullcontext():
+        model.fit(np.column_stack([log.items, log.elapsed, *told.values()]), log.changed)
+        known, intervals = model.materials_.astype(np.intp), model.rate_interval()
+    typical = float(np.median(log.elapsed))
+    newcomer = -np.log(model.predict_proba([[-2.0, typical, *np.zeros(len(told))]])[0, 0]) / typical
+    low, high = (np.full(log.names.size, np.quantile(model.rates_, tail)) for tail in (TAIL, 1 - TAIL))
+    rates = np.full(log.names.size, newcomer)
+    rates[known], (low[known], high[known]) = model.rates_, intervals.T
+    pooled = (rates[log.items] * log.elapsed).sum() / log.elapsed.sum()  # as in the index: by time, not by item
+    return np.minimum(low, rates), rates, np.maximum(high, rates), 1 - balance + balance * pooled / rates
 
 
 def _learn(policy: RenewalIndexPolicy, log: PollLog) -> None:

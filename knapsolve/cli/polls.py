@@ -19,7 +19,8 @@ class PollLog:
     """A poll log as read, in time order.
 
     Of each item: its name, number of polls, time of the last one, weight and host (-1: none), (n_items,).
-    Of each poll but every item's first: item (n,), time since its previous poll (n,), whether it had changed (n,).
+    Of each poll but every item's first: item (n,), time since its previous poll (n,), whether it had changed (n,), and
+    where the source tells, the number of changes and the time since the last one (n,), NaN where it does not.
     """
 
     names: np.ndarray
@@ -31,6 +32,8 @@ class PollLog:
     elapsed: np.ndarray
     changed: np.ndarray
     pace: float  # polls per unit of time
+    n_changes: np.ndarray | None = None
+    age: np.ndarray | None = None
     weights: np.ndarray | None = None
     hosts: np.ndarray | None = None
     host_names: list[str] = field(default_factory=list)
@@ -39,10 +42,11 @@ class PollLog:
 def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: bool) -> PollLog:
     """Read a poll log; ValueError or OSError in words if that cannot be done.
 
-    `columns` maps item, time, changed, weight and host to the columns' names; None for the last two: if they are there.
+    `columns` maps item, time and changed, and n_changes, age, weight and host to the columns' names; None for the
+    latter: if they are there.
     """
-    wanted = {f"--{role}-column": column or role for role, column in columns.items()}
-    optional = [option for option in ("--weight-column", "--host-column") if columns[option[2:-7]] is None]
+    wanted = {_option(role): column or role for role, column in columns.items()}
+    optional = [_option(role) for role, column in columns.items() if column is None]
     name, found = read_columns(source, wanted, optional=optional)
     times, read_unit = as_times(name, found["--time-column"], unit)
     codes, names = factorize(found["--item-column"])
@@ -53,7 +57,13 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
     changed = _as_changed(name, found["--changed-column"])
     if not sort:
         check_order(name, codes, times, found["--time-column"])
-    log = _derive(name, codes, times, changed, names, read_unit)
+    told = {
+        role: _told(name, found[_option(role)], role) for role in ("n_changes", "age") if _option(role) in found
+    }
+    if "n_changes" in told:
+        known = ~np.isnan(told["n_changes"])
+        refuse_rows(name, known & ((told["n_changes"] > 0) != (changed > 0)), "has n_changes that contradicts changed")
+    log = _derive(name, codes, times, changed, told, names, read_unit)
     log.dates = read_unit != unit or not _numeric(found["--time-column"])
     last_row = np.zeros(names.size, dtype=np.intp)
     last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
@@ -81,11 +91,18 @@ def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def _derive(
-    name: str, codes: np.ndarray, times: np.ndarray, changed: np.ndarray, names: np.ndarray, unit: str
+    name: str,
+    codes: np.ndarray,
+    times: np.ndarray,
+    changed: np.ndarray,
+    told: dict[str, np.ndarray],
+    names: np.ndarray,
+    unit: str,
 ) -> PollLog:
     """Times since each item's previous poll; polls of one item at one time are one poll."""
     order = np.lexsort((times, codes))
     item, when, hit = codes[order], times[order], changed[order]
+    told = {role: values[order] for role, values in told.items()}
     first = np.ones(item.size, dtype=bool)
     first[1:] = np.diff(item) != 0
     fresh = first.copy()
@@ -99,6 +116,8 @@ def _derive(
         )
         starts = np.flatnonzero(fresh)
         hit = np.maximum.reduceat(hit, starts)
+        together = {"n_changes": np.add, "age": np.fmin}
+        told = {role: together[role].reduceat(values, starts) for role, values in told.items()}
         item, when, first = item[starts], when[starts], first[starts]
     gaps = np.diff(when, prepend=when[0])
     polls = np.bincount(item, minlength=names.size)
@@ -107,10 +126,15 @@ def _derive(
     if later.size == 0:
         raise ValueError(f"{name} must poll some item more than once: a first poll alone says nothing")
     later = later[np.argsort(when[later], kind="stable")]
-    span = float(when.max() - when.min())
+    pace = later.size / float(when.max() - when.min())
+    n_changes, age = (told[role][later] if role in told else None for role in ("n_changes", "age"))
     return PollLog(
-        names, polls, last, unit, False, item[later], gaps[later], hit[later], later.size / span
+        names, polls, last, unit, False, item[later], gaps[later], hit[later], pace, n_changes, age
     )
+
+
+def _option(role: str) -> str:
+    return f"--{role.replace('_', '-')}-column"
 
 
 def _as_changed(name: str, raw: Any) -> np.ndarray:
@@ -133,6 +157,17 @@ def _as_changed(name: str, raw: Any) -> np.ndarray:
         row = int(np.argmax(bad))
         raise ValueError(f"{name}, row {row + 1}: changed must be 0 or 1 (or true, false), got {raw[row].as_py()!r}")
     return numbers.astype(np.int8)
+
+
+def _told(name: str, raw: Any, role: str) -> np.ndarray:
+    """Numbers (n,) of at least 0, NaN where nothing is known; whole for counts."""
+    numbers = as_floats(raw)
+    if numbers is None:
+        raise ValueError(f"{name}: the {role} column must hold numbers, or nothing where nothing is known")
+    refuse_rows(name, (numbers < 0) | np.isinf(numbers), f"has {role} that is negative or infinite")
+    if role == "n_changes":
+        refuse_rows(name, np.floor(numbers) < numbers, "has n_changes that is not whole")
+    return numbers
 
 
 def _weights(name: str, raw: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from knapsolve import RenewalIndexPolicy, criteria, solve_nefk
+from knapsolve import ChangeRateEstimator, RenewalIndexPolicy, criteria, solve_nefk
 
 DAY = 86400
 
@@ -49,15 +49,20 @@ def read(path):
 COMMAND = ("allocate", "polls.csv", "--capacity", "30/day", "--time-unit", "day")
 
 
-def learnt(log, balance=0.8):
-    """The policy that has seen every poll but the first of each item."""
+def derived(log):
+    """Item, time since its previous poll and outcome of every poll but the first of each item."""
     items, times, changed, _ = log
     last, rows = {}, []
     for item, time, hit in zip(items, times, changed):
         if item in last:
             rows.append((item, time - last[item], hit))
         last[item] = time
-    rows = np.array(rows)
+    return np.array(rows)
+
+
+def learnt(log, balance=0.8):
+    """The policy that has seen them."""
+    rows, times = derived(log), log[1]
     pace = len(rows) / (times.max() - times.min())
     return RenewalIndexPolicy(n_materials=40, capacity=pace, balance=balance).fit(rows[:, :2], rows[:, 2].astype(int))
 
@@ -88,13 +93,37 @@ def test_other_criteria_are_those_of_the_knapsack_with_weights_and_bounds(succee
     (folder / "polls.csv").write_text(as_csv(items, times, changed, weight=(items % 3 + 1).tolist()))
     options = ["--criterion", criterion, "--max-interval", "10days", "--min-interval", "2h"]
     succeed(*COMMAND, "-o", "out.csv", *options)
+    estimated = ChangeRateEstimator().fit(derived(log)[:, :2], derived(log)[:, 2])
+    rates = dict(zip(estimated.materials_.astype(int).tolist(), estimated.rates_))
+    rates = np.array([rates[k] for k in range(40)])
     rows = read(folder / "out.csv")
     kind = {"detection": criteria.Detection, "freshness": criteria.Freshness, "harmonic": criteria.Harmonic}[criterion]
-    expected = solve_nefk(kind(learnt(log).rates_), 30.0, weights=np.arange(40) % 3 + 1.0, lower=0.1, upper=12.0)
+    expected = solve_nefk(kind(rates), 30.0, weights=np.arange(40) % 3 + 1.0, lower=0.1, upper=12.0)
     np.testing.assert_allclose([float(row["interval"]) for row in rows], 1 / expected.amounts, rtol=1e-8)
     for row in rows:
         u = float(row["rate"]) * float(row["interval"])
         assert float(row["freshness"]) == pytest.approx((1 - np.exp(-u)) / u, rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_rates_are_those_of_the_estimator_which_uses_all_that_is_told(succeed, folder, log, estimator):
+    items, times, changed, _ = log
+    rows = derived(log)
+    counts = np.where(changed == 1, 1 + np.arange(changed.size) % 3, 0)
+    counts = [str(count) if k % 2 else "" for k, count in enumerate(counts)]
+    (folder / "polls.csv").write_text(as_csv(items, times, changed, n_changes=counts))
+    succeed(*COMMAND, "-o", "out.csv", "--rates", estimator)
+    later = np.ones(items.size, dtype=bool)
+    later[np.unique(items, return_index=True)[1]] = False
+    told = np.array([float(count or "nan") for count in counts])[later]
+    model = ChangeRateEstimator(estimator, n_changes=2).fit(np.column_stack([rows[:, :2], told]), rows[:, 2])
+    order = np.argsort(model.materials_)
+    out = read(folder / "out.csv")
+    np.testing.assert_allclose([float(row["rate"]) for row in out], model.rates_[order], rtol=1e-12)
+    ends = [[float(row["rate_low"]), float(row["rate_high"])] for row in out]
+    np.testing.assert_allclose(ends, model.rate_interval()[order], rtol=1e-12)
+    plain = ChangeRateEstimator(estimator).fit(rows[:, :2], rows[:, 2])
+    assert not np.allclose(plain.rates_, model.rates_, rtol=1e-3)
 
 
 def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
@@ -194,6 +223,9 @@ BAD_LOGS = {
     "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
     "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
     "empty": ("", "is empty"),
+    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 has n_changes that"),
+    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 has n_changes that is not"),
+    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 has age that is negative"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
 }
 
@@ -211,6 +243,7 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
         (["--capacity", "0/day"], "--capacity must be a positive number"),
         (["--capacity", "5"], "--capacity must be polls per unit of time"),
         (["--criterion", "magic"], "--criterion must be one of"),
+        (["--rates", "magic"], "--rates must be one of"),
         (["--balance", "2"], "--balance"),
         (["--min-interval", "soon"], "--min-interval must be a positive length of time"),
         (["--min-interval", "2days", "--max-interval", "1day"], "--min-interval must be at most --max-interval"),
