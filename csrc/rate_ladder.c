@@ -19,7 +19,7 @@ void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t
     for (int64_t j = 0; j < RUNGS; j++) {
         double part = ((double)(j & ((1 << RUNG_BITS) - 1)) + 0.5) / (1 << RUNG_BITS);
         ladder->rate[j] = share * ldexp(1.0 + part, (int)(j >> RUNG_BITS) + RUNG_LOWEST);
-        ladder->inverse[j] = 1.0 / ladder->rate[j];
+        ladder->weight[j] = renewal_weight(balance, share, ladder->rate[j]);
         ladder->since[j] = INFINITY;
         ladder->value[j] = -1.0;
     }
@@ -27,22 +27,21 @@ void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t
 }
 
 /* Tangents of the rungs [low, high) at `now`, so that value + slope * (now - drawn) is the index. */
-DECAY_INLINE int draw_tangents(rate_ladder *restrict l, int64_t low, int64_t high, double now, double pooled)
+DECAY_INLINE int draw_tangents(rate_ladder *restrict l, int64_t low, int64_t high, double now)
 {
-    double since_drawn = now - l->drawn, detection = 1.0 - l->balance, freshness = l->balance * pooled;
+    double since_drawn = now - l->drawn;
     for (int64_t j = low; j < high; j++) {
         double age = now - l->since[j];
         double u = l->rate[j] * (age > 0.0 ? age : 0.0), e = decay_exp(u);
-        double weight = detection + freshness * l->inverse[j];
-        double slope = weight * l->rate[j] * u * e;
+        double slope = l->weight[j] * l->rate[j] * u * e;
         slope = age >= 0.0 ? slope : 0.0;
         l->slope[j] = slope;
-        l->value[j] = age >= 0.0 ? weight * renewal_gain(u, e) - slope * since_drawn : -1.0;
+        l->value[j] = age >= 0.0 ? l->weight[j] * renewal_gain(u, e) - slope * since_drawn : -1.0;
     }
     return 0;
 }
 AT_EVERY_WIDTH(int, ladder_tangents, draw_tangents,
-               (rate_ladder * l, int64_t low, int64_t high, double now, double pooled), (l, low, high, now, pooled))
+               (rate_ladder * l, int64_t low, int64_t high, double now), (l, low, high, now))
 
 /* The rung of the largest index, in the low bits of the largest key: non-negative numbers compare as their bits do. */
 DECAY_INLINE int64_t largest_key(const rate_ladder *l, int64_t low, int64_t high, double since_drawn)
@@ -61,15 +60,15 @@ AT_EVERY_WIDTH(int64_t, ladder_largest, largest_key,
                (const rate_ladder *l, int64_t low, int64_t high, double since_drawn), (l, low, high, since_drawn))
 
 /* The index of the head of rung j, as the tangents have it. */
-static void place_head(rate_ladder *l, int64_t j, double now, double pooled)
+static void place_head(rate_ladder *l, int64_t j, double now)
 {
     int32_t head = l->head[j];
     l->since[j] = head == RUNG_END ? INFINITY : l->item[head].last;
-    draw_tangents(l, j, j + 1, now, pooled);
+    draw_tangents(l, j, j + 1, now);
     if (head != RUNG_END && l->next[head] != RUNG_END) __builtin_prefetch(&l->item[l->next[head]]);
 }
 
-void ladder_put(rate_ladder *l, int32_t item, double now, double pooled)
+void ladder_put(rate_ladder *l, int32_t item, double now)
 {
     double rate = l->item[item].rate;
     int64_t j = rate > 0.0 ? rung_of(l, rate) : RUNGS;
@@ -81,21 +80,21 @@ void ladder_put(rate_ladder *l, int32_t item, double now, double pooled)
     }
     l->head[j] = l->tail[j] = item;
     if (j == RUNGS) return;
-    place_head(l, j, now, pooled);
+    place_head(l, j, now);
     int64_t low = j & ~(int64_t)7;
     if (low < l->low) l->low = low;
     if (low + 8 > l->high) l->high = low + 8;
 }
 
 /* Draw all tangents, between the lowest and the highest rung that hold anything. */
-static void redraw(rate_ladder *l, double now, double pooled)
+static void redraw(rate_ladder *l, double now)
 {
     while (l->low < l->high && l->head[l->low] == RUNG_END) l->low++;
     while (l->high > l->low && l->head[l->high - 1] == RUNG_END) l->high--;
     l->low &= ~(int64_t)7;
     l->high = (l->high + 7) & ~(int64_t)7;
     l->drawn = now;
-    ladder_tangents(l, l->low, l->high, now, pooled);
+    ladder_tangents(l, l->low, l->high, now);
 }
 
 /* Whether the longest waiting of the never polled comes before the index `other`. */
@@ -104,15 +103,15 @@ static int newcomer_first(const rate_ladder *l, double other, double now, double
     int32_t head = l->head[RUNGS];
     if (head == RUNG_END) return 0;
     double rate = renewal_rate(&l->item[head], pooled, l->share), u = rate * (now - l->item[head].last);
-    return (1.0 - l->balance + l->balance * pooled / rate) * renewal_gain(u, decay_exp(u)) > other;
+    return renewal_weight(l->balance, l->share, rate) * renewal_gain(u, decay_exp(u)) > other;
 }
 
 int32_t ladder_take(rate_ladder *l, double now, double pooled)
 {
     if (now - l->drawn >= l->redrawn_after)
-        redraw(l, now, pooled);
+        redraw(l, now);
     else if (l->high > RUNG_FAST)
-        ladder_tangents(l, l->low > RUNG_FAST ? l->low : RUNG_FAST, l->high, now, pooled);
+        ladder_tangents(l, l->low > RUNG_FAST ? l->low : RUNG_FAST, l->high, now);
     double since_drawn = now - l->drawn, other = -1.0;
     int64_t j = RUNGS;
     if (l->low < l->high) {
@@ -126,6 +125,6 @@ int32_t ladder_take(rate_ladder *l, double now, double pooled)
     int32_t item = l->head[j];
     if (item == RUNG_END) return RUNG_END;
     l->head[j] = l->next[item];
-    if (j < RUNGS) place_head(l, j, now, pooled);
+    if (j < RUNGS) place_head(l, j, now);
     return item;
 }

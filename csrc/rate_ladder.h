@@ -1,6 +1,6 @@
 /* Rate ladder: the item of the largest index, in time that does not depend on how many items there are.
  *
- * The index of item i is c(L) G(L * age) with its rate L, c(L) = (1 - a) + a P / L, and G of renewal_gain.h. Among
+ * The index of an item is c(L) G(L * age) with its rate L, c of renewal_filter.h and G of renewal_gain.h. Among
  * items of one rate the oldest comes first. So rates are rounded to rungs, eight an octave (within 6% of the rate,
  * which moves an item's turn by less than that), and each rung is a queue: a polled item, of age 0, goes to the tail.
  * Only heads compete. Their indices are followed along tangents, which are drawn anew after every n/128 polls; above
@@ -38,7 +38,7 @@ typedef struct {
     int32_t head[RUNGS + 1];
     int32_t tail[RUNGS + 1];
     double rate[RUNGS];
-    double inverse[RUNGS];
+    double weight[RUNGS];
     double since[RUNGS]; /* when the head was polled last; +infinity if there is none */
     double value[RUNGS]; /* index of the head when the tangents were drawn, -1 if there is none */
     double slope[RUNGS];
@@ -47,10 +47,10 @@ typedef struct {
 /* An empty ladder. */
 void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t n, double balance, double share);
 
-/* Put an item at the tail of its rung; `now` is the time and `pooled` the pooled rate P. */
-void ladder_put(rate_ladder *ladder, int32_t item, double now, double pooled);
+/* Put an item at the tail of its rung; `now` is the time. */
+void ladder_put(rate_ladder *ladder, int32_t item, double now);
 
-/* Take the item of the largest index at `now`; RUNG_END if there is none. */
+/* Take the item of the largest index at `now`, with the pooled rate P; RUNG_END if there is none. */
 int32_t ladder_take(rate_ladder *ladder, double now, double pooled);
 
 #endif

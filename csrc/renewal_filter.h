@@ -52,6 +52,14 @@ static inline double renewal_rate(const renewal_item *item, double pooled, doubl
     return item->rate > 0.0 ? item->rate : renewal_bounded(RENEWAL_OPTIMISM * pooled, share);
 }
 
+/* What a unit of gain is worth, c(L): 1 for a change found, and 1/L of time that a copy is current. At balance 0.8 a
+ * change found weighs as much as a copy that is current for a mean gap 1/B: with few polls for each change (B < L) it
+ * is changes that count, with many it is freshness. */
+DECAY_INLINE double renewal_weight(double balance, double share, double rate)
+{
+    return 1.0 - balance + balance * 0.25 * share / rate;
+}
+
 /* Learn from a poll of `item` at the time pool->now, a gap tau after the one before. */
 static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double share, double tau, int changed)
 {

@@ -10,7 +10,7 @@ Reference: Cho and Garcia-Molina, "Effective page refresh policies", ACM TODS 28
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int32_t
 
 from knapsolve._core.random_bits cimport bitgen_t
@@ -29,6 +29,7 @@ cdef extern from "renewal_filter.h":
     void renewal_learn(
         renewal_item *item, renewal_pool *pool, double share, double tau, int changed
     ) noexcept nogil
+    double renewal_weight(double balance, double share, double rate) noexcept nogil
     double renewal_gain(double u, double e) noexcept nogil
     double renewal_gap(double x) noexcept nogil
     double decay_exp(double t) noexcept nogil
@@ -41,7 +42,7 @@ cdef extern from "rate_ladder.h":
     void ladder_init(
         rate_ladder *ladder, renewal_item *item, int32_t *next, Py_ssize_t n, double balance, double share
     ) noexcept nogil
-    void ladder_put(rate_ladder *ladder, int32_t item, double now, double pooled) noexcept nogil
+    void ladder_put(rate_ladder *ladder, int32_t item, double now) noexcept nogil
     int32_t ladder_take(rate_ladder *ladder, double now, double pooled) noexcept nogil
 
 cdef Py_ssize_t CHUNK = 65536     # items between two looks at pending signals
@@ -86,7 +87,7 @@ cdef class RenewalIndex(Learner):
         self.pool.now += 1.0 / self.ratio
         renewal_learn(&self.item[i], self.pool, self.share(), elapsed * self.slots, v)
         if self.ordered:
-            ladder_put(&self.ladder, <int32_t>i, self.pool.now, renewal_pooled(self.pool, self.share()))
+            ladder_put(&self.ladder, <int32_t>i, self.pool.now)
 
     cdef double amount(self, Py_ssize_t i) noexcept nogil:
         """At the poll to come: one per time since the item's last."""
@@ -103,14 +104,13 @@ cdef class RenewalIndex(Learner):
         """Queue all items, the longest waiting first."""
         cdef Py_ssize_t n = self.n_materials, k, start
         cdef const Py_ssize_t[::1] order = np.argsort(np.asarray(self.items)[:n, 6], kind="stable")
-        cdef double pooled = renewal_pooled(self.pool, self.share())
         self.ordered = False
         self.next = np.empty(n, dtype=np.int32)
         ladder_init(&self.ladder, self.item, &self.next[0], n, self.balance, self.share())
         for start in range(0, n, CHUNK):
             with nogil:
                 for k in range(start, min(start + CHUNK, n)):
-                    ladder_put(&self.ladder, <int32_t>order[k], self.pool.now, pooled)
+                    ladder_put(&self.ladder, <int32_t>order[k], self.pool.now)
             PyErr_CheckSignals()
         self.ordered = True
 
@@ -136,7 +136,7 @@ cdef class RenewalIndex(Learner):
             for i in range(n):
                 rate = renewal_rate(&self.item[i], pooled, self.share())
                 u = rate * (ages[i] if ages.shape[0] else now - self.item[i].last)
-                out[i] = (1.0 - self.balance + self.balance * pooled / rate) * renewal_gain(u, decay_exp(u))
+                out[i] = renewal_weight(self.balance, self.share(), rate) * renewal_gain(u, decay_exp(u))
         return result
 
     cpdef amounts(self):
@@ -144,39 +144,59 @@ cdef class RenewalIndex(Learner):
         return self.long_run(self.ratio) * self.slots
 
     def long_run(self, double budget):
-        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: Newton on log price, within a bracket."""
+        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: Newton in logarithms, in a bracket.
+
+        Where the price is a weight, the last digits of the price decide whether that item is polled at all: there the
+        amounts on both sides of it are mixed.
+        """
         cdef Py_ssize_t i, n = self.n_materials
-        cdef double pooled = renewal_pooled(self.pool, self.share())
-        cdef double low = 0.0, high = 0.0, price, total, slope, u, w
-        cdef const double[::1] rate = self.rates()
-        weights = 1.0 - self.balance + self.balance * pooled / np.asarray(rate)
-        cdef const double[::1] weight = weights
-        result = np.zeros(n)
-        cdef double[::1] out = result
-        high = weights.max()
+        cdef double low = 0.0, high = 0.0, price, total, slope, part
+        cdef double[::1] rate = self.rates(), weight = np.empty(n)
+        for i in range(n):
+            weight[i] = renewal_weight(self.balance, self.share(), rate[i])
+            high = max(high, weight[i])
+        below = np.zeros(n)
+        result = np.empty(n)
         price = 0.5 * high
         for _ in range(200):
-            total = slope = 0.0
-            with nogil:
-                for i in range(n):
-                    w = price / weight[i]
-                    out[i] = 0.0
-                    if w < 1.0:
-                        u = renewal_gap(w)
-                        out[i] = rate[i] / u
-                        total += out[i]
-                        slope += out[i] * w / (u * u * decay_exp(u))
+            total = spend(rate, weight, price, result, &slope)
             PyErr_CheckSignals()
-            if fabs(total - budget) <= 1e-12 * budget or high - low <= 1e-15 * high:
+            if fabs(total - budget) <= 1e-13 * budget:
                 break
             if total > budget:
                 low = price
             else:
                 high = price
-            price *= 1.0 + (total - budget) / slope if slope > 0.0 else 0.5
+            if high - low <= 1e-15 * high:
+                total = spend(rate, weight, low, result, &slope)
+                below_total = spend(rate, weight, high, below, &slope)
+                part = (budget - below_total) / (total - below_total) if total > below_total else 1.0
+                part = min(max(part, 0.0), 1.0)
+                result = part * result + (1.0 - part) * below
+                break
+            price *= exp(log(total / budget) * total / slope) if slope > 0.0 else 0.5
             if not low < price < high:
                 price = 0.5 * (low + high)
+        total = result.sum()
         return result * (budget / total) if 0.0 < total < INFINITY else result
+
+
+cdef double spend(double[::1] rate, double[::1] weight, double price, double[::1] out, double *slope):
+    """Amounts (n,) of items that are polled whenever their index is `price`; their sum, and minus its slope in
+    the logarithm of the price."""
+    cdef double total = 0.0, u, x
+    cdef Py_ssize_t i
+    slope[0] = 0.0
+    with nogil:
+        for i in range(rate.shape[0]):
+            x = price / weight[i]
+            out[i] = 0.0
+            if x < 1.0:
+                u = renewal_gap(x)
+                out[i] = rate[i] / u
+                total += out[i]
+                slope[0] += out[i] * x / (u * u * decay_exp(u))
+    return total
 
 
 cdef class LadderOrder(Scheduler):

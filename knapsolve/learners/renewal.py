@@ -19,9 +19,14 @@ class RenewalIndexPolicy(PollLogLearner):
     """Poll one item every ``1 / capacity``: always the one whose index is the largest.
 
     Each item's rate L of changes is followed by a cascade of forgetting Gamma filters, which shrinks it towards the
-    pooled rate P of all items. With ``u = L * (time since its last poll)``, its index is ::
+    pooled rate of all items. With ``u = L * (time since its last poll)`` and each item's share of the polls
+    ``B = capacity / n_materials``, its index is ::
 
-        (1 - (1 + u) * exp(-u)) * ((1 - balance) + balance * P / L)
+        (1 - (1 + u) * exp(-u)) * ((1 - balance) + balance * B / (4 * L))
+
+    The first bracket is the gain in changes found from one more poll; over L, in time that the copy is current. At the
+    default balance a change found is worth as much as a copy that is current for a mean gap 1 / B, so that changes
+    count where there are few polls for each, and freshness where there are many.
 
     The budget is met exactly. Times count in units of mean gaps between an item's polls, so that nothing depends on
     the clock's unit. There is nothing to tune to the data, and no training: it polls from a cold start, and items may

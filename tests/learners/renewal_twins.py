@@ -36,10 +36,13 @@ class RenewalTwin:
     def rate_of(self, i):
         return self.rate[i] or 4 * self.pooled
 
+    def weight(self, rate):
+        """What finding a change is worth, and what the time is that the copy is then current."""
+        return 1 - self.balance + self.balance * self.share / (4 * rate)
+
     def index(self, i, time, rate=None):
         rate = rate or self.rate_of(i)
-        c = 1 - self.balance + self.balance * self.pooled / rate
-        return c * gain(rate * (time - self.last[i]))
+        return self.weight(rate) * gain(rate * (time - self.last[i]))
 
     def choose(self):
         """The item of largest index, the longest waiting among equals."""
@@ -68,8 +71,7 @@ class QuickTwin(RenewalTwin):
     def choose(self):
         rate = np.where(self.rate > 0, self.rate, 4 * self.pooled)
         u = rate * (self.now + 1 - self.last)
-        c = 1 - self.balance + self.balance * self.pooled / rate
-        return int(np.argmax(c * (1 - (1 + u) * np.exp(-u))))
+        return int(np.argmax(self.weight(rate) * (1 - (1 + u) * np.exp(-u))))
 
 
 class LadderTwin(RenewalTwin):
@@ -94,8 +96,7 @@ class LadderTwin(RenewalTwin):
         """Index and slope of a rung's head at `time`."""
         head, rate = self.queues[rung][0], self.middle(rung)
         u = rate * (time - self.last[head])
-        c = 1 - self.balance + self.balance * self.pooled / rate
-        return time, self.index(head, time, rate), c * rate * u * math.exp(-u)
+        return time, self.index(head, time, rate), self.weight(rate) * rate * u * math.exp(-u)
 
     def choose(self):
         time = self.now + 1

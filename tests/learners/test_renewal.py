@@ -122,8 +122,7 @@ def test_long_run_amounts_give_all_items_the_same_index_when_polled(balance, bud
     amounts = policy.allocate(budget)
     assert math.fsum(amounts) == budget
     rate, polled = policy.rates_, amounts > 0
-    changes, time = policy.numbers_[1:]
-    weight = 1 - balance + balance * (changes + 0.5) / (time + 30) / rate
+    weight = 1 - balance + balance / 30 / (4 * rate)
     price = weight[polled] * [gain(u) for u in rate[polled] / amounts[polled]]
     assert price == pytest.approx(price[0], rel=1e-9)
     assert (weight[~polled] <= price[0] * (1 + 1e-9)).all()
