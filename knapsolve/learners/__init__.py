@@ -5,6 +5,7 @@ from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.lspe_whittle import LSPEWhittle
 from knapsolve.learners.plug_in_whittle import PlugInWhittle
 from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.learners.rate_allocator import RateAllocator
 from knapsolve.learners.robot_controller import RobotController
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "OptimalPolicy",
     "PlugInWhittle",
     "ProportionalPolicy",
+    "RateAllocator",
     "RobotController",
     "UniformPolicy",
     "traa_stationary_distribution",

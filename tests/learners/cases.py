@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 
-from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, RateAllocator, UniformPolicy
 
 LEARNERS = {
     "lakg": LAKG(resolution=60),
@@ -17,6 +17,10 @@ LEARNERS = {
     "proportional": ProportionalPolicy(),
     "optimal": OptimalPolicy(),
     "estimator": EstimatorPolicy(phase=40),
+    "rates": RateAllocator(),
+    "rates-bayes": RateAllocator(3.0, estimator="bayes", criterion="freshness", memory=50.0),
+    "rates-gradient": RateAllocator(estimator="multiplicative", criterion="harmonic"),
+    "rates-mle": RateAllocator(estimator="mle", criterion="poisson", memory=20.0),
     "estimator-naive": EstimatorPolicy(phase=40, estimate="detection-rate"),
 }
 

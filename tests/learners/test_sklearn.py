@@ -14,10 +14,19 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve import (
+    HTRAA,
+    LAKG,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RateAllocator,
+    UniformPolicy,
+)
 from tests.learners.cases import LEARNERS, poll_log, state_of
 
 ESTIMATORS = [LAKG(), HTRAA(), UniformPolicy(), ProportionalPolicy(), OptimalPolicy(), EstimatorPolicy()]
+ESTIMATORS += [RateAllocator(), RateAllocator(estimator="mle")]
 LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 
 
