@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 import knapsolve._core.nefk as nefk_core
 from knapsolve._core.rate_learner import RateLearner
+from knapsolve._core.refit_learner import RefitLearner
 from knapsolve._validation import check_capacity, check_choice, check_poll_log, check_real
 from knapsolve.learners.base import PollLogLearner
-from knapsolve.rates.models import ESTIMATORS, FilterModel, make_model
+from knapsolve.rates.models import ESTIMATORS, FilterModel, LogModel, make_model
 from knapsolve.rates.parameters import check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 from knapsolve.rates.problem import CRITERIA, RateProblem, group_columns, per_material
@@ -190,6 +191,8 @@ class RateAllocator(PollLogLearner):
         self._model = make_model(self.estimator, self.memory, self.gain, self.prior, self.rate_range)
         if n and isinstance(self._model, FilterModel):
             self._model.start(n, self.capacity / n)
+        elif n:
+            self._model.n_items = n
 
     def _resize(self, n: int) -> None:
         pass
@@ -214,17 +217,18 @@ class RateAllocator(PollLogLearner):
             caps,
         )
 
-    def _core(self) -> RateLearner:
-        rates, capacity = self.rates_, float(self.capacity)
-        problem = self._problem(self.materials_).explored(self.exploration, capacity, rates.size)
+    def _core(self) -> Any:
+        capacity, n = float(self.capacity), self.materials_.size
+        problem = self._problem(self.materials_).explored(self.exploration, capacity, n)
+        if isinstance(self._model, LogModel):
+            return self._refitting(problem, capacity)
 
         def solve() -> tuple[float, Any]:
             result = problem.solve(self._model.rates(), capacity)
-            own = np.append(result.group_prices, 0.0)[problem.groups]
-            return result.price, own
+            return result.price, np.append(result.group_prices, 0.0)[problem.groups]
 
         grouped = problem.groups is not None
-        price = 1.0 if problem.proportional or grouped else problem.solve(rates, capacity).price
+        price = 1.0 if problem.proportional or grouped else problem.solve(self.rates_, capacity).price
         return RateLearner(
             self._model.view(),
             SHAPES[self.criterion],
@@ -236,3 +240,20 @@ class RateAllocator(PollLogLearner):
             price,
             solve if grouped else None,
         )
+
+    def _refitting(self, problem: RateProblem, capacity: float) -> RefitLearner:
+        """A compiled learner that fits its log again whenever it has grown by a quarter."""
+        model = self._model
+        model.n_items = self.materials_.size
+        done = sum(int((part.codes >= 0).sum()) for part in model.parts)
+
+        def finish(*log: np.ndarray) -> np.ndarray:
+            nonlocal done
+            done += log[0].size
+            amounts = problem.amounts(model.rates(), capacity)
+            learner.log_in(*model.open_part(max(model.n_items, done // 4)))
+            return amounts
+
+        first = model.open_part(max(model.n_items, done // 4))
+        learner = RefitLearner(problem.amounts(model.rates(), capacity), *first, 0, finish)
+        return learner

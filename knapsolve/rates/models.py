@@ -80,11 +80,20 @@ class LogModel:
 
     def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None:
         """Add a batch to the log."""
-        columns: dict[str, Any] = dict(vars(polls))
-        own = Polls(**{k: None if c is None else c.copy() for k, c in columns.items()})
-        own = replace(own, codes=own.codes.astype(np.int32))
+        own = replace(polls.part(slice(None)), codes=polls.codes.astype(np.int32))
         self.parts, self.n_items, self._fitted = (*self.parts, own), n_items, None
         commit()
+
+    def open_part(self, n_polls: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A part (materials, elapsed, changed) of n_polls that a loop fills; materials are -1 where it has not."""
+        codes: NDArray[np.int32] = np.full(n_polls, -1, dtype=np.int32)
+        part = Polls(codes, np.zeros(n_polls), np.zeros(n_polls, dtype=np.int8))
+        self.parts = (*self.parts, part)
+        return part.codes, part.elapsed, part.changed
+
+    def _filled(self) -> int:
+        """How many polls of the last part are there."""
+        return int(np.count_nonzero(self.parts[-1].codes >= 0)) if self.parts else 0
 
     def _whole(self) -> Polls:
         """The log in one piece."""
@@ -100,15 +109,16 @@ class LogModel:
             columns.append(np.concatenate([
                 np.full(size, missing) if column is None else column for column, size in zip(given, sizes)
             ]))  # fmt: skip
-        return Polls(*columns)
+        whole = Polls(*columns)
+        return whole if (whole.codes >= 0).all() else whole.part(whole.codes >= 0)
 
     def _fit(self) -> Any:
         """Groups, power of two of their times, prior (changes, time), rates, curvatures; kept until more is learnt."""
-        if self._fitted is None:
-            polls = self._whole() if self.parts else None
+        if self._fitted is None or self._fitted[-1] != self._filled():
+            filled, polls = self._filled(), self._whole() if self.parts else None
             exponent = None if polls is None else scale_of(polls.elapsed)
             if polls is None or exponent is None:
-                return None, 0, (0.5, 0.5), np.ones(self.n_items), np.ones(self.n_items)
+                return None, 0, (0.5, 0.5), np.ones(self.n_items), np.ones(self.n_items), 0
             longest = polls.elapsed
             exposures = None if polls.exposures is None else np.ldexp(polls.exposures, -exponent)
             polls = replace(polls, elapsed=np.ldexp(polls.elapsed, -exponent), exposures=exposures)
@@ -117,7 +127,7 @@ class LogModel:
             changes, time = self._prior(polls, memory, exponent)
             rates, curvatures = solved(items, changes, time)
             unscaled(rates, exponent, longest)
-            self._fitted = items, exponent, (changes, time), rates, curvatures
+            self._fitted = items, exponent, (changes, time), rates, curvatures, filled
         return self._fitted
 
     @staticmethod
@@ -139,17 +149,17 @@ class LogModel:
 
     def rates(self) -> Array:
         """Rates (n_items,), per unit of time."""
-        _, exponent, _, rates, _ = self._fit()
+        _, exponent, _, rates, _, _ = self._fit()
         return np.ldexp(rates, -exponent)
 
     def new_rate(self) -> float:
         """The rate of an item without polls: the prior's mode in log L."""
-        _, exponent, (changes, time), _, _ = self._fit()
+        _, exponent, (changes, time), _, _, _ = self._fit()
         return float(np.ldexp(changes / time, -exponent))
 
     def interval(self, shares: Array) -> Array:
         """Posterior quantiles (n_items, m) at ascending shares (m,)."""
-        items, exponent, (changes, time), rates, curvatures = self._fit()
+        items, exponent, (changes, time), rates, curvatures, _ = self._fit()
         if items is None:
             return gammaincinv(0.5, np.broadcast_to(shares, (self.n_items, shares.size))) / 0.5
         return np.ldexp(items.quantiles(changes, time, rates, curvatures, shares), -exponent)

@@ -23,9 +23,9 @@ class Polls:
     exposures: NDArray[np.float64] | None = None  # (n,)
 
     def part(self, rows: Any) -> Polls:
-        """Some of the rows."""
-        columns: dict[str, Any] = dict(vars(self))
-        return Polls(**{k: None if c is None else np.ascontiguousarray(c[rows]) for k, c in columns.items()})
+        """A copy of some of the rows."""
+        columns: Any = {name: None if column is None else np.array(column[rows]) for name, column in vars(self).items()}
+        return Polls(**columns)
 
 
 def complete_observations(
