@@ -48,6 +48,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.censored": ["censored_fit.c"],
     "_core.rate_filters": [],
     "_core.rate_learner": [],
+    "_core.refit_learner": [],
     "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     int shape, proportional;
     nefk_column weight, lower, upper, own; /* own: an item's price above mu, where its group's cap binds */
     double capacity, price, total, slope;
+    double moved; /* how far log mu has moved since the sums were taken */
 } rate_price;
 
 typedef struct { double amount, slope; } rate_answer;
@@ -46,6 +47,15 @@ static inline rate_answer rate_price_answer(const rate_price *p, ptrdiff_t i, do
     return x < high ? (rate_answer){x, d * (p->price / mu)} : (rate_answer){high, 0.0};
 }
 
+/* The Newton step on log mu, within limits. */
+NEFK_INLINE double rate_price_step(const rate_price *p, double limit)
+{
+    double gap = p->total - p->capacity;
+    double step = p->slope > 1e-3 * p->capacity ? gap / p->slope : 1e3 * gap / p->capacity;
+    step = step < limit ? step : limit;
+    return step > -limit ? step : -limit;
+}
+
 /* An item's answer has changed: follow. */
 static inline void rate_price_follow(rate_price *p, rate_answer before, rate_answer after)
 {
@@ -55,12 +65,33 @@ static inline void rate_price_follow(rate_price *p, rate_answer before, rate_ans
     }
     p->total += after.amount - before.amount;
     p->slope += after.slope - before.slope;
-    double gap = p->total - p->capacity;
-    double step = p->slope > 1e-3 * p->capacity ? gap / p->slope : 1e3 * gap / p->capacity;
-    step = step < 0.5 ? step : 0.5;
-    step = step > -0.5 ? step : -0.5;
+    double step = rate_price_step(p, 0.25);
     p->price *= nefk_exp_negative(-step);
     p->total -= step * p->slope;
+    p->moved += fabs(step);
+}
+
+/* Take the sums anew over rates[0], rates[width], ..., and move the price until they meet the capacity, if `search`:
+ * Newton in a bracket, halved where Newton leaves it. O(n) a step, usually one to four. */
+static inline void rate_price_settle(rate_price *p, const double *rates, ptrdiff_t width, ptrdiff_t n, int search)
+{
+    double low = 0.0, high = INFINITY; /* prices that take too much, too little */
+    p->moved = 0.0;
+    for (int k = 0; k < 100; k++) {
+        p->total = p->slope = 0.0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            rate_answer answer = rate_price_answer(p, i, rates[i * width]);
+            p->total += p->proportional ? rates[i * width] : answer.amount;
+            p->slope += answer.slope;
+        }
+        if (p->proportional || !search || fabs(p->total - p->capacity) <= 1e-7 * p->capacity) return;
+        if (p->total > p->capacity) low = p->price;
+        else high = p->price;
+        double next = p->price * exp(rate_price_step(p, 2.0));
+        if (!(next > low && next < high)) next = high < INFINITY && low > 0.0 ? sqrt(low) * sqrt(high) : next;
+        if (next == p->price || !(next > 0.0)) return;
+        p->price = next;
+    }
 }
 
 #endif

@@ -6,7 +6,7 @@ O(1) a poll (Bayes: O(grid)). Reference: csrc/rate_filter.h.
 
 from cpython.exc cimport PyErr_CheckSignals
 
-cdef Py_ssize_t CHUNK = 65536     # polls between two looks at pending signals, divided by the grid's points
+CHUNK = 65536     # polls between two looks at pending signals, divided by the grid's points
 KINDS = {"recursive": RATE_RECURSIVE, "multiplicative": RATE_MULTIPLICATIVE, "bayes": RATE_BAYES}
 POOL = POOL_SIZE
 FIXED_COLUMNS = RATE_GRID         # of a row, before the grid
@@ -46,7 +46,7 @@ cdef class RateFilter:
         `commit`, a call without bytecode, follows the last row with no look at signals between.
         """
         cdef Py_ssize_t row = 0, stop, n_rows = materials.shape[0]
-        cdef Py_ssize_t chunk = CHUNK // (1 + self.view.n_grid // 4)
+        cdef Py_ssize_t chunk = <Py_ssize_t>CHUNK // (1 + self.view.n_grid // 4)
         cdef rate_poll poll
         while row < n_rows:
             stop = min(row + chunk, n_rows)

@@ -2,7 +2,7 @@
 
 A poll changes one rate; that item's amount at the price is computed anew and the price moves so that the sum of
 all amounts stays at the capacity (csrc/rate_price.h). A scheduler that asks for an amount only when it polls the
-material (lazy EDF) thus needs no other amount. Every REFRESH polls a material the sums are taken anew, exactly.
+material (lazy EDF) thus needs no other amount. After about a poll a material the sums are taken anew, exactly.
 With groups, whose caps' prices belong to the problem, `solve` is called then: it returns (price, own prices).
 State: the filter's rows. O(1) a poll, amortised; O(log n) with random access.
 Reference: nefk.solver for the exact problem; Cho and Garcia-Molina (2003) for amounts from estimates.
@@ -12,14 +12,12 @@ import math
 
 import numpy as np
 
-from libc.math cimport fabs, llrint
+from libc.math cimport llrint
 
 from knapsolve._core.weight_tree cimport sum_tree_add, sum_tree_total
 
-cdef int REFRESH = 1           # polls a material between two exact sums
-cdef int64_t SELDOM = 4096     # polls between them at the least: a call of `solve` costs as much
-cdef int MOST_STEPS = 20
-cdef double CLOSE = 1e-9       # of the capacity
+cdef int64_t SELDOM = 4096     # polls between two calls of `solve` at the least
+cdef double FAR = 0.02         # movement of log mu after which the sums are worth taking again
 
 
 cdef nefk_column column(values):
@@ -64,25 +62,16 @@ cdef class RateLearner(Learner):
 
     cdef void resync(self) noexcept nogil:
         """Take the sums anew, and move the price until they meet the capacity."""
-        cdef Py_ssize_t i
-        cdef int k
-        cdef rate_answer answer, nothing
-        nothing.amount = nothing.slope = 0.0
-        self.until_refresh = max(REFRESH * self.n_materials, SELDOM)
-        if self.market.proportional:
-            self.market.total = 0.0
-            for i in range(self.n_materials):
-                self.market.total += self.rate(i)
-            return
-        for k in range(MOST_STEPS):
-            self.market.total = self.market.slope = 0.0
-            for i in range(self.n_materials):
-                answer = rate_price_answer(&self.market, i, self.rate(i))
-                self.market.total += answer.amount
-                self.market.slope += answer.slope
-            if fabs(self.market.total - self.market.capacity) <= CLOSE * self.market.capacity or self.solve is not None:
-                return
-            rate_price_follow(&self.market, nothing, nothing)
+        self.since_refresh = 0
+        self.cached = -1
+        rate_price_settle(&self.market, self.view.row, self.view.width, self.n_materials, self.solve is None)
+
+    cdef bint stale(self) noexcept nogil:
+        """Whether the sums are due: after a poll a material, or an eighth of that where the price has moved far."""
+        cdef Py_ssize_t due = self.n_materials
+        if self.solve is not None or self.market.proportional:
+            due = max(due, SELDOM)
+        return self.since_refresh >= due or (self.market.moved > FAR and 8 * self.since_refresh >= self.n_materials)
 
     cdef int reprice(self) noexcept nogil:
         with gil:
@@ -110,12 +99,11 @@ cdef class RateLearner(Learner):
         self.answer = rate_price_answer(&self.market, i, self.rate(i))
         if self.tree is not None:
             self.weigh(i)
-        self.until_refresh -= 1
-        if self.until_refresh <= 0:
+        self.since_refresh += 1
+        if self.stale():
             if self.solve is not None:
                 self.failed = self.reprice() < 0
             self.resync()
-            self.cached = -1
             if self.tree is not None:
                 self.weigh_all()
 
@@ -125,7 +113,7 @@ cdef class RateLearner(Learner):
         sum_tree_add(&self.tree.tree, i, units - self.units[i])
         self.units[i] = units
         if sum_tree_total(&self.tree.tree) > <uint64_t>1 << 62:
-            self.until_refresh = 1
+            self.since_refresh = 1 << 62
 
     cpdef prepare_draws(self):
         self.tree = WeightTree(self.n_materials)
@@ -144,5 +132,4 @@ cdef class RateLearner(Learner):
 
     cpdef amounts(self):
         self.resync()
-        self.cached = -1
         return Learner.amounts(self)

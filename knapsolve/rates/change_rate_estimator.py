@@ -72,14 +72,13 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
     >>> X = [["news", 1.0], ["rules", 4.0], ["news", 1.0], ["rules", 4.0], ["news", 2.0], ["rules", 4.0]]
     >>> estimator = ChangeRateEstimator(prior=(0.5, 1.0)).fit(X, [1, 0, 0, 0, 1, 1])
     >>> dict(zip(estimator.materials_.tolist(), estimator.rates_.round(3).tolist()))
-    {'news': 0.919, 'rules': 0.137}
+    {'news': 0.785, 'rules': 0.139}
     >>> estimator.predict_proba([["rules", 8.0]]).round(2).tolist()
     [[0.33, 0.67]]
     """
 
     materials_: np.ndarray
     classes_: np.ndarray
-    _atomic_rows = 65536  # a batch up to this size is learnt and committed in one step: it needs no copy
 
     def __init__(
         self,
@@ -270,7 +269,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
                 validate_data(self, X, outcomes, reset=True, skip_check_array=True)
                 model, seen = self._new_model(), [False, False]
             else:
-                model = self._model if gaps.size <= self._atomic_rows else self._model.copy()
+                model = self._model.fork() if gaps.size <= self._model.atomic_rows else self._model.copy()
                 seen = self._seen
             known = np.empty(0) if fresh else self.materials_
             codes, known, lookup = encode(values, known, lookup)
@@ -363,8 +362,8 @@ def _outcomes(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndarra
             known = np.array([0, 1], dtype=known.dtype)
     if known.size > 2:
         raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: y must hold 0 and 1, or two "
-            f"labels, got {known.size} of them"
+            "Only binary classification is supported. The type of the target is multiclass: y must hold 0 and 1, "
+            f"or two labels, got {known.size} of them"
         )
     if known.size < 2:
         raise ValueError(f"y must hold 0 and 1, or labels of two classes, got one class only, {known[0]!r}")

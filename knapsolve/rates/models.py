@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from knapsolve._core.censored import Grouped
-from knapsolve._core.rate_filters import FIXED_COLUMNS, KINDS, POOL, RateFilter, pooled_rate
+from knapsolve._core.rate_filters import CHUNK, FIXED_COLUMNS, KINDS, POOL, RateFilter, pooled_rate
 from knapsolve.rates.censored import scale_of, solved, unscaled
 from knapsolve.rates.polls import Polls
 from knapsolve.rates.prior import MOST_ITEMS, gamma_prior
@@ -28,7 +29,11 @@ Array = NDArray[np.float64]
 class RateModel(Protocol):
     """What ChangeRateEstimator and RateAllocator need of a model."""
 
+    atomic_rows: int
+
     def copy(self) -> Any: ...
+
+    def fork(self) -> Any: ...
 
     def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None: ...
 
@@ -67,15 +72,28 @@ class LogModel:
         other.n_items, other.parts, other._fitted = self.n_items, self.parts, self._fitted
         return other
 
+    fork = copy
+    atomic_rows = 2**62  # parts are added, never changed
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_fitted": None}  # made again when asked
 
     def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None:
         """Add a batch to the log."""
-        own = Polls(polls.codes.astype(np.int32), *(None if c is None else c.copy() for c in (
-            polls.elapsed, polls.changed, polls.weights, polls.counts, polls.exposures)))  # fmt: skip
+        own = replace(polls.part(slice(None)), codes=polls.codes.astype(np.int32))
         self.parts, self.n_items, self._fitted = (*self.parts, own), n_items, None
         commit()
+
+    def open_part(self, n_polls: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A part (materials, elapsed, changed) of n_polls that a loop fills; materials are -1 where it has not."""
+        codes: NDArray[np.int32] = np.full(n_polls, -1, dtype=np.int32)
+        part = Polls(codes, np.zeros(n_polls), np.zeros(n_polls, dtype=np.int8))
+        self.parts = (*self.parts, part)
+        return part.codes, part.elapsed, part.changed
+
+    def _filled(self) -> int:
+        """How many polls of the last part are there."""
+        return int(np.count_nonzero(self.parts[-1].codes >= 0)) if self.parts else 0
 
     def _whole(self) -> Polls:
         """The log in one piece."""
@@ -91,29 +109,31 @@ class LogModel:
             columns.append(np.concatenate([
                 np.full(size, missing) if column is None else column for column, size in zip(given, sizes)
             ]))  # fmt: skip
-        return Polls(*columns)
+        whole = Polls(*columns)
+        return whole if (whole.codes >= 0).all() else whole.part(whole.codes >= 0)
 
     def _fit(self) -> Any:
-        """Groups, the power of two of their times, prior (changes, time), rates, curvatures; kept until more is learnt."""
-        if self._fitted is None:
-            polls = self._whole() if self.parts else None
+        """Groups, power of two of their times, prior (changes, time), rates, curvatures; kept until more is learnt."""
+        if self._fitted is None or self._fitted[-1] != self._filled():
+            filled, polls = self._filled(), self._whole() if self.parts else None
             exponent = None if polls is None else scale_of(polls.elapsed)
             if polls is None or exponent is None:
-                return None, 0, (0.5, 0.5), np.ones(self.n_items), np.ones(self.n_items)
+                return None, 0, (0.5, 0.5), np.ones(self.n_items), np.ones(self.n_items), 0
             longest = polls.elapsed
-            polls = Polls(polls.codes, np.ldexp(polls.elapsed, -exponent), polls.changed, polls.weights, polls.counts,
-                          None if polls.exposures is None else np.ldexp(polls.exposures, -exponent))  # fmt: skip
+            exposures = None if polls.exposures is None else np.ldexp(polls.exposures, -exponent)
+            polls = replace(polls, elapsed=np.ldexp(polls.elapsed, -exponent), exposures=exposures)
             memory = float(np.ldexp(self.memory, -exponent))
             items = self._grouped(polls, self.n_items, memory)
             changes, time = self._prior(polls, memory, exponent)
             rates, curvatures = solved(items, changes, time)
             unscaled(rates, exponent, longest)
-            self._fitted = items, exponent, (changes, time), rates, curvatures
+            self._fitted = items, exponent, (changes, time), rates, curvatures, filled
         return self._fitted
 
     @staticmethod
     def _grouped(polls: Polls, n: int, memory: float) -> Grouped:
-        return Grouped(n, polls.codes, polls.elapsed, polls.changed, polls.weights, polls.counts, polls.exposures, memory)
+        more = (polls.weights, polls.counts, polls.exposures)
+        return Grouped(n, polls.codes, polls.elapsed, polls.changed, *more, memory)
 
     def _prior(self, polls: Polls, memory: float, exponent: int) -> tuple[float, float]:
         """Changes and (scaled) time of the prior."""
@@ -124,23 +144,22 @@ class LogModel:
         rate = (float((weights * polls.changed).sum()) + 0.5) / time if time > 0 else 1.0
         stride = -(-self.n_items // MOST_ITEMS)
         sample = polls if stride == 1 else polls.part(polls.codes % stride == 0)
-        codes = sample.codes if stride == 1 else (sample.codes // stride).astype(np.int32)
-        sample = Polls(codes, sample.elapsed, sample.changed, sample.weights, sample.counts, sample.exposures)
+        sample = replace(sample, codes=(sample.codes // stride).astype(np.int32))
         return gamma_prior(self._grouped(sample, -(-self.n_items // stride), memory), rate)
 
     def rates(self) -> Array:
         """Rates (n_items,), per unit of time."""
-        _, exponent, _, rates, _ = self._fit()
+        _, exponent, _, rates, _, _ = self._fit()
         return np.ldexp(rates, -exponent)
 
     def new_rate(self) -> float:
         """The rate of an item without polls: the prior's mode in log L."""
-        _, exponent, (changes, time), _, _ = self._fit()
+        _, exponent, (changes, time), _, _, _ = self._fit()
         return float(np.ldexp(changes / time, -exponent))
 
     def interval(self, shares: Array) -> Array:
         """Posterior quantiles (n_items, m) at ascending shares (m,)."""
-        items, exponent, (changes, time), rates, curvatures = self._fit()
+        items, exponent, (changes, time), rates, curvatures, _ = self._fit()
         if items is None:
             return gammaincinv(0.5, np.broadcast_to(shares, (self.n_items, shares.size))) / 0.5
         return np.ldexp(items.quantiles(changes, time, rates, curvatures, shares), -exponent)
@@ -163,6 +182,17 @@ class FilterModel:
         other = object.__new__(FilterModel)
         other.__dict__.update(vars(self), pool=self.pool.copy(), rows=self.rows.copy())
         return other
+
+    def fork(self) -> FilterModel:
+        """One that learns in this one's place: it shares the rows, and knows alone of those that it adds."""
+        other = object.__new__(FilterModel)
+        other.__dict__.update(vars(self))
+        return other
+
+    @property
+    def atomic_rows(self) -> int:
+        """Polls that the compiled filter learns without a look at signals."""
+        return CHUNK // (1 + (self.rows.shape[1] - FIXED_COLUMNS) // 4)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "rows": self.rows[: self.n_rows].copy()}

@@ -15,7 +15,7 @@ from knapsolve._frames import take_column
 class Polls:
     """A checked poll log, in time order; the last three columns are None where nobody gave them."""
 
-    codes: NDArray[np.intp]  # (n,) material of each poll, numbered in order of first appearance
+    codes: NDArray[Any]  # (n,) material of each poll, numbered in order of first appearance
     elapsed: NDArray[np.float64]  # (n,)
     changed: NDArray[np.int8]  # (n,)
     weights: NDArray[np.float64] | None = None  # (n,)
@@ -23,9 +23,9 @@ class Polls:
     exposures: NDArray[np.float64] | None = None  # (n,)
 
     def part(self, rows: Any) -> Polls:
-        """Some of the rows."""
-        columns = (self.codes, self.elapsed, self.changed, self.weights, self.counts, self.exposures)
-        return Polls(*(None if column is None else np.ascontiguousarray(column[rows]) for column in columns))
+        """A copy of some of the rows."""
+        columns: Any = {name: None if column is None else np.array(column[rows]) for name, column in vars(self).items()}
+        return Polls(**columns)
 
 
 def complete_observations(
@@ -68,10 +68,10 @@ def complete_observations(
 def _numbers(X: Any, column: int | str, name: str) -> np.ndarray:
     """A column of numbers, NaN where nothing is known."""
     values = take_column(X, column, name)
+    values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     try:
-        values = values.to_numpy() if hasattr(values, "to_numpy") else values
-        return np.array([np.nan if v is None else v for v in values], dtype=np.float64) if getattr(
-            values, "dtype", None
-        ) == object else np.asarray(values, dtype=np.float64)
+        if values.dtype.kind == "O":
+            values = np.array([np.nan if value is None else value for value in values.tolist()])
+        return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must hold numbers, or NaN where nothing is known: {error}") from error

@@ -14,7 +14,7 @@ MOST_ROUNDS = 50
 
 
 def gamma_prior(sample: Grouped, rate: float) -> tuple[float, float]:
-    """Shape (in changes) and time of a Gamma prior over the rates of the sampled items, by EM from a first guess `rate`.
+    """Shape (in changes) and time of a Gamma prior over the rates of the items, by EM from a first guess `rate`.
 
     Each item's posterior is taken for the Gamma with its mode and curvature in log L: E[L] = L and
     E[log L] = log L + digamma(s) - log s, s the curvature. The shape a then solves log a - digamma(a) =

@@ -1,6 +1,5 @@
 """ChangeRateEstimator is a scikit-learn classifier."""
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from knapsolve import ChangeRateEstimator
