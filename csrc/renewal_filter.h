@@ -4,7 +4,8 @@
  * after a gap tau adds to each of three pairs (count, exposure) the outcome y, and the time tau if y = 0, else the
  * expected time to the gap's first change at the rate held so far. The pairs forget by exp(-B tau / 64),
  * exp(-B tau / 8) and exp(-1/3) a poll. Each pair's rate is shrunk to that of the slower one before it, the slowest to
- * the pooled rate of all items times 4: optimism, because a sharp low estimate would abandon an item.
+ * the pooled rate P of all items times 4: optimism, because a sharp low estimate would abandon an item. The weights of
+ * the priors, 1.5, 2 and 2 changes, are 1 + min(P / B, 1) times as large: they must hold longer where polls are few.
  *
  * Invariant   counts and exposures are non-negative and finite; rates lie within SLOWEST and FASTEST times B.
  * Complexity  O(1): two exponentials for a poll without a change, four with one.
@@ -73,10 +74,11 @@ static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double 
     pool->count += changed;
     pool->exposure += changed ? tau * renewal_first(pooled * tau) : tau;
     rate = RENEWAL_OPTIMISM * renewal_pooled(pool, share);
+    double stiff = 1.0 + (pooled < share ? pooled / share : 1.0);
     for (int k = 0; k < 3; k++) {
         item->count[k] = keep[k] * item->count[k] + changed;
         item->exposure[k] = keep[k] * item->exposure[k] + exposure;
-        rate = (item->count[k] + weight[k]) / (item->exposure[k] + weight[k] / rate);
+        rate = (item->count[k] + stiff * weight[k]) / (item->exposure[k] + stiff * weight[k] / rate);
         rate = renewal_bounded(rate, share);
     }
     item->rate = rate;

@@ -57,7 +57,8 @@ class RenewalTwin:
         self.changes += changed
         rate = 4 * self.pooled
         keep = math.exp(-self.share * gap / 64), math.exp(-self.share * gap / 8), math.exp(-1 / 3)
-        for k, weight in enumerate((1.5, 2.0, 2.0)):
+        stiff = 1 + min(pooled / self.share, 1)
+        for k, weight in enumerate((1.5 * stiff, 2.0 * stiff, 2.0 * stiff)):
             self.count[i, k] = keep[k] * self.count[i, k] + changed
             self.exposure[i, k] = keep[k] * self.exposure[i, k] + spent
             rate = (self.count[i, k] + weight) / (self.exposure[i, k] + weight / rate)
