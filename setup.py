@@ -43,6 +43,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.index_policy": [
         "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
     ],
+    "_core.exact_sum": [],
     "_core.censored": ["censored_fit.c"],
     "_core.rate_filters": [],
     "_core.rate_learner": [],
