@@ -100,8 +100,7 @@ cdef class RateLearner(Learner):
         poll.elapsed, poll.weight, poll.count, poll.exposure, poll.changed = elapsed, 1.0, -1.0, 0.0, v
         rate_filter_learn(&self.view, i, poll)
         self.answer = rate_price_answer(&self.market, i, self.rate(i))
-        rate_price_follow(&self.market, before, self.answer)
-        self.answer = rate_price_answer(&self.market, i, self.rate(i))
+        rate_price_follow(&self.market, before, self.answer)     # others meet the new price; so no poll waits for it
         if not self.market.proportional and self.answer.amount * SLOWER * elapsed < 1.0:
             self.answer.amount = max(self.answer.amount, min(1.0 / (SLOWER * elapsed), self.even))
         if self.tree is not None:
