@@ -1,8 +1,8 @@
 /* Change rates learnt one poll at a time: a changes at rate L, so P(changed | elapsed e) = 1 - exp(-h), h = L e.
  *
  * Each item has a row of `width` doubles: its rate, what its rule keeps, and for Bayes the log posterior on a grid of
- * rates. The pool holds changes, exposure and a first guess for all items: newcomers start at its rate
- * P = (changes + 1/2) / (exposure + 1/(2 guess)).
+ * rates. The pool holds changes, exposure and the time of the half change to begin with for all items:
+ * newcomers start at its rate P = (changes + 1/2) / (exposure + start).
  *
  *   recursive       maximum likelihood, kept up to date by one Newton step on log L a poll. What is left of the past:
  *                   U = sum of h over quiet polls, H = sum of s(h) over changed ones, s(h) = h / (e^h - 1), and
@@ -29,7 +29,7 @@
 
 enum { RATE_RECURSIVE = 0, RATE_MULTIPLICATIVE = 1, RATE_BAYES = 2 };
 enum { RATE_VALUE = 0, RATE_QUIET = 1, RATE_SCORE = 2, RATE_CURVATURE = 3, RATE_START = 1, RATE_GRID = 4 }; /* columns */
-enum { POOL_CHANGES = 0, POOL_EXPOSURE = 1, POOL_GUESS = 2, POOL_SIZE = 3 };
+enum { POOL_CHANGES = 0, POOL_EXPOSURE = 1, POOL_START = 2, POOL_SIZE = 3 };
 
 #define RATE_LOWEST 1e-140
 #define RATE_HIGHEST 1e140
@@ -54,36 +54,42 @@ NEFK_INLINE double rate_clamp(double rate)
     return rate > RATE_LOWEST ? rate : RATE_LOWEST;
 }
 
+/* exp(clip(step, -1, 1)). Most steps are small, and the next poll waits for this one: Taylor's series is shorter. */
+NEFK_INLINE double rate_step(double step)
+{
+    if (fabs(step) < 0.0078125) return 1.0 + step * ((1.0 + 0.5 * step) + step * step * (1.0 / 6.0 + step * (1.0 / 24.0)));
+    step = step < 1.0 ? step : 1.0;
+    return nefk_exp_negative(step > -1.0 ? -step : 1.0);
+}
+
 /* h / (e^h - 1) for h >= 0: expected score of a change, and 1 - (share of the time that was exposed). */
 NEFK_INLINE double rate_score_changed(double h)
 {
-    double quiet = nefk_exp_negative(h);
-    double complement = h < 1.0 ? quiet + h * nefk_gamma2_over_square(h) : (1.0 - quiet) / h; /* (1 - e^-h) / h */
-    return quiet / complement;
+    double quiet = nefk_exp_negative(h), small = quiet + h * nefk_gamma2_over_square(h); /* (1 - e^-h) / h */
+    return (h < 1.0 ? quiet : h * quiet) / (h < 1.0 ? small : 1.0 - quiet);
 }
 
 /* Rate of all items together, at which newcomers start. */
 NEFK_INLINE double rate_pooled(const double *pool)
 {
-    return rate_clamp((pool[POOL_CHANGES] + 0.5) / (pool[POOL_EXPOSURE] + 0.5 / pool[POOL_GUESS]));
+    return rate_clamp((pool[POOL_CHANGES] + 0.5) / (pool[POOL_EXPOSURE] + pool[POOL_START]));
 }
 
 /* A, what the prior takes back of its own pull `prior` at this rate. */
 NEFK_INLINE double rate_prior_pull(const rate_filter *f, double rate)
 {
-    double ratio = rate / rate_pooled(f->pool);
+    double ratio = rate * (f->pool[POOL_EXPOSURE] + f->pool[POOL_START]) / (f->pool[POOL_CHANGES] + 0.5);
     return f->prior * (ratio < 1.0 ? ratio : 1.0);
 }
 
-/* Account for a poll in the pool: a change after time e had the exposure E[first change | changed]. */
-NEFK_INLINE void rate_pool(double *pool, rate_poll poll)
+/* Account for a poll in the pool; a change had the exposure E[first change | changed] at the item's own rate. */
+NEFK_INLINE void rate_pool(double *pool, double rate, rate_poll poll)
 {
     double changes = poll.changed, exposure = poll.elapsed;
     if (poll.count >= 0.0) {
         changes = poll.count;
         exposure = poll.exposure;
     } else if (poll.changed) {
-        double rate = rate_pooled(pool);
         exposure = (1.0 - rate_score_changed(rate * poll.elapsed)) / rate;
     }
     pool[POOL_CHANGES] += poll.weight * changes;
@@ -111,10 +117,8 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
     }
     double prior = rate_prior_pull(f, rate);
     double step = (score - quiet + f->prior - prior) / (quiet + curvature + prior);
-    step = step < 1.0 ? step : 1.0;
-    step = step > -1.0 ? step : -1.0;
-    double ratio = nefk_exp_negative(-step), bent = score > 0.0 ? curvature / score : 0.0;
-    row[RATE_VALUE] = rate_clamp(rate * ratio);
+    double ratio = rate_step(step), bent = score > 0.0 ? curvature / score : 0.0;
+    row[RATE_VALUE] = fabs(step) < 0.5 ? rate * ratio : rate_clamp(rate * ratio); /* only large steps go far */
     row[RATE_QUIET] = quiet * ratio;
     row[RATE_SCORE] = score * nefk_exp_negative(bent * (ratio - 1.0));
     row[RATE_CURVATURE] = row[RATE_SCORE] * (bent * ratio);
@@ -125,20 +129,29 @@ NEFK_INLINE void rate_learn_multiplicative(const rate_filter *f, double *row, ra
     double h = row[RATE_VALUE] * (poll.count >= 0.0 ? poll.exposure : poll.elapsed), surprise;
     surprise = poll.count >= 0.0 ? poll.count - h : poll.changed - (1.0 - nefk_exp_negative(h));
     double step = f->gain * poll.weight * surprise;
-    step = step < 1.0 ? step : 1.0;
-    step = step > -1.0 ? step : -1.0;
-    row[RATE_VALUE] = rate_clamp(row[RATE_VALUE] * nefk_exp_negative(-step));
+    row[RATE_VALUE] = rate_clamp(row[RATE_VALUE] * rate_step(step));
 }
 
 /* Bayes: column RATE_START holds the pooled rate at which the item began; its prior is the Gamma of shape
  * `prior` and that mean, in log L. */
 NEFK_INLINE double rate_log_prior(const rate_filter *f, double ratio) { return f->prior * (log(ratio) - ratio); }
 
-/* The posterior mean, clamped to the grid. O(grid). */
+/* The posterior mean. Between sharp points (standard deviation below 0.7 of their distance) it is that of the normal
+ * in log L through the top three: sums over the grid would snap to its points. O(grid). */
 static inline void rate_bayes_mean(const rate_filter *f, double *row)
 {
-    double *evidence = row + RATE_GRID, top = evidence[0], mass = 0.0, sum = 0.0;
-    for (ptrdiff_t g = 1; g < f->n_grid; g++) top = evidence[g] > top ? evidence[g] : top;
+    const double *evidence = row + RATE_GRID;
+    ptrdiff_t at = 0;
+    for (ptrdiff_t g = 1; g < f->n_grid; g++) at = evidence[g] > evidence[at] ? g : at;
+    if (at > 0 && at < f->n_grid - 1) {
+        double left = evidence[at] - evidence[at - 1], right = evidence[at] - evidence[at + 1], bend = left + right;
+        if (bend > 2.0) {
+            double apart = log(f->grid[at + 1] / f->grid[at]), mode = 0.5 * (left - right) / bend;
+            row[RATE_VALUE] = rate_clamp(f->grid[at] * exp(apart * (mode + 0.5 * apart / bend)));
+            return;
+        }
+    }
+    double top = evidence[at], mass = 0.0, sum = 0.0;
     for (ptrdiff_t g = 0; g < f->n_grid; g++) {
         double p = nefk_exp_negative(top - evidence[g]);
         mass += p;
@@ -185,14 +198,19 @@ static inline void rate_filter_admit(const rate_filter *f, ptrdiff_t i)
     rate_bayes_mean(f, row);
 }
 
+NEFK_INLINE void rate_filter_prefetch(const rate_filter *f, ptrdiff_t i)
+{
+    __builtin_prefetch(f->row + i * f->width, 1);
+}
+
 /* Learn from one poll of item i. */
 NEFK_INLINE void rate_filter_learn(const rate_filter *f, ptrdiff_t i, rate_poll poll)
 {
     double *row = f->row + i * f->width;
+    rate_pool(f->pool, row[RATE_VALUE], poll);
     if (f->kind == RATE_RECURSIVE) rate_learn_recursive(f, row, poll);
     else if (f->kind == RATE_MULTIPLICATIVE) rate_learn_multiplicative(f, row, poll);
     else rate_learn_bayes(f, row, poll);
-    rate_pool(f->pool, poll);
 }
 
 #endif

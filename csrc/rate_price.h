@@ -18,6 +18,7 @@ typedef struct {
     int shape, proportional;
     nefk_column weight, lower, upper, own; /* own: an item's price above mu, where its group's cap binds */
     double capacity, price, total, slope;
+    double scale; /* proportional: capacity / total */
     double moved; /* how far log mu has moved since the sums were taken */
 } rate_price;
 
@@ -31,7 +32,7 @@ NEFK_INLINE double rate_column(const nefk_column *c, ptrdiff_t i)
 /* What item i takes at the present price, given its rate, and how that answers log mu. */
 static inline rate_answer rate_price_answer(const rate_price *p, ptrdiff_t i, double rate)
 {
-    if (p->proportional) return (rate_answer){p->capacity * rate / p->total, rate};
+    if (p->proportional) return (rate_answer){rate * p->scale, rate};
     double low = rate_column(&p->lower, i), high = rate_column(&p->upper, i), weight = rate_column(&p->weight, i);
     double mu = p->price + rate_column(&p->own, i), x, d;
     if (p->shape == NEFK_DETECTION || p->shape == NEFK_FRESHNESS) {
@@ -61,6 +62,7 @@ static inline void rate_price_follow(rate_price *p, rate_answer before, rate_ans
 {
     if (p->proportional) {
         p->total += after.slope - before.slope; /* rates */
+        p->scale = p->capacity / p->total;
         return;
     }
     p->total += after.amount - before.amount;
@@ -84,6 +86,7 @@ static inline void rate_price_settle(rate_price *p, const double *rates, ptrdiff
             p->total += p->proportional ? rates[i * width] : answer.amount;
             p->slope += answer.slope;
         }
+        p->scale = p->capacity / p->total;
         if (p->proportional || !search || fabs(p->total - p->capacity) <= 1e-7 * p->capacity) return;
         if (p->total > p->capacity) low = p->price;
         else high = p->price;

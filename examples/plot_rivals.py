@@ -19,6 +19,9 @@ BUDGETS = (1.5, 6.0, 30.0)  # polls per change
 BALANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 BOUNDS = ((0.01, 20.0), (0.03, 5.0), (0.1, 10.0), (0.2, 4.0))
 WINDOWS = (8, 32, 128)  # polls an item
+COLOURS = {"stormcrawler": "tab:brown", "nutch": "tab:purple", "harmonic": "tab:pink", "harmonic-once": "tab:olive",
+           "proportional": "tab:cyan", "multiplicative": "tab:green", "recursive": "tab:orange",
+           "uniform": "tab:gray"}  # fmt: skip
 
 
 def seconds(date):
@@ -53,11 +56,12 @@ window = {"start": seconds("2019-07-06"), "split": seconds("2021-07-01"), "stop"
 results = {}
 for budget in BUDGETS:
     policies = {"renewal": "renewal"} | {f"balance {a:g}": RenewalIndexPolicy(balance=a) for a in BALANCES}
-    policies |= rivals(377) | {"harmonic-once": "harmonic-once", "uniform": "uniform", "optimal": "optimal"}
+    policies |= rivals(377)
+    policies |= {name: name for name in ("harmonic-once", "multiplicative", "recursive", "uniform", "optimal")}
     results[budget] = replay(log, None, policies, polls_per_change=budget, n_runs=5, random_state=0, **window)
     print(f"\n{budget:g} polls per change\n{results[budget]}")
     for metric in ("detected_share", "freshness"):
-        for rival in ("stormcrawler", "nutch", "harmonic", "harmonic-once", "proportional", "uniform"):
+        for rival in COLOURS:
             name = best(results[budget], rival, metric)
             value, low, high = results[budget].difference("renewal", name, metric)
             print(f"renewal less {name:23} {metric:15} {value:+.4f} [{low:+.4f}, {high:+.4f}]")
@@ -65,8 +69,6 @@ for budget in BUDGETS:
 # %%
 # To the right: more changes found; up: copies current for longer. The line is the renewal index from balance 0 (find
 # changes) to 1 (keep copies current), the large point its default; small points are rivals in all their settings.
-COLOURS = {"stormcrawler": "tab:brown", "nutch": "tab:purple", "harmonic": "tab:pink", "harmonic-once": "tab:olive",
-           "proportional": "tab:cyan", "uniform": "tab:gray"}  # fmt: skip
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
 for ax, (budget, result) in zip(axes, results.items()):
     metrics = ("detected_share", "freshness")
@@ -110,7 +112,7 @@ try:
     histories["own files"] = (own, {"split": middle})
 except (ValueError, OSError) as error:  # the sources came without their history
     print(error)
-names = ["renewal", "stormcrawler", "nutch", "harmonic", "proportional", "uniform"]
+names = ["renewal", "stormcrawler", "nutch", "harmonic", "proportional", "multiplicative", "uniform"]
 for title, (history, stretch) in histories.items():
     for budget in BUDGETS:
         result = replay(history, None, names, polls_per_change=budget, n_runs=5, random_state=0, **stretch)

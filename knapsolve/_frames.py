@@ -96,6 +96,10 @@ def _mixed(one: Any, other: Any) -> TypeError:
 
 def _factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Through Arrow's hash tables where pyarrow is installed (fast for strings), else by sorting."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        dense = _factorize_by_table(values)
+        if dense is not None:
+            return dense
     try:
         import pyarrow
     except ImportError:
@@ -129,6 +133,25 @@ def _factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
             encoded = encoded.unify_dictionaries().chunk(0)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
     return codes, _natural(encoded.dictionary.to_numpy(zero_copy_only=False))
+
+
+def _factorize_by_table(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Whole numbers of a narrow range through a table with an entry for each; None for any others."""
+    if values.ndim != 1 or values.size == 0:
+        return None
+    low, high = values.min(), values.max()
+    if not (abs(float(low)) < 2.0**53 and abs(float(high)) < 2.0**53 and float(high) - float(low) < 2 * values.size):
+        return None
+    places = (values - low).astype(np.intp)
+    if values.dtype.kind == "f" and not (places == values - low).all():
+        return None
+    first: np.ndarray = np.full(int(places.max()) + 1, -1, dtype=np.intp)
+    first[places[::-1]] = np.arange(values.size - 1, -1, -1)  # the last to write is the first to appear
+    present = np.flatnonzero(first >= 0)
+    present = present[np.argsort(first[present])]
+    uniques = values[first[present]]
+    first[present] = np.arange(present.size)  # the table of codes now
+    return first[places], uniques + 0.0 if values.dtype.kind == "f" else uniques.copy()
 
 
 def _holds_inner_nul(values: Any) -> bool:

@@ -16,6 +16,7 @@ cdef extern from "rate_filter.h":
         Py_ssize_t width, n_grid
         double prior, memory, gain
     void rate_filter_admit(const rate_filter *f, Py_ssize_t i) noexcept nogil
+    void rate_filter_prefetch(const rate_filter *f, Py_ssize_t i) noexcept nogil
     void rate_filter_learn(const rate_filter *f, Py_ssize_t i, rate_poll poll) noexcept nogil
     double rate_pooled(const double *pool) noexcept nogil
 

@@ -7,6 +7,7 @@ O(1) a poll (Bayes: O(grid)). Reference: csrc/rate_filter.h.
 from cpython.exc cimport PyErr_CheckSignals
 
 CHUNK = 65536     # polls between two looks at pending signals, divided by the grid's points
+cdef Py_ssize_t AHEAD = 16        # rows whose state is fetched before its turn
 KINDS = {"recursive": RATE_RECURSIVE, "multiplicative": RATE_MULTIPLICATIVE, "bayes": RATE_BAYES}
 POOL = POOL_SIZE
 FIXED_COLUMNS = RATE_GRID         # of a row, before the grid
@@ -52,6 +53,8 @@ cdef class RateFilter:
             stop = min(row + chunk, n_rows)
             with nogil:
                 for row in range(row, stop):
+                    if row + AHEAD < n_rows:
+                        rate_filter_prefetch(&self.view, materials[row + AHEAD])
                     if materials[row] == self.n_known:
                         rate_filter_admit(&self.view, self.n_known)
                         self.n_known += 1

@@ -37,7 +37,7 @@ cdef class RateLearner(Learner):
     cdef int64_t since_refresh         # polls
     cdef WeightTree tree               # with random access
     cdef uint64_t[::1] units
-    cdef double unit
+    cdef double unit, even
     cdef double rate(self, Py_ssize_t i) noexcept nogil
     cdef void resync(self) noexcept nogil
     cdef bint stale(self) noexcept nogil

@@ -2,8 +2,10 @@
 
 A poll changes one rate; that item's amount at the price is computed anew and the price moves so that the sum of
 all amounts stays at the capacity (csrc/rate_price.h). A scheduler that asks for an amount only when it polls the
-material (lazy EDF) thus needs no other amount. After about a poll a material the sums are taken anew, exactly.
-With groups, whose caps' prices belong to the problem, `solve` is called then: it returns (price, own prices).
+material (lazy EDF) thus needs no other amount. What a poll takes away must not lock a material out on early estimates: up to
+an even share of the capacity, its interval grows at most SLOWER times. After about a poll a material the sums are
+taken anew, exactly. With groups, whose caps have prices of their own, `solve` is called then: it returns (price, own
+prices (n,)).
 State: the filter's rows. O(1) a poll, amortised; O(log n) with random access.
 Reference: nefk.solver for the exact problem; Cho and Garcia-Molina (2003) for amounts from estimates.
 """
@@ -17,6 +19,7 @@ from libc.math cimport llrint
 from knapsolve._core.weight_tree cimport sum_tree_add, sum_tree_total
 
 cdef int64_t SELDOM = 4096     # polls between two calls of `solve` at the least
+cdef double SLOWER = 4.0       # a material that gets little waits at most so many times as long as it did
 cdef double FAR = 0.02         # movement of log mu after which the sums are worth taking again
 
 
@@ -46,6 +49,7 @@ cdef class RateLearner(Learner):
         self.market.weight, self.market.lower, self.market.upper = column(weights), column(lower), column(upper)
         self.market.own = column(0.0)
         self.market.price = price
+        self.even = capacity / max(1, self.n_materials)
         self.cached = -1
         if solve is not None:
             self.take_prices(*solve())
@@ -95,8 +99,10 @@ cdef class RateLearner(Learner):
         before = self.answer
         poll.elapsed, poll.weight, poll.count, poll.exposure, poll.changed = elapsed, 1.0, -1.0, 0.0, v
         rate_filter_learn(&self.view, i, poll)
-        rate_price_follow(&self.market, before, rate_price_answer(&self.market, i, self.rate(i)))
         self.answer = rate_price_answer(&self.market, i, self.rate(i))
+        rate_price_follow(&self.market, before, self.answer)     # others meet the new price; so no poll waits for it
+        if not self.market.proportional and self.answer.amount * SLOWER * elapsed < 1.0:
+            self.answer.amount = max(self.answer.amount, min(1.0 / (SLOWER * elapsed), self.even))
         if self.tree is not None:
             self.weigh(i)
         self.since_refresh += 1
@@ -131,5 +137,7 @@ cdef class RateLearner(Learner):
         return self.tree.draw(bits)
 
     cpdef amounts(self):
+        if self.solve is not None:
+            self.take_prices(*self.solve())
         self.resync()
         return Learner.amounts(self)

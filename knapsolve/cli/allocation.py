@@ -77,11 +77,9 @@ def allocate(
     weights = np.ones(log.names.size) if log.weights is None else log.weights
     if not weights.any():
         raise ValueError("the weight column must hold at least one positive weight")
-    low, rates, high, index_weights = (
-        _renewal_rates(log, balance) if rates_by == "renewal" else _estimated_rates(log, balance, rates_by)
-    )
-    if criterion == "renewal":  # its long-run amounts are those best for detection with these weights
-        weights = weights * index_weights
+    low, rates, high = _renewal_rates(log) if rates_by == "renewal" else _estimated_rates(log, rates_by)
+    if criterion == "renewal":  # its long-run amounts are those best for detection with its weights of a change found
+        weights = weights * (1 - balance + balance * capacity / (4 * rates.size * rates))
     kinds = {"renewal": criteria.Detection, "detection": criteria.Detection, "freshness": criteria.Freshness}
     kind = kinds.get(criterion, criteria.Harmonic)
     least = 0.0 if limits.longest == np.inf else 1 / limits.longest
@@ -102,20 +100,19 @@ def _check_room(needed: float, capacity: float) -> None:
         )
 
 
-Rates = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # low, rate, high, weight in the renewal index
+Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # low, rate, high
 
 
-def _renewal_rates(log: PollLog, balance: float) -> Rates:
-    policy = RenewalIndexPolicy(balance=balance, n_materials=log.names.size, capacity=log.pace)
+def _renewal_rates(log: PollLog) -> Rates:
+    policy = RenewalIndexPolicy(n_materials=log.names.size, capacity=log.pace)
     _learn(policy, log)
     rates = policy.rates_
     shape = policy.items_[: rates.size, 2] + 2.0  # of the last filter's Gamma, whose mean is the rate
     low, high = (gamma.ppf(tail, shape) * (rates / shape) for tail in (TAIL, 1 - TAIL))
-    # after a very long time a poll is sure to find a change: what is left of the index is the weight
-    return low, rates, high, policy._core().indices(np.full(rates.size, 1e300))
+    return low, rates, high
 
 
-def _estimated_rates(log: PollLog, balance: float, estimator: str) -> Rates:
+def _estimated_rates(log: PollLog, estimator: str) -> Rates:
     """An item without a second poll may be like any other: its rate is the estimator's for a newcomer."""
     columns = {"n_changes": log.n_changes, "age": log.age}
     told = {role: values for role, values in columns.items() if values is not None}
@@ -129,8 +126,7 @@ def _estimated_rates(log: PollLog, balance: float, estimator: str) -> Rates:
     low, high = (np.full(log.names.size, np.quantile(model.rates_, tail)) for tail in (TAIL, 1 - TAIL))
     rates = np.full(log.names.size, newcomer)
     rates[known], (low[known], high[known]) = model.rates_, intervals.T
-    pooled = (rates[log.items] * log.elapsed).sum() / log.elapsed.sum()  # as in the index: by time, not by item
-    return np.minimum(low, rates), rates, np.maximum(high, rates), 1 - balance + balance * pooled / rates
+    return np.minimum(low, rates), rates, np.maximum(high, rates)
 
 
 def _learn(policy: RenewalIndexPolicy, log: PollLog) -> None:

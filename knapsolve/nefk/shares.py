@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import math
-from itertools import chain
+from typing import Any
 
 import numpy as np
+
+from knapsolve._core.exact_sum import SCALE, exact_sum
+
+MOST_CORRECTIONS = 6
 
 
 def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
     """Scale non-negative `amounts` (n,) so that their exact sum rounds to `capacity`."""
     if not amounts.any():
         amounts = np.ones(amounts.size)
-    total = math.fsum(amounts)
+    total = exact_sum(np.ascontiguousarray(amounts, dtype=np.float64)) / SCALE
     scale = capacity / total
     shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
-    second, largest = np.argsort(shares)[-2:]
-    for _ in range(5):
-        if math.fsum(shares) == capacity:
-            break
-        rest = math.fsum(chain([capacity], -shares))
-        if shares[largest] + rest != shares[largest]:
-            shares[largest] += rest
-        else:  # the sum lies halfway between two numbers, and the wrong one is even
-            shares[second] = np.nextafter(shares[second], math.copysign(math.inf, rest))
-    return shares
+    return absorb(shares, capacity)
 
 
-def absorb(amounts: np.ndarray, capacity: float, free: np.ndarray) -> np.ndarray:
-    """Put the rounding that is left of the capacity on the largest amounts (n,) among those that are free."""
-    order = np.argsort(np.where(free, amounts, -1.0))[-2:] if free.any() else np.argsort(amounts)[-2:]
-    for k in range(6):
-        if math.fsum(amounts) == capacity:
+def absorb(amounts: np.ndarray, capacity: float, free: Any = None) -> np.ndarray:
+    """Put the rounding that is left of the capacity on the largest amounts (n,), in place, if they are `free` (n,)."""
+    ranked = amounts if free is None or not free.any() else np.where(free, amounts, -1.0)
+    last = amounts.size - 1
+    largest = last - int(ranked[::-1].argmax())
+    second = largest
+    if amounts.size > 1:
+        below, above = ranked[:largest], ranked[largest + 1 :]
+        candidates = [largest - 1 - int(below[::-1].argmax())] if below.size else []
+        candidates += [last - int(above[::-1].argmax())] if above.size else []
+        second = max(candidates, key=lambda k: (ranked[k], k))
+    total, wanted = exact_sum(amounts), _integer(capacity)
+    for _ in range(MOST_CORRECTIONS):
+        if total / SCALE == capacity:
             break
-        rest = math.fsum(chain([capacity], -amounts))
-        largest, second = order[-1], order[0]
-        if k < 3 and amounts[largest] + rest != amounts[largest]:
-            amounts[largest] += rest
+        rest, which = (wanted - total) / SCALE, largest
+        before = float(amounts[largest])
+        if before + rest != before:
+            after = before + rest
         else:  # the sum lies half way between two numbers, and the wrong one is even
-            amounts[second] = np.nextafter(amounts[second], math.copysign(math.inf, rest))
+            which, before = second, float(amounts[second])
+            after = math.nextafter(before, math.copysign(math.inf, rest))
+        total += _integer(after) - _integer(before)
+        amounts[which] = after
     return amounts
+
+
+def _integer(number: float) -> int:
+    """A finite number times SCALE."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * (SCALE // denominator)

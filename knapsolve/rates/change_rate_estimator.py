@@ -355,6 +355,10 @@ def _outcomes(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndarra
         return (np.array([0, 1]) if known is None else known), values  # check_poll_log warns
     if values.dtype.kind == "c" or values.ndim != 1 or values.size == 0:
         return (np.array([0, 1]) if known is None else known), values
+    if values.dtype.kind in "biuf" and (known is None or np.array_equal(known, [0, 1])):  # the usual labels, fast
+        changed = values == 1
+        if (changed | (values == 0)).all() and (classes is None or np.array_equal(np.unique(classes), [0, 1])):
+            return (np.array([0, 1], dtype=values.dtype) if known is None else known), changed.astype(np.int8)
     check_classification_targets(values)
     if known is None:
         known = np.unique(values) if classes is None else np.unique(np.asarray(classes))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, ndtri
 
 from knapsolve._core.censored import Grouped
 from knapsolve._core.rate_filters import CHUNK, FIXED_COLUMNS, KINDS, POOL, RateFilter, pooled_rate
@@ -20,6 +20,8 @@ ESTIMATORS = ("mle", "recursive", "bayes", "multiplicative")
 GRID_POINTS = 73  # of the Bayes filter: eight a decade over nine decades
 GRID_DECADES = (-4.0, 5.0)  # of the rates, relative to the first guess
 PRIOR_CHANGES = {"recursive": 0.05, "bayes": 0.05, "multiplicative": 0.05}
+SHARP = 2.0  # second difference of a log posterior from which it is sharper than the grid
+QUANTILE_ROWS = 4096  # whose posteriors are looked at together
 LOWEST, HIGHEST = 1e-140, 1e140  # rates of a filter
 VALUE, QUIET, CURVATURE = 0, 1, 3  # columns of a recursive filter's rows, see csrc/rate_filter.h
 
@@ -97,6 +99,8 @@ class LogModel:
 
     def _whole(self) -> Polls:
         """The log in one piece."""
+        if len(self.parts) == 1 and self._filled() == self.parts[0].codes.size:
+            return self.parts[0]
         names = ("codes", "elapsed", "changed", "weights", "counts", "exposures")
         columns: list[Any] = []
         for name in names:
@@ -139,11 +143,11 @@ class LogModel:
         """Changes and (scaled) time of the prior."""
         if not isinstance(self.prior, str):
             return float(self.prior[0]), float(np.ldexp(self.prior[1], -exponent))
-        weights = np.ones(polls.codes.size) if polls.weights is None else polls.weights
-        time = float((weights * polls.elapsed).sum())
-        rate = (float((weights * polls.changed).sum()) + 0.5) / time if time > 0 else 1.0
+        weighted = (lambda column: column) if polls.weights is None else (lambda column: polls.weights * column)
+        time, found = float(weighted(polls.elapsed).sum()), float(weighted(polls.changed).sum())
+        rate = (found + 0.5) / time if time > 0 else 1.0
         stride = -(-self.n_items // MOST_ITEMS)
-        sample = polls if stride == 1 else polls.part(polls.codes % stride == 0)
+        sample = polls if stride == 1 else polls.part(np.flatnonzero(polls.codes % stride == 0))
         sample = replace(sample, codes=(sample.codes // stride).astype(np.int32))
         return gamma_prior(self._grouped(sample, -(-self.n_items // stride), memory), rate)
 
@@ -174,7 +178,7 @@ class FilterModel:
         self.estimator, self.memory, self.gain, self.rate_range = estimator, memory, gain, rate_range
         self.n_items = 0  # in all; those before the first time that passes have no row yet
         self.n_rows = 0
-        self.pool = np.zeros(POOL)  # changes, exposure, first guess of a rate (0: none yet)
+        self.pool = np.zeros(POOL)  # changes, exposure, time of half a change to begin with (0: none yet)
         self.rows = np.empty((0, FIXED_COLUMNS + (GRID_POINTS if estimator == "bayes" else 0)))
 
     def copy(self) -> FilterModel:
@@ -199,7 +203,7 @@ class FilterModel:
 
     def start(self, n: int, guess: float) -> None:
         """Know n items from the start, each at the rate `guess`."""
-        self.pool[2] = guess
+        self.pool[2] = 0.5 / guess
         self.n_items = n
         self.reserve(n)
         self.view().admit(n)
@@ -222,7 +226,7 @@ class FilterModel:
             return np.empty(0)
         if self.rate_range is not None:
             return np.geomspace(*self.rate_range, GRID_POINTS)
-        return self.pool[2] * np.logspace(*GRID_DECADES, GRID_POINTS)
+        return 0.5 / self.pool[2] * np.logspace(*GRID_DECADES, GRID_POINTS)
 
     def view(self) -> RateFilter:
         """The compiled filter over this state."""
@@ -236,7 +240,7 @@ class FilterModel:
             passing = polls.elapsed > 0 if polls.weights is None else (polls.elapsed > 0) & (polls.weights > 0)
             first = int(np.argmax(passing)) if passing.any() else passing.size
             if first < passing.size:
-                self.pool = np.array([0.0, 0.0, 1 / polls.elapsed[first]])
+                self.pool = np.array([0.0, 0.0, 0.5 * polls.elapsed[first]])
         known = max(self.n_items, int(polls.codes[:first].max(initial=-1)) + 1)
         self.n_items = n_items
         if self.pool[2] == 0.0:
@@ -252,7 +256,7 @@ class FilterModel:
 
     def rates(self) -> Array:
         """Rates (n_items,), per unit of time; 1 as long as no time has passed."""
-        return self.rows[: self.n_rows, VALUE].copy() if self.n_rows else np.ones(self.n_items)
+        return self.rows[: self.n_rows, VALUE].clip(LOWEST, HIGHEST) if self.n_rows else np.ones(self.n_items)
 
     def new_rate(self) -> float:
         """The rate at which a new item would start."""
@@ -269,15 +273,25 @@ class FilterModel:
         return gammaincinv(known[:, None], shares[None, :]) * (rates / known)[:, None]
 
     def _grid_quantiles(self, shares: Array) -> Array:
-        """Quantiles of the posterior on the grid, linear in log L between its points."""
+        """Quantiles of the posterior: linear in log L between grid points, normal where it is sharper than the grid."""
         points = np.log(self.grid())
+        apart = points[1] - points[0]
         edges = np.concatenate([[points[0]], (points[1:] + points[:-1]) / 2, [points[-1]]])
         result = np.empty((self.n_rows, shares.size))
-        for start in range(0, self.n_rows, 4096):
-            evidence = self.rows[start : min(start + 4096, self.n_rows), FIXED_COLUMNS:]
+        for start in range(0, self.n_rows, QUANTILE_ROWS):
+            evidence = self.rows[start : min(start + QUANTILE_ROWS, self.n_rows), FIXED_COLUMNS:]
+            top = evidence.argmax(axis=1)
             mass = np.exp(evidence - evidence.max(axis=1, keepdims=True))
             below = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
             below = np.column_stack([np.zeros(len(below)), below])
-            for row, shares_below in enumerate(below):
-                result[start + row] = np.exp(np.interp(shares, shares_below, edges))
-        return result
+            for k, row in enumerate(below):
+                result[start + k] = np.interp(shares, row, edges)
+            inner = np.clip(top, 1, points.size - 2)
+            around = np.take_along_axis(evidence, inner[:, None] + np.array([-1, 0, 1]), axis=1)
+            left, right = around[:, 1] - around[:, 0], around[:, 1] - around[:, 2]
+            bend = left + right
+            sharp = (inner == top) & (bend > SHARP)
+            mode = points[inner] + apart * 0.5 * (left - right) / np.where(sharp, bend, 1.0)
+            normal = mode[:, None] + apart * ndtri(shares) / np.sqrt(np.where(sharp, bend, 1.0))[:, None]
+            result[start : start + len(below)][sharp] = normal[sharp]
+        return np.exp(result)

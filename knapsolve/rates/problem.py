@@ -54,11 +54,10 @@ class RateProblem:
 
     def solve(self, rates: np.ndarray, capacity: float) -> Any:
         """The exact solution (an NEFKResult)."""
-        n = rates.size
         return solve_nefk(
             CRITERIA[self.criterion](rates),
             capacity,
-            weights=np.full(n, self.weights) if isinstance(self.weights, float) else self.weights,
+            weights=self.weights,
             lower=self.lower,
             upper=self.upper,
             groups=self.groups,

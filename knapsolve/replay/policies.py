@@ -20,6 +20,7 @@ from knapsolve.learners import (
     EstimatorPolicy,
     OptimalPolicy,
     ProportionalPolicy,
+    RateAllocator,
     RenewalIndexPolicy,
     UniformPolicy,
     WindowedRatePolicy,
@@ -159,6 +160,15 @@ POLICIES: dict[str, PolicyKind] = {
     ),
     "proportional": PolicyKind(
         _fitted_anew("proportional"), "in proportion to rates fitted anew on the latest 32 polls an item"
+    ),
+    "multiplicative": PolicyKind(
+        lambda setting: RateAllocator(estimator="multiplicative", criterion="detection"),
+        "in proportion to weights that rise with a change and fall without (RateAllocator, model-free)",
+    ),
+    "recursive": PolicyKind(
+        lambda setting: RateAllocator(estimator="recursive", criterion="harmonic"),
+        "least harmonic penalty at rates estimated anew with every poll over all polls (RateAllocator)",
+        by_default=False,
     ),
     "uniform": PolicyKind(_uniform, "every item equally often"),
     "lakg": PolicyKind(_lakg, "the automata of LAKG; learns from its polls alone, from the start on"),

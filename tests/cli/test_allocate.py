@@ -74,7 +74,7 @@ def test_amounts_are_those_that_the_renewal_index_comes_to(succeed, folder, log,
     policy = learnt(log, balance)
     amounts = np.array([1 / float(row["interval"]) for row in rows])
     assert amounts.sum() == pytest.approx(30, rel=1e-12)
-    np.testing.assert_allclose(amounts, policy.allocate(30.0), rtol=1e-8)
+    np.testing.assert_allclose(amounts, policy.set_params(capacity=30.0).allocate(), rtol=1e-8)
     np.testing.assert_allclose([float(row["rate"]) for row in rows], policy.rates_, rtol=1e-12)
     assert [row["item"] for row in rows] == [f"https://h{k % 4}.org/{k}" for k in range(40)]
 
