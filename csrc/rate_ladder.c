@@ -65,7 +65,9 @@ static void place_head(rate_ladder *l, int64_t j, double now)
     int32_t head = l->head[j];
     l->since[j] = head == RUNG_END ? INFINITY : l->item[head].last;
     draw_tangents(l, j, j + 1, now);
-    if (head != RUNG_END && l->next[head] != RUNG_END) __builtin_prefetch(&l->item[l->next[head]]);
+    if (head == RUNG_END || l->next[head] == RUNG_END) return;
+    __builtin_prefetch(&l->item[l->next[head]]); /* by the time it is at the head, these have come */
+    __builtin_prefetch(&l->next[l->next[head]]);
 }
 
 void ladder_put(rate_ladder *l, int32_t item, double now)

@@ -29,16 +29,18 @@ typedef struct {
     double rate; /* changes per unit of time; 0 before the first poll */
 } renewal_item;
 
-/* The pooled rate of all items: count 1/2 and exposure 1/B to begin with. */
+/* The pooled rate of all items. */
 typedef struct {
     double now; /* polls so far */
     double count;
     double exposure;
 } renewal_pool;
 
+/* To begin with, half a change in 1/B for one item and every 32nd more: a quiet start must not make all of them wait. */
 static inline double renewal_pooled(const renewal_pool *pool, double share)
 {
-    return (pool->count + 0.5) / (pool->exposure + 1.0 / share);
+    double weight = 1.0 + 1.0 / (32.0 * share);
+    return (pool->count + 0.5 * weight) / (pool->exposure + weight / share);
 }
 
 static inline double renewal_bounded(double rate, double share)

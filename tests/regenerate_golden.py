@@ -9,7 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from knapsolve import HTRAA, LAKG, EDFScheduler, EstimatorPolicy, RandomScheduler, simulate
+from knapsolve import (
+    HTRAA,
+    LAKG,
+    AdaptiveIntervalPolicy,
+    EDFScheduler,
+    EstimatorPolicy,
+    RandomScheduler,
+    RenewalIndexPolicy,
+    simulate,
+)
 from knapsolve.datasets import load_debian_uploads
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, TraceEnvironment, zipf_unchanged
 
@@ -54,6 +63,9 @@ def compute():
     trace = TraceEnvironment(items, times / DAY, start=15_000.0, stop=15_400.0)
     results["debian uploads"] = digest(times, trace.n_changes)
     for name, learner in {"lakg": LAKG(resolution=900, exponent=1.0), "htraa": HTRAA(resolution=300)}.items():
+        history = simulate(learner.set_params(capacity=20.0), trace, random_state=4)
+        results[f"debian {name}"] = digest(history.detections, history.item_polls, history.item_detections)
+    for name, learner in {"renewal": RenewalIndexPolicy(), "nutch": AdaptiveIntervalPolicy()}.items():
         history = simulate(learner.set_params(capacity=20.0), trace, random_state=4)
         results[f"debian {name}"] = digest(history.detections, history.item_polls, history.item_detections)
     history = simulate(

@@ -11,10 +11,12 @@ from sklearn.base import clone
 from knapsolve import (
     HTRAA,
     LAKG,
+    AdaptiveIntervalPolicy,
     EDFScheduler,
     EstimatorPolicy,
     OptimalPolicy,
     ProportionalPolicy,
+    RenewalIndexPolicy,
     UniformPolicy,
     simulate,
 )
@@ -121,7 +123,9 @@ COMMON = [
     ("elapsed", [1]),
 ]
 BAD_PARAMETERS = [
-    (kind, name, value) for kind in (LAKG, HTRAA, UniformPolicy, OptimalPolicy) for name, value in COMMON
+    (kind, name, value)
+    for kind in (LAKG, HTRAA, UniformPolicy, OptimalPolicy, RenewalIndexPolicy, AdaptiveIntervalPolicy)
+    for name, value in COMMON
 ]
 BAD_PARAMETERS += [
     *((LAKG, "resolution", value) for value in (1, 0, -5, 2.5, nan, "10", None, 10**12, [10, 20], 2)),

@@ -31,7 +31,8 @@ class RenewalTwin:
 
     @property
     def pooled(self):
-        return (self.changes + 0.5) / (self.time + 1 / self.share)
+        weight = 1 + self.n / 32
+        return (self.changes + 0.5 * weight) / (self.time + weight / self.share)
 
     def rate_of(self, i):
         return self.rate[i] or 4 * self.pooled

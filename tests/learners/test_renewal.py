@@ -85,6 +85,26 @@ def test_the_ladder_finds_as_much_as_the_exact_largest_index(mean):
     assert totals[0] == pytest.approx(totals[1], rel=0.01)
 
 
+def debian_changes(start, stop, n_polls):
+    """Upload times of each package in polls, from `start` to `stop` (days since 1970), and one that never comes."""
+    items, times = load_debian_uploads()
+    scaled = (times / 86_400 - start) * n_polls / (stop - start)
+    return [np.append(scaled[items == each], 1e12) for each in np.unique(items)]
+
+
+@pytest.mark.parametrize("polls_per_change", [1.5, 6, pytest.param(30, marks=pytest.mark.slow)])
+def test_the_ladder_is_as_good_as_the_exact_largest_index_on_debian_uploads(polls_per_change):
+    totals = np.zeros((2, 2))
+    for start in (18_083, 18_093, 18_103):  # July 2019 to 2021: some 3,100 uploads
+        n_polls = int(3_100 * polls_per_change)
+        changes = debian_changes(start, 18_809, n_polls)
+        ladder, exact = twins.Changes(changes), twins.Changes(changes)
+        simulate(RenewalIndexPolicy(), ladder, n_polls)
+        twins.run_twin(twins.QuickTwin(len(changes)), exact, n_polls)
+        totals += [results(world.log, changes, n_polls) for world in (ladder, exact)]
+    assert totals[0] == pytest.approx(totals[1], rel=0.01)
+
+
 def test_a_simulation_leaves_what_its_log_would_have_taught():
     world = twins.Changes(twins.bursty_changes(30, 2_000))
     polled = RenewalIndexPolicy()
@@ -154,6 +174,18 @@ def test_it_learns_in_the_papers_environments(kind):
     uniform = simulate(UniformPolicy(capacity=2.0), kind(unchanged), 20_000, random_state=0)
     assert history.mean()[-1] > 1.2 * uniform.mean()[-1]
     assert history.detections[0, -1] > 1.2 * uniform.detections[0, -1]
+
+
+def test_a_quiet_start_makes_nobody_wait_for_ever():
+    """Nothing changes while all are polled for the first time; then much does, of some items."""
+    n, n_polls = 300, 3_000
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(4 * rng.gamma(0.5, 2, n))
+    changes = [np.append(np.sort(rng.uniform(1.5 * n, n_polls, count)), 1e9) for count in counts]
+    world = twins.Changes(changes)
+    simulate(RenewalIndexPolicy(), world, n_polls)
+    assert np.bincount([i for i, *_ in world.log], minlength=n).min() >= 4
+    assert results(world.log, changes, n_polls)[1] > 0.82
 
 
 def test_newcomers_are_polled_soon():

@@ -1,0 +1,112 @@
+"""
+Changes found against copies that are current
+=============================================
+
+The renewal index at many balances, on the upload dates of Debian packages at 1.5, 6 and 30 polls for each change, with
+its rivals as points. All policies poll from July 2019 on, equally often; the 18 months before 2023 are counted, with
+copies at July 2021 as the polls before had left them. Means over starts that lie ten days apart.
+"""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.base import clone
+
+from knapsolve import AdaptiveIntervalPolicy, RenewalIndexPolicy, UniformPolicy, simulate
+from knapsolve.datasets import load_debian_uploads
+from knapsolve.environments import TraceEnvironment
+from knapsolve.learners import WindowedRatePolicy
+
+DAY = 86_400.0
+START, SPLIT, STOP = 1562371200.0, 1625097600.0, 1672531200.0
+BALANCES = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+DEFAULT = 0.8
+N_STARTS = 4
+N_RESAMPLES = 2000
+
+items, times = load_debian_uploads()
+after = TraceEnvironment(items, times, SPLIT, STOP)
+n_items, changes = after.n_materials, after.n_changes
+
+
+def rivals():
+    """The policies to compare with, and how to draw them."""
+    return {
+        "uniform": (UniformPolicy(), "o"),
+        "Nutch": (AdaptiveIntervalPolicy(), "v"),
+        "StormCrawler": (AdaptiveIntervalPolicy(rule="stormcrawler"), "^"),
+        "harmonic, refitted": (WindowedRatePolicy(window=96 * n_items, every=4 * n_items), "s"),
+        "proportional, refitted": (
+            WindowedRatePolicy(criterion="proportional", window=24 * n_items, every=2 * n_items), "D",
+        ),
+    }
+
+
+def measure(policy, polls_per_change):
+    """Changes found and share of time that the copy is current, (n_items,) each, from SPLIT to STOP."""
+    rate = polls_per_change * changes.sum() / (STOP - SPLIT)  # polls a second
+    found, fresh = np.zeros(n_items), np.zeros(n_items)
+    for k in range(N_STARTS):
+        start = (START + 10 * k * DAY - SPLIT) * rate
+        runs = [
+            simulate(clone(policy), TraceEnvironment(items, (times - SPLIT) * rate, start, stop), random_state=k)
+            for stop in (0.0, (STOP - SPLIT) * rate)
+        ]
+        found += runs[1].item_detections[0] - runs[0].item_detections[0]
+        head, whole = -start / rate, STOP - SPLIT - start / rate  # seconds
+        fresh += (runs[1].item_fresh[0] * whole - runs[0].item_fresh[0] * head) / (STOP - SPLIT)
+    return found / N_STARTS, fresh / N_STARTS
+
+
+def totals(result, weight=None):
+    """Detected share and mean freshness, over items counted `weight` times each."""
+    found, fresh = result
+    weight = np.ones(n_items) if weight is None else weight
+    return np.array([found @ weight / (changes @ weight), fresh @ weight / weight.sum()])
+
+
+def difference(ours, theirs):
+    """Ours less theirs with 95% intervals from resampling the items: (2, 3) of value, low, high."""
+    rng = np.random.default_rng(0)
+    draws = [np.bincount(rng.integers(n_items, size=n_items), minlength=n_items) for _ in range(N_RESAMPLES)]
+    values = np.array([totals(ours, w) - totals(theirs, w) for w in draws])
+    return np.column_stack([totals(ours) - totals(theirs), *np.percentile(values, [2.5, 97.5], axis=0)])
+
+
+figure, axes = plt.subplots(1, 3, figsize=(13, 4.6))
+for axis, polls_per_change in zip(axes, (1.5, 6, 30)):
+    runs = {balance: measure(RenewalIndexPolicy(balance=balance), polls_per_change) for balance in BALANCES}
+    points = np.array([totals(run) for run in runs.values()])
+    axis.plot(*points.T, ".-", color="C0", label="renewal index")
+    for balance, point in zip(BALANCES, points):
+        if balance in ((0.0, 0.5, 1.0) if polls_per_change < 30 else (0.0,)):
+            axis.annotate(f"{balance:g}", point, xytext=(5, 4), textcoords="offset points", fontsize=8, color="C0")
+    default = points[BALANCES.index(DEFAULT)]
+    axis.plot(*default, "*", color="C0", markersize=15, label=f"balance {DEFAULT:g}, the default")
+    print(f"{polls_per_change} polls for each change: renewal index {default[0]:.3f} detected, {default[1]:.4f} fresh")
+    for color, (name, (policy, marker)) in enumerate(rivals().items(), start=1):
+        run = measure(policy, polls_per_change)
+        share, fresh = totals(run)
+        axis.plot(share, fresh, marker, color=f"C{color}", markersize=8, linestyle="none", label=name)
+        (d, *d_range), (f, *f_range) = difference(runs[DEFAULT], run)
+        print(
+            f"  {name:22s} {share:.3f} {fresh:.4f}   renewal index less that: "
+            f"detected {d:+.3f} [{d_range[0]:+.3f}, {d_range[1]:+.3f}]  "
+            f"fresh {f:+.4f} [{f_range[0]:+.4f}, {f_range[1]:+.4f}]"
+        )
+    axis.set_title(f"{polls_per_change:g} polls for each change")
+    axis.set_xlabel("share of changes detected")
+    axis.grid(alpha=0.3)
+axes[0].set_ylabel("share of time that copies are current")
+axes[0].legend(fontsize=8, loc="lower left")
+figure.tight_layout()
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=110)
+else:
+    plt.show()
+
+# %%
+# At 6 and 30 polls for each change the default is ahead of every rival in both. At 1.5 the curve still passes above
+# all of them, but no one balance is ahead of both: Nutch's rule detects as much as the default, and harmonic amounts
+# keep copies current for 1% more of the time.
