@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from closed_loop import REFERENCE, best_of, random_number_cost, verdict  # noqa: E402
+from closed_loop import REFERENCE, best_of, random_number_cost, verdict
 
-from knapsolve import ChangeRateEstimator, RateAllocator  # noqa: E402
-from knapsolve._core.loop import run  # noqa: E402
-from knapsolve._core.schedulers import DeadlineOrder  # noqa: E402
-from knapsolve.environments import PollingEnvironment, zipf_unchanged  # noqa: E402
+from knapsolve import ChangeRateEstimator, RateAllocator
+from knapsolve._core.loop import run
+from knapsolve._core.schedulers import DeadlineOrder
+from knapsolve.environments import PollingEnvironment, zipf_unchanged
 
 POLLS = 20_000
 LOOPS = [  # n, estimator, criterion, target in ns a poll
