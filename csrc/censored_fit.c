@@ -5,8 +5,8 @@
 
 #include "nefk_math.h"
 
-#define POINTS 129
-#define DEPTH 18.0 /* the posterior is cut where it has fallen by exp(-DEPTH) */
+#define POINTS 257
+#define DEPTH 15.0 /* the posterior is cut where it has fallen by exp(-DEPTH) */
 
 static inline double weight_of(const censored_item *item, ptrdiff_t k) { return item->weight ? item->weight[k] : 1.0; }
 

@@ -131,7 +131,7 @@ cdef class Grouped:
                 while i < self.n_items and done < CHUNK:
                     one = self.item(i, prior_count, prior_exposure)
                     censored_quantiles(&one, rate[i], curvature[i], &share[0], share.shape[0], &out[i, 0])
-                    done += 130 * (1 + one.changes)
+                    done += 260 * (1 + one.changes)
                     i += 1
             PyErr_CheckSignals()
         return result

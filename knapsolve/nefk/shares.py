@@ -24,15 +24,9 @@ def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
 
 def absorb(amounts: np.ndarray, capacity: float, free: Any = None) -> np.ndarray:
     """Put the rounding that is left of the capacity on the largest amounts (n,), in place, if they are `free` (n,)."""
-    ranked = amounts if free is None or not free.any() else np.where(free, amounts, -1.0)
-    last = amounts.size - 1
-    largest = last - int(ranked[::-1].argmax())
-    second = largest
-    if amounts.size > 1:
-        below, above = ranked[:largest], ranked[largest + 1 :]
-        candidates = [largest - 1 - int(below[::-1].argmax())] if below.size else []
-        candidates += [last - int(above[::-1].argmax())] if above.size else []
-        second = max(candidates, key=lambda k: (ranked[k], k))
+    largest, second = _top_two(amounts)
+    if free is not None and not (free[largest] and free[second]) and free.any():
+        largest, second = _top_two(np.where(free, amounts, -1.0))
     total, wanted = exact_sum(amounts), _integer(capacity)
     for _ in range(MOST_CORRECTIONS):
         if total / SCALE == capacity:
@@ -47,6 +41,16 @@ def absorb(amounts: np.ndarray, capacity: float, free: Any = None) -> np.ndarray
         total += _integer(after) - _integer(before)
         amounts[which] = after
     return amounts
+
+
+def _top_two(amounts: np.ndarray) -> tuple[int, int]:
+    """Positions of the largest and the second largest amount (n,), the last ones of equals."""
+    last = amounts.size - 1
+    largest = last - int(amounts[::-1].argmax())
+    below, above = amounts[:largest], amounts[largest + 1 :]
+    others = [largest - 1 - int(below[::-1].argmax())] if below.size else []
+    others += [last - int(above[::-1].argmax())] if above.size else []
+    return largest, max(others, key=lambda k: (amounts[k], k), default=largest)
 
 
 def _integer(number: float) -> int:
