@@ -91,6 +91,9 @@ def test_a_kill_and_a_restart_lose_nothing(tmp_path, module):
         crawler = module("crawler")
         pages, _ = load_main().world(40)
         store = module("store").Store(state, pages)
+        restored = crawler.Crawler(store, pages, port, 150.0, 7.0)
+        for page, sent in enumerate(restored.sent):
+            assert restored.host_ready[restored.host[page]] >= sent + 7.0, "hosts keep their distance from before"
         policy = crawler.new_policy(40, 150.0)
         crawler.learn(policy, store.log(number))
         assert crawler.digest(policy) == learnt != "nothing"

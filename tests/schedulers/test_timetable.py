@@ -42,6 +42,14 @@ def test_whoever_waits_longest_comes_first_and_nothing_is_made_up():
     assert min(np.diff(times[items == k]).min() for k in range(3)) >= 0.5
 
 
+def test_an_item_that_had_to_wait_is_not_polled_twice_in_a_row():
+    amounts = np.append(np.full(60, 0.5), 10.0)  # the last one's interval is .1; sixty others are overdue
+    items, times = timetable(amounts, np.append(np.full(60, -100.0), 0.0), 0.0, 6.0, jitter=0.0)
+    mine = times[items == 60]
+    assert mine[0] > 1.4, "it waits for those that are due before it"
+    assert np.diff(mine).min() >= 0.05 - 1e-9
+
+
 def test_an_amount_of_zero_is_never_polled():
     assert set(timetable([0.0, 2.0], [-9.0, -1.0], 0.0, 10.0)[0].tolist()) == {1}
 
