@@ -31,8 +31,8 @@ def timetable(
     """When to poll what, from `start` to `stop`.
 
     The capacity, ``sum(amounts)``, makes slots of equal length, one poll a slot. An item is due once its interval
-    ``1 / amount`` has passed since its last poll; of all items the one due first gets the slot, and none is polled
-    again within half its interval if another is due. Within its slot a poll
+    ``1 / amount`` has passed since its last poll; of all items the one due first gets the slot. Polls missed before the
+    start, or while others went first, are not made up. Within its slot a poll
     takes place at random, so that many clients with one timetable do not knock at the same time. Polls of one host
     that would come too close wait.
 
