@@ -8,7 +8,7 @@
  * the priors, 1.5, 2 and 2 changes, are 1 + min(P / B, 1) times as large: they must hold longer where polls are few.
  *
  * Invariant   counts and exposures are non-negative and finite; rates lie within SLOWEST and FASTEST times B.
- * Complexity  O(1): two exponentials for a poll without a change, four with one.
+ * Complexity  O(1): one exponential for a poll without a change, five with one.
  */
 #ifndef KNAPSOLVE_RENEWAL_FILTER_H
 #define KNAPSOLVE_RENEWAL_FILTER_H

@@ -31,14 +31,16 @@ DECAY_INLINE double renewal_first(double u)
 }
 
 /* u with G(u) = x, for 0 <= x < 1; at most about 40, as 1 - x is no finer. A guess (series in sqrt(2x), or the fixed
- * point of u = t + ln(1 + u) with t = -ln(1 - x)) and Newton's steps on u - ln(1 + u) = t, or on G below 1/4. */
+ * point of u = t + ln(1 + u) with t = -ln(1 - x)) and Newton's steps on G, or on u - ln(1 + u) = t where G is flat. Both
+ * come from the side from which they cannot overshoot: G is concave beyond u = 1, and the guess is below. */
 static inline double renewal_gap(double x)
 {
     double s = sqrt(2.0 * x), u = s * (1.0 + s * (1.0 / 3.0 + s * (11.0 / 72.0)));
-    if (x < 0.25) {
-        for (int k = 0; k < 3 && u > 0.0; k++) {
-            double e = decay_exp(u);
-            u -= (renewal_gain(u, e) - x) / (u * e);
+    if (x < 0.9) {
+        for (int k = 0; k < 12 && u > 0.0; k++) {
+            double e = decay_exp(u), step = (x - renewal_gain(u, e)) / (u * e);
+            u += step;
+            if (fabs(step) < 1e-8 * u) break; /* the next step is below 1e-15 u */
         }
         return u;
     }

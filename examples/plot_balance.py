@@ -38,7 +38,8 @@ def rivals():
         "StormCrawler": (AdaptiveIntervalPolicy(rule="stormcrawler"), "^"),
         "harmonic, refitted": (WindowedRatePolicy(window=96 * n_items, every=4 * n_items), "s"),
         "proportional, refitted": (
-            WindowedRatePolicy(criterion="proportional", window=24 * n_items, every=2 * n_items), "D",
+            WindowedRatePolicy(criterion="proportional", window=24 * n_items, every=2 * n_items),
+            "D",
         ),
     }
 

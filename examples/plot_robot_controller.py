@@ -145,5 +145,5 @@ ax.axhline(controlled, color="C2", label="RobotController, this pool")
 gain = solve_robot_control(N, K, LAM, STARVATION, MU).gain
 ax.axhline(gain, color="C2", linestyle=":", label="optimal control, theory")
 ax.set(xlabel="workers", ylabel="cost per second (idle server, lost pages)", ylim=(0, None))
-ax.legend()
+ax.legend(loc="upper center")
 plt.show()

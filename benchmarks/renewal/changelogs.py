@@ -8,7 +8,7 @@ Nutch, StormCrawler, harmonic amounts and the renewal index detected, and how fr
 import gzip
 import re
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ def read_changelog(path):
             head, entry = HEAD.match(line), ENTRY.match(line)
             if head:
                 try:
-                    day = datetime.fromisoformat(head[1]).replace(tzinfo=timezone.utc).timestamp()
+                    day = datetime.fromisoformat(head[1]).replace(tzinfo=UTC).timestamp()
                 except ValueError:
                     day = None
             elif entry and day is not None:
@@ -86,7 +86,7 @@ if __name__ == "__main__":
             ahead.append((rows["renewal"][0] - crawlers, rows["renewal"][1] - rows["harmonic"][1]))
         found, fresh = np.array(ahead).T
         print(
-            f"{polls_per_change} polls for each change, {found.size} projects: the renewal index detects more than both "
-            f"crawlers' rules on {(found > 0).sum()} (mean {found.mean():+.3f}, worst {found.min():+.3f}), is fresher "
-            f"than harmonic amounts on {(fresh > 0).sum()} (mean {fresh.mean():+.4f}, worst {fresh.min():+.4f})"
+            f"{polls_per_change} polls for each change, {found.size} projects: the renewal index detects more than "
+            f"both crawlers' rules on {(found > 0).sum()} (mean {found.mean():+.3f}, worst {found.min():+.3f}), is "
+            f"fresher than harmonic amounts on {(fresh > 0).sum()} (mean {fresh.mean():+.4f}, worst {fresh.min():+.4f})"
         )

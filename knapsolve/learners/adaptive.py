@@ -107,6 +107,7 @@ class AdaptiveIntervalPolicy(PollLogLearner):
             self.weights_ = np.concatenate([self.weights_, np.ones(n - self.weights_.size)])
 
     def _core(self) -> AdaptiveIntervals:
+        self._check_parameters()
         low, high = map(float, self.bounds)
         storm = self.rule == "stormcrawler"
         return AdaptiveIntervals(

@@ -182,6 +182,7 @@ class RenewalIndexPolicy(PollLogLearner):
             self.items_ = items
 
     def _core(self) -> RenewalIndex:
+        self._check_parameters()
         ratio = _ratio(self.capacity, self._first_capacity)
         return RenewalIndex(
             self.items_, self.numbers_, self.materials_.size, self.balance, self._first_capacity, ratio

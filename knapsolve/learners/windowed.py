@@ -139,6 +139,8 @@ class WindowedRatePolicy(PollLogLearner):
         return solve_nefk(Harmonic(per_poll), 1.0).amounts
 
     def _core(self) -> FixAnew:
+        if _filled(self._block)[0].size >= self.every:  # that was lowered since
+            self._learn_polls(*_part(self._log, slice(0)), lambda: None)
         block = _filled(self._block)
         done, missing = block[0].size, self.every - block[0].size
         empty = np.full(missing, -1, np.int32), np.zeros(missing), np.zeros(missing, np.int8)

@@ -85,6 +85,15 @@ def test_the_ladder_finds_as_much_as_the_exact_largest_index(mean):
     assert totals[0] == pytest.approx(totals[1], rel=0.01)
 
 
+def test_the_policys_own_order_is_kept_whatever_the_scheduler():
+    logs = []
+    for scheduler in ("edf", "random"):
+        world = twins.Changes(twins.bursty_changes(20, 500))
+        simulate(RenewalIndexPolicy(), world, 500, scheduler=scheduler, n_runs=1, random_state=len(logs))
+        logs.append(world.log)
+    assert logs[0] == logs[1]
+
+
 def debian_changes(start, stop, n_polls):
     """Upload times of each package in polls, from `start` to `stop` (days since 1970), and one that never comes."""
     items, times = load_debian_uploads()
@@ -239,6 +248,13 @@ def test_a_bad_balance_is_refused(value):
         policy.fit(*poll_log(30, 3))
     with pytest.raises((ValueError, TypeError), match="balance"):
         simulate(policy, PollingEnvironment([0.5, 0.6]), 10)
+
+
+def test_a_balance_spoilt_after_fit_is_refused():
+    policy = RenewalIndexPolicy().fit(*poll_log(30, 3)).set_params(balance=5)
+    for question in (policy.suggest, policy.allocate):
+        with pytest.raises(ValueError, match="balance"):
+            question()
 
 
 @pytest.mark.parametrize(

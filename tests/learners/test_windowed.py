@@ -45,6 +45,14 @@ def test_a_simulation_leaves_what_its_log_would_have_taught(scheduler):
     assert fitted.partial_fit(again[:, :2], again[:, 2]).amounts_.tolist() == polled.amounts_.tolist()
 
 
+def test_fits_may_be_made_more_often_later():
+    X, y = poll_log(90, 4)
+    policy = WindowedRatePolicy(window=100, every=100, n_materials=4).fit(X, y).set_params(every=40)
+    simulate(policy, PollingEnvironment([0.5] * 4), 5, random_state=0)
+    early = WindowedRatePolicy(window=100, every=40, n_materials=4).fit(X, y)
+    assert policy.amounts_.tolist() == early.amounts_.tolist()
+
+
 def test_fits_follow_rates_that_have_changed():
     rates = np.geomspace(0.01, 1.0, 10)
     policy = WindowedRatePolicy(criterion="proportional", window=2_000, every=500, capacity=3.0)
