@@ -42,6 +42,7 @@ def switching_ranks(every=1000, n_runs=4):
     print(f"500 pages (.9, 1.5), ranks switch every {every} polls: mean value over polls 5e5 to 1e6")
     world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=every)
     settings = [{"estimator": "multiplicative", "gain": gain} for gain in (0.05, 0.1, 0.2)]
+    settings += [{"evidence_limit": limit} for limit in (3.0, 6.0, 10.0, 20.0, 40.0)]
     settings += [{"estimator": "recursive", "memory": memory} for memory in (100.0, 300.0, 1000.0, None)]
     for setting in settings:
         history = simulate(

@@ -38,7 +38,8 @@ class RateAllocator(PollLogLearner):
     capacity : float, default=1.0
         Polls per unit of time.
     estimator : {"recursive", "bayes", "multiplicative", "mle"}, default="recursive"
-        How rates are estimated, see `ChangeRateEstimator`. "multiplicative" follows rates that change fast.
+        How rates are estimated, see `ChangeRateEstimator`. "recursive" with ``evidence_limit=10`` follows
+        rates that change fast.
     criterion : {"detection", "freshness", "poisson", "harmonic"}, default="detection"
         What amounts are worth: changes found; time that copies are current, with polls at even or at random
         times; harmonic staleness, where no material starves.
@@ -54,7 +55,7 @@ class RateAllocator(PollLogLearner):
         In the closed loop every material is polled at least at this share of ``capacity / n_materials``, so that one
         that a criterion gives nothing at its present estimate is not lost for good. `allocate` gives it nothing. It
         is not needed, and not used, where amounts are in proportion to the rates (detection without weights or bounds).
-    memory, gain, prior, rate_range, n_changes, age
+    memory, gain, evidence_limit, prior, rate_range, n_changes, age
         As in `ChangeRateEstimator`.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``.
@@ -102,7 +103,8 @@ class RateAllocator(PollLogLearner):
         groups: Any = None,
         group_caps: Any = None,
         memory: float | None = None,
-        gain: float = 0.1,
+        gain: float = 0.2,
+        evidence_limit: float | None = None,
         prior: str | tuple[float, float] = "pooled",
         rate_range: tuple[float, float] | None = None,
         exploration: float = 0.05,
@@ -123,6 +125,7 @@ class RateAllocator(PollLogLearner):
         self.group_caps = group_caps
         self.memory = memory
         self.gain = gain
+        self.evidence_limit = evidence_limit
         self.prior = prior
         self.rate_range = rate_range
         self.exploration = exploration
@@ -177,7 +180,7 @@ class RateAllocator(PollLogLearner):
         check_choice("estimator", self.estimator, ESTIMATORS)
         check_choice("criterion", self.criterion, tuple(CRITERIA))
         check_real("exploration", self.exploration, low=0.0, high=1.0)
-        check_rate_parameters(self.memory, self.gain, self.prior, self.rate_range)
+        check_rate_parameters(self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
 
     def _check_materials(self, materials: np.ndarray) -> None:
         self._problem(materials)
@@ -188,7 +191,7 @@ class RateAllocator(PollLogLearner):
         return values, gaps, changed, *complete_observations(table, gaps, changed, self.n_changes, self.age)
 
     def _start(self, n: int) -> None:
-        self._model = make_model(self.estimator, self.memory, self.gain, self.prior, self.rate_range)
+        self._model = make_model(self.estimator, self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
         if n and isinstance(self._model, FilterModel):
             self._model.start(n, self.capacity / n)
         elif n:

@@ -50,6 +50,7 @@ def make_model(
     estimator: str,
     memory: float | None,
     gain: float,
+    evidence_limit: float | None,
     prior: str | tuple[float, float],
     rate_range: tuple[float, float] | None,
 ) -> Any:
@@ -57,7 +58,8 @@ def make_model(
     lasting = np.inf if memory is None else float(memory)
     if estimator == "mle":
         return LogModel(lasting, prior)
-    return FilterModel(estimator, lasting, gain, rate_range)
+    limit = np.inf if evidence_limit is None else float(evidence_limit)
+    return FilterModel(estimator, lasting, float(gain), limit, rate_range)
 
 
 class LogModel:
@@ -173,9 +175,10 @@ class FilterModel:
     """A row of numbers an item, brought up to date poll by poll: O(1) a poll, whatever has gone before."""
 
     def __init__(
-        self, estimator: str, memory: float, gain: float, rate_range: tuple[float, float] | None
+        self, estimator: str, memory: float, gain: float, limit: float, rate_range: tuple[float, float] | None
     ) -> None:
-        self.estimator, self.memory, self.gain, self.rate_range = estimator, memory, gain, rate_range
+        self.estimator, self.memory, self.gain, self.limit = estimator, memory, gain, limit
+        self.rate_range = rate_range
         self.n_items = 0  # in all; those before the first time that passes have no row yet
         self.n_rows = 0
         self.pool = np.zeros(POOL)  # changes, exposure, time of half a change to begin with (0: none yet)
@@ -231,7 +234,7 @@ class FilterModel:
     def view(self) -> RateFilter:
         """The compiled filter over this state."""
         return RateFilter(KINDS[self.estimator], self.rows, self.n_rows, self.pool, self.grid(),
-                          PRIOR_CHANGES[self.estimator], self.memory, self.gain)  # fmt: skip
+                          PRIOR_CHANGES[self.estimator], self.memory, self.gain, self.limit)  # fmt: skip
 
     def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None:
         """Learn from a batch. Polls before the first time that passes tell nothing: no rate has a unit yet."""

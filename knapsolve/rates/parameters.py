@@ -8,11 +8,13 @@ from knapsolve._validation import check_real
 from knapsolve.rates.models import HIGHEST, LOWEST
 
 
-def check_rate_parameters(memory: Any, gain: Any, prior: Any, rate_range: Any) -> None:
+def check_rate_parameters(memory: Any, gain: Any, evidence_limit: Any, prior: Any, rate_range: Any) -> None:
     """Raise unless the parameters of an estimator of rates are as documented."""
     if memory is not None:
         check_real("memory", memory, low=LOWEST, high=HIGHEST)
     check_real("gain", gain, low=0.0, high=10.0, low_open=True)
+    if evidence_limit is not None:
+        check_real("evidence_limit", evidence_limit, low=0.1, high=HIGHEST)
     if not (isinstance(prior, str) and prior == "pooled"):
         check_pair("prior", prior, "'pooled' or (changes, time)")
     if rate_range is not None:

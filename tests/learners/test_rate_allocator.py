@@ -80,7 +80,7 @@ def test_the_price_kept_in_the_loop_gives_the_exact_solution(criterion, which, s
     allocator = RateAllocator(criterion=criterion, exploration=0.0, **SETTINGS[which])
     history = simulate(allocator, environment, 7_777, scheduler=scheduler, random_state=3)
     assert np.abs(history.amounts[0] - allocator.allocate()).sum() < 0.005  # one may activate at the very price
-    assert history.amounts[0].sum() == pytest.approx(1.0, rel=1e-6)
+    assert history.amounts[0].sum() == pytest.approx(1.0, abs=0.005)
 
 
 @pytest.mark.parametrize("criterion", ["freshness", "poisson"])
@@ -139,9 +139,10 @@ def test_a_shuffled_32768_reaches_90_percent_within_100_000_polls():
 
 
 @pytest.mark.slow
-def test_multiplicative_follows_ranks_that_switch_every_1000_polls():
+@pytest.mark.parametrize("setting", [{"estimator": "multiplicative"}, {"evidence_limit": 10.0}], ids=str)
+def test_ranks_that_switch_every_1000_polls_are_followed(setting):
     world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=1000)
-    allocator = RateAllocator(estimator="multiplicative")
+    allocator = RateAllocator(**setting)
     history = simulate(allocator, world, 1_000_000, n_runs=4, record_every=4_999, random_state=0)
     late = history.polls > 500_000
     assert history.value[:, late].mean() >= 0.955
