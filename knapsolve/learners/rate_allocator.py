@@ -14,7 +14,9 @@ from knapsolve._core.rate_learner import RateLearner
 from knapsolve._core.refit_learner import RefitLearner
 from knapsolve._validation import check_capacity, check_choice, check_poll_log, check_real
 from knapsolve.learners.base import PollLogLearner
-from knapsolve.rates.models import ESTIMATORS, FilterModel, LogModel, make_model
+from knapsolve.rates.filter_model import FilterModel
+from knapsolve.rates.log_model import LogModel
+from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 from knapsolve.rates.problem import CRITERIA, RateProblem, group_columns, per_material
@@ -191,7 +193,8 @@ class RateAllocator(PollLogLearner):
         return values, gaps, changed, *complete_observations(table, gaps, changed, self.n_changes, self.age)
 
     def _start(self, n: int) -> None:
-        self._model = make_model(self.estimator, self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
+        forgetting = (self.memory, self.gain, self.evidence_limit)
+        self._model = make_model(self.estimator, *forgetting, self.prior, self.rate_range)
         if n and isinstance(self._model, FilterModel):
             self._model.start(n, self.capacity / n)
         elif n:

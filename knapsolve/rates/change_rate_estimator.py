@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import ClassifierTags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._frames import encode, factorize
 from knapsolve._validation import check_choice, check_poll_log, check_real, check_vector
+from knapsolve.rates.labels import as_table, outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
@@ -183,7 +183,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
             If `X` is not as described.
         """
         check_is_fitted(self)
-        X = _table(X)
+        X = as_table(X)
         if len(X.shape) == 2:  # else _check_log says what is wrong
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, _ = self._check_log(X, None)
@@ -255,10 +255,10 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, fresh: bool
     ) -> ChangeRateEstimator:
         self._check_parameters()
-        X = _table(X)
+        X = as_table(X)
         if not fresh and len(X.shape) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        labels, outcomes = _outcomes(y, classes, None if fresh else self.classes_)
+        labels, outcomes = outcomes_of(y, classes, None if fresh else self.classes_)
         values, gaps, changed = self._check_log(X, outcomes)
         weights = None
         if sample_weight is not None:
@@ -344,42 +344,6 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         if "_lookup" in state:
             state["_lookup"] = None  # rebuilt when needed
         return state
-
-
-def _table(X: Any) -> Any:
-    """`X` as it is if it has a shape, else as an array."""
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def _outcomes(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Both labels in order, and for each poll which of them it has (n,); anything else is left for check_poll_log."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None: y must say whether there was a change")
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        return (np.array([0, 1]) if known is None else known), values  # check_poll_log warns
-    if values.dtype.kind == "c" or values.ndim != 1 or values.size == 0:
-        return (np.array([0, 1]) if known is None else known), values
-    if values.dtype.kind in "biuf" and (known is None or np.array_equal(known, [0, 1])):  # the usual labels, fast
-        changed = values == 1
-        if (changed | (values == 0)).all() and (classes is None or np.array_equal(np.unique(classes), [0, 1])):
-            return (np.array([0, 1], dtype=values.dtype) if known is None else known), changed.astype(np.int8)
-    check_classification_targets(values)
-    if known is None:
-        known = np.unique(values) if classes is None else np.unique(np.asarray(classes))
-        if np.isin(known, [0, 1]).all() and known.dtype.kind in "biuf":
-            known = np.array([0, 1], dtype=known.dtype)
-    if known.size > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: y must hold 0 and 1, "
-            f"or two labels, got {known.size} of them"
-        )
-    if known.size < 2:
-        raise ValueError(f"y must hold 0 and 1, or labels of two classes, got one class only, {known[0]!r}")
-    if not np.isin(values, known).all():
-        wrong = values[~np.isin(values, known)][0]
-        raise ValueError(f"y must hold the labels {known.tolist()}, got {wrong!r}")
-    return known, (values == known[1]).astype(np.int8)
 
 
 def _forget_newcomers(lookup: dict[Any, int] | None, before: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from knapsolve._validation import check_real
-from knapsolve.rates.models import HIGHEST, LOWEST
+from knapsolve.rates.filter_model import HIGHEST, LOWEST
 
 
 def check_rate_parameters(memory: Any, gain: Any, evidence_limit: Any, prior: Any, rate_range: Any) -> None:
