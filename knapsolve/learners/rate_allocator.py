@@ -17,7 +17,7 @@ from knapsolve.learners.base import PollLogLearner
 from knapsolve.rates.filter_model import FilterModel
 from knapsolve.rates.log_model import LogModel
 from knapsolve.rates.models import ESTIMATORS, make_model
-from knapsolve.rates.parameters import check_rate_parameters
+from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 from knapsolve.rates.problem import CRITERIA, RateProblem, group_columns, per_material
 
@@ -189,6 +189,7 @@ class RateAllocator(PollLogLearner):
 
     def _check_log(self, X: Any, y: Any) -> tuple[Any, ...]:
         values, gaps, changed = check_poll_log(X, y, self.material, self.elapsed)
+        check_elapsed(gaps, self.estimator)
         table = X if hasattr(X, "shape") else np.asarray(X)
         return values, gaps, changed, *complete_observations(table, gaps, changed, self.n_changes, self.age)
 

@@ -16,7 +16,7 @@ from knapsolve._frames import encode, factorize
 from knapsolve._validation import check_choice, check_poll_log, check_real, check_vector
 from knapsolve.rates.labels import as_table, outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
-from knapsolve.rates.parameters import check_rate_parameters
+from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 
 
@@ -313,10 +313,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
                 "material must not be -1, the code of a missing identifier (Negative values in data), "
                 f"got it at position {int(np.argmax(values == -1))}"
             )
-        timid = (gaps > 0) & (gaps < 1e-140)
-        if (gaps > 1e140).any() or (timid.any() and self.estimator != "mle"):
-            where = int(np.argmax((gaps > 1e140) | timid))
-            raise ValueError(f"elapsed must be 0 or in [1e-140, 1e140], got {gaps[where]!r} at position {where}")
+        check_elapsed(gaps, self.estimator)
         return values, gaps, changed
 
     def _places(self, values: Any) -> np.ndarray:

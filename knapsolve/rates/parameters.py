@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from knapsolve._validation import check_real
 from knapsolve.rates.filter_model import HIGHEST, LOWEST
 
@@ -21,6 +23,14 @@ def check_rate_parameters(memory: Any, gain: Any, evidence_limit: Any, prior: An
         low, high = check_pair("rate_range", rate_range, "None or (lowest, highest)")
         if not low < high:
             raise ValueError(f"rate_range must ascend, got {rate_range!r}")
+
+
+def check_elapsed(gaps: np.ndarray, estimator: str) -> None:
+    """Raise where an elapsed time (n,) is beyond what rates between LOWEST and HIGHEST go with; "mle" scales times."""
+    beyond = (gaps > HIGHEST) | ((gaps > 0) & (gaps < LOWEST) & (estimator != "mle"))
+    if beyond.any():
+        where = int(np.argmax(beyond))
+        raise ValueError(f"elapsed must be 0 or in [{LOWEST:g}, {HIGHEST:g}], got {gaps[where]!r} at position {where}")
 
 
 def check_pair(name: str, pair: Any, allowed: str) -> tuple[float, float]:
