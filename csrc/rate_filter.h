@@ -10,7 +10,7 @@
  *                   clip((H - U + a - A) / (U + C + A), -1, 1) with A = a min(1, L / P), a = `prior`; then U grows
  *                   with L, and as s(h) is nearly exp(-h / 2), H and C move as H = H0 exp(-L / L0 (C / H)).
  *                   The prior pulls up rates below the pooled one and leaves those above alone: tails are heavy.
- *                   With a memory T all three sums decay as exp(-e / T).
+ *                   With a memory T all three sums decay as exp(-e / T); U + C beyond `limit` scales them down to it.
  *   multiplicative  L *= exp(gain (changed - (1 - exp(-h)))): exponentiated gradient of constant gain.
  *   bayes           log p += changed ? log(1 - exp(-h)) : -h at each rate of the grid; L is the posterior mean.
  *                   With a memory T the evidence decays towards the prior as exp(-e / T).
@@ -43,6 +43,7 @@ typedef struct {
     double prior;       /* a, in changes */
     double memory;      /* time after which old polls count 1/e as much; INFINITY: never forgotten */
     double gain;        /* of the multiplicative rule */
+    double limit;       /* of U + C in the recursive rule, in changes; INFINITY: none */
 } rate_filter;
 
 /* What a poll showed: whether there was a change in `elapsed`, or, where count >= 0, that many in `exposure`. */
@@ -114,6 +115,13 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
         curvature += bend > 0.0 ? poll.weight * (s * bend) : 0.0;
     } else {
         quiet += poll.weight * (rate * poll.elapsed);
+    }
+    double known = quiet + curvature;
+    if (known > f->limit) {
+        double kept = f->limit / known;
+        quiet *= kept;
+        score *= kept;
+        curvature *= kept;
     }
     double prior = rate_prior_pull(f, rate);
     double step = (score - quiet + f->prior - prior) / (quiet + curvature + prior);

@@ -37,13 +37,13 @@ for which, colour, label in ((inside, "tab:blue", "interval holds the rate"), (~
         left.errorbar(np.flatnonzero(which), found[which], [found[which] - low[which], high[which] - found[which]],
                       fmt="o", ms=3, lw=1, color=colour, label=label)  # fmt: skip
 left.plot(rates, "k_", ms=9, label="true rate")
-left.set(xlabel="page", ylabel="changes per unit of time", yscale="log", title=f"95% intervals: {inside.sum()} of 40 hold")
+left.set(xlabel="page", ylabel="changes per unit of time", yscale="log", title=f"{inside.sum()} of 40 intervals hold")
 left.legend(loc="upper left")
 
 # %%
 # Error against polls
 # -------------------
-# The mean over pages of the relative error, after more and more polls of 500 pages.
+# The mean over pages of the error in log rate, after more and more polls of 500 pages.
 many = np.exp(rng.normal(-0.5, 1.0, 500))
 X, changed = poll(many, 128_000)
 counts = 500 * 2 ** np.arange(1, 9)

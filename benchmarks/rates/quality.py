@@ -18,14 +18,15 @@ def optimum(world):
 
 def papers_environments():
     print("500 pages, EDF: value after 1e4 and 1e5 polls")
-    for estimator in ("recursive", "bayes", "mle", "multiplicative"):
+    settings = [{"estimator": name} for name in ("recursive", "bayes", "mle", "multiplicative")]
+    for setting in [*settings, {"evidence_limit": 10.0}]:
         for alpha, beta in WORLDS:
             world = PollingEnvironment(zipf_unchanged(500, alpha, beta))
-            learner = RateAllocator(estimator=estimator)
+            learner = RateAllocator(**setting)
             history = simulate(learner, world, 100_000, n_runs=N_RUNS, n_jobs=-1, record_every=10_000, random_state=0)
             mean, error = history.mean()[[0, -1]], history.standard_error()[[0, -1]]
             row = " ".join(f"{m:.4f} ({e:.4f})" for m, e in zip(mean, error))
-            print(f"  {estimator:14s} ({alpha}, {beta}) {row}  optimum {optimum(world):.4f}", flush=True)
+            print(f"  {setting} ({alpha}, {beta}) {row}  optimum {optimum(world):.4f}", flush=True)
 
 
 def many_pages(n=32_768):
@@ -42,6 +43,7 @@ def switching_ranks(every=1000, n_runs=4):
     print(f"500 pages (.9, 1.5), ranks switch every {every} polls: mean value over polls 5e5 to 1e6")
     world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=every)
     settings = [{"estimator": "multiplicative", "gain": gain} for gain in (0.05, 0.1, 0.2)]
+    settings += [{"evidence_limit": limit} for limit in (3.0, 6.0, 10.0, 20.0, 40.0)]
     settings += [{"estimator": "recursive", "memory": memory} for memory in (100.0, 300.0, 1000.0, None)]
     for setting in settings:
         history = simulate(

@@ -18,6 +18,7 @@ from closed_loop import REFERENCE, best_of, random_number_cost, verdict
 from knapsolve import ChangeRateEstimator, RateAllocator
 from knapsolve._core.loop import run
 from knapsolve._core.schedulers import DeadlineOrder
+from knapsolve._frames import factorize
 from knapsolve.environments import PollingEnvironment, zipf_unchanged
 
 POLLS = 20_000

@@ -14,7 +14,7 @@ cdef extern from "rate_filter.h":
         double *pool
         const double *grid
         Py_ssize_t width, n_grid
-        double prior, memory, gain
+        double prior, memory, gain, limit
     void rate_filter_admit(const rate_filter *f, Py_ssize_t i) noexcept nogil
     void rate_filter_prefetch(const rate_filter *f, Py_ssize_t i) noexcept nogil
     void rate_filter_learn(const rate_filter *f, Py_ssize_t i, rate_poll poll) noexcept nogil

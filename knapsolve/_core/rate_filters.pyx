@@ -15,13 +15,13 @@ FIXED_COLUMNS = RATE_GRID         # of a row, before the grid
 
 cdef class RateFilter:
     def __init__(self, int kind, double[:, ::1] rows, Py_ssize_t n_known, double[::1] pool, const double[::1] grid,
-                 double prior, double memory, double gain):
+                 double prior, double memory, double gain, double limit):
         if rows.shape[1] != FIXED_COLUMNS + grid.shape[0] or n_known > rows.shape[0] or pool.shape[0] != POOL_SIZE:
             raise ValueError("rows, pool and grid must be those of one filter")
         self.rows, self.pool, self.grid = rows, pool, grid
         self.n_known = n_known
         self.view.kind, self.view.width, self.view.n_grid = kind, rows.shape[1], grid.shape[0]
-        self.view.prior, self.view.memory, self.view.gain = prior, memory, gain
+        self.view.prior, self.view.memory, self.view.gain, self.view.limit = prior, memory, gain, limit
         self.view.pool = &pool[0]
         self.view.row = NULL
         self.view.grid = NULL

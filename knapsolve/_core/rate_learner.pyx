@@ -60,6 +60,11 @@ cdef class RateLearner(Learner):
         self.market.own = column(own)
         self.market.price = price
 
+    @property
+    def kept(self):
+        """The price as it is kept, and the sum of amounts that it is believed to make."""
+        return self.market.price, self.market.total
+
     cdef inline double rate(self, Py_ssize_t i) noexcept nogil:
         return self.view.row[i * self.view.width]
 

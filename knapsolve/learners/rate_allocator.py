@@ -14,8 +14,10 @@ from knapsolve._core.rate_learner import RateLearner
 from knapsolve._core.refit_learner import RefitLearner
 from knapsolve._validation import check_capacity, check_choice, check_poll_log, check_real
 from knapsolve.learners.base import PollLogLearner
-from knapsolve.rates.models import ESTIMATORS, FilterModel, LogModel, make_model
-from knapsolve.rates.parameters import check_rate_parameters
+from knapsolve.rates.filter_model import FilterModel
+from knapsolve.rates.log_model import LogModel
+from knapsolve.rates.models import ESTIMATORS, make_model
+from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 from knapsolve.rates.problem import CRITERIA, RateProblem, group_columns, per_material
 
@@ -38,7 +40,8 @@ class RateAllocator(PollLogLearner):
     capacity : float, default=1.0
         Polls per unit of time.
     estimator : {"recursive", "bayes", "multiplicative", "mle"}, default="recursive"
-        How rates are estimated, see `ChangeRateEstimator`. "multiplicative" follows rates that change fast.
+        How rates are estimated, see `ChangeRateEstimator`. "recursive" with ``evidence_limit=10`` follows
+        rates that change fast.
     criterion : {"detection", "freshness", "poisson", "harmonic"}, default="detection"
         What amounts are worth: changes found; time that copies are current, with polls at even or at random
         times; harmonic staleness, where no material starves.
@@ -54,7 +57,7 @@ class RateAllocator(PollLogLearner):
         In the closed loop every material is polled at least at this share of ``capacity / n_materials``, so that one
         that a criterion gives nothing at its present estimate is not lost for good. `allocate` gives it nothing. It
         is not needed, and not used, where amounts are in proportion to the rates (detection without weights or bounds).
-    memory, gain, prior, rate_range, n_changes, age
+    memory, gain, evidence_limit, prior, rate_range, n_changes, age
         As in `ChangeRateEstimator`.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``.
@@ -102,7 +105,8 @@ class RateAllocator(PollLogLearner):
         groups: Any = None,
         group_caps: Any = None,
         memory: float | None = None,
-        gain: float = 0.1,
+        gain: float = 0.2,
+        evidence_limit: float | None = None,
         prior: str | tuple[float, float] = "pooled",
         rate_range: tuple[float, float] | None = None,
         exploration: float = 0.05,
@@ -123,6 +127,7 @@ class RateAllocator(PollLogLearner):
         self.group_caps = group_caps
         self.memory = memory
         self.gain = gain
+        self.evidence_limit = evidence_limit
         self.prior = prior
         self.rate_range = rate_range
         self.exploration = exploration
@@ -177,18 +182,20 @@ class RateAllocator(PollLogLearner):
         check_choice("estimator", self.estimator, ESTIMATORS)
         check_choice("criterion", self.criterion, tuple(CRITERIA))
         check_real("exploration", self.exploration, low=0.0, high=1.0)
-        check_rate_parameters(self.memory, self.gain, self.prior, self.rate_range)
+        check_rate_parameters(self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
 
     def _check_materials(self, materials: np.ndarray) -> None:
         self._problem(materials)
 
     def _check_log(self, X: Any, y: Any) -> tuple[Any, ...]:
         values, gaps, changed = check_poll_log(X, y, self.material, self.elapsed)
+        check_elapsed(gaps, self.estimator)
         table = X if hasattr(X, "shape") else np.asarray(X)
         return values, gaps, changed, *complete_observations(table, gaps, changed, self.n_changes, self.age)
 
     def _start(self, n: int) -> None:
-        self._model = make_model(self.estimator, self.memory, self.gain, self.prior, self.rate_range)
+        forgetting = (self.memory, self.gain, self.evidence_limit)
+        self._model = make_model(self.estimator, *forgetting, self.prior, self.rate_range)
         if n and isinstance(self._model, FilterModel):
             self._model.start(n, self.capacity / n)
         elif n:

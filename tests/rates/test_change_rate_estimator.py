@@ -169,6 +169,7 @@ BAD = {  # name: (parameters, X, y, keywords, what the message names)
     "short weights": ({}, FULL, Y, {"sample_weight": np.ones(59)}, "sample_weight"),
     "estimator": ({"estimator": "guess"}, FULL, Y, {}, "estimator.*guess"),
     "memory": ({"memory": 0.0}, FULL, Y, {}, "memory"),
+    "limit": ({"evidence_limit": 0.0}, FULL, Y, {}, "evidence_limit"),
     "gain": ({"gain": -1.0}, FULL, Y, {}, "gain"),
     "prior name": ({"prior": "flat"}, FULL, Y, {}, "prior"),
     "prior pair": ({"prior": (0.0, 1.0)}, FULL, Y, {}, "prior"),

@@ -18,6 +18,7 @@ ESTIMATORS = {
     "mle-memory": ChangeRateEstimator(memory=30.0),
     "recursive": ChangeRateEstimator("recursive"),
     "recursive-memory": ChangeRateEstimator("recursive", memory=30.0),
+    "recursive-limit": ChangeRateEstimator("recursive", evidence_limit=8.0),
     "bayes": ChangeRateEstimator("bayes"),
     "bayes-memory": ChangeRateEstimator("bayes", memory=30.0, rate_range=(1e-3, 1e3)),
     "multiplicative": ChangeRateEstimator("multiplicative", gain=0.2),
@@ -58,15 +59,15 @@ def test_long_batches_and_pickles_on_the_way_give_the_same_estimates(estimator):
     assert parts.rates_.tolist() == whole.rates_.tolist()
 
 
-@pytest.mark.parametrize("memory", [None, 5.0])
-def test_recursive_equals_its_twin(memory):
+@pytest.mark.parametrize(("memory", "limit"), [(None, None), (5.0, None), (None, 6.0)])
+def test_recursive_equals_its_twin(memory, limit):
     X, y, counts, _ = poisson_log(3_000, gamma_rates(8))
     known = np.where(np.arange(3_000) % 3 == 0, counts, np.nan)
     table = np.column_stack([X, known])
-    estimator = ChangeRateEstimator("recursive", memory=memory, n_changes=2).fit(table, y)
+    estimator = ChangeRateEstimator("recursive", memory=memory, evidence_limit=limit, n_changes=2).fit(table, y)
     pool, twins = PoolTwin(1 / X[0, 1]), {}
     for (item, gap, count), changed in zip(table.tolist(), y.tolist()):
-        twin = twins.setdefault(item, None) or RecursiveTwin(pool.rate, memory=memory or np.inf)
+        twin = twins.setdefault(item, None) or RecursiveTwin(pool.rate, memory=memory or np.inf, limit=limit or np.inf)
         twins[item] = twin
         more = {} if np.isnan(count) else {"count": count, "exposure": gap}
         pool.learn(twin.rate, gap, changed, **more)

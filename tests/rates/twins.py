@@ -6,8 +6,8 @@ import math
 class RecursiveTwin:
     """One item: rate, sums over quiet and changed polls and their curvature at the present rate."""
 
-    def __init__(self, rate, prior=0.05, memory=math.inf):
-        self.rate, self.prior, self.memory = rate, prior, memory
+    def __init__(self, rate, prior=0.05, memory=math.inf, limit=math.inf):
+        self.rate, self.prior, self.memory, self.limit = rate, prior, memory, limit
         self.quiet = self.score = self.curvature = 0.0
 
     def learn(self, elapsed, changed, pooled, weight=1.0, count=None, exposure=None):
@@ -23,6 +23,8 @@ class RecursiveTwin:
             self.curvature += weight * s * max(s + h - 1, 0)
         else:
             self.quiet += weight * h
+        kept = min(1.0, self.limit / (self.quiet + self.curvature)) if self.quiet + self.curvature else 1.0
+        self.quiet, self.score, self.curvature = (kept * x for x in (self.quiet, self.score, self.curvature))
         back = self.prior * min(1.0, self.rate / pooled)
         step = (self.score - self.quiet + self.prior - back) / (self.quiet + self.curvature + back)
         ratio = math.exp(max(-1.0, min(1.0, step)))
