@@ -48,6 +48,11 @@ EXTENSIONS: dict[str, list[str]] = {
     ],
     "_core.renewal": ["rate_ladder.c", "cpu_level.c"],
     "_core.adaptive_intervals": ["sum_tree.c", "cpu_level.c"],
+    "_core.exact_sum": [],
+    "_core.censored": ["censored_fit.c"],
+    "_core.rate_filters": [],
+    "_core.rate_learner": [],
+    "_core.refit_learner": [],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]

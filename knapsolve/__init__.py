@@ -11,12 +11,14 @@ from knapsolve.learners import (
     OptimalPolicy,
     PlugInWhittle,
     ProportionalPolicy,
+    RateAllocator,
     RenewalIndexPolicy,
     RobotController,
     UniformPolicy,
     traa_stationary_distribution,
 )
 from knapsolve.nefk import NEFKResult, solve_nefk
+from knapsolve.rates import ChangeRateEstimator
 from knapsolve.restless import WhittlePolicy, whittle_index
 from knapsolve.robots import RobotControl, mm1k_cost, optimal_load, optimal_robots, solve_robot_control
 from knapsolve.schedulers import EDFScheduler, RandomScheduler
@@ -28,6 +30,7 @@ __all__ = [
     "HTRAA",
     "LAKG",
     "AdaptiveIntervalPolicy",
+    "ChangeRateEstimator",
     "EDFScheduler",
     "EstimatorPolicy",
     "History",
@@ -38,6 +41,7 @@ __all__ = [
     "PlugInWhittle",
     "ProportionalPolicy",
     "RandomScheduler",
+    "RateAllocator",
     "RenewalIndexPolicy",
     "RobotControl",
     "RobotController",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,32 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes, uniques
 
 
+def encode(
+    values: Any, known: np.ndarray, lookup: dict[Hashable, int] | None
+) -> tuple[np.ndarray, np.ndarray, dict[Hashable, int] | None]:
+    """Codes (n,) of identifiers, all identifiers known with them in order of first appearance, and their lookup.
+
+    The lookup of `known` is made when needed and extended in place; None is no lookup.
+    """
+    codes, uniques = factorize(values)
+    if (codes < 0).any():
+        raise ValueError("material must not hold missing identifiers (None or NaN)")
+    if known.size == 0:
+        return codes, uniques, lookup
+    if identifier_kind(known[0]) != identifier_kind(uniques[0]):
+        raise TypeError(
+            f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
+        )
+    if lookup is None:
+        lookup = dict(zip(known.tolist(), range(known.size)))
+    identifiers = uniques.tolist()
+    place = np.array([lookup.setdefault(each, len(lookup)) for each in identifiers], dtype=np.intp)
+    new = place >= known.size
+    if new.any():
+        known = np.concatenate([known, uniques[new]])
+    return place[codes], known, lookup
+
+
 def identifier_kind(value: Any) -> str:
     """What may not be mixed among identifiers."""
     for kind, types in (("str", str), ("bytes", bytes), ("number", (numbers.Number, np.bool_))):
@@ -69,6 +96,10 @@ def _mixed(one: Any, other: Any) -> TypeError:
 
 def _factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Through Arrow's hash tables where pyarrow is installed (fast for strings), else by sorting."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        dense = _factorize_by_table(values)
+        if dense is not None:
+            return dense
     try:
         import pyarrow
     except ImportError:
@@ -102,6 +133,25 @@ def _factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
             encoded = encoded.unify_dictionaries().chunk(0)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
     return codes, _natural(encoded.dictionary.to_numpy(zero_copy_only=False))
+
+
+def _factorize_by_table(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Whole numbers of a narrow range through a table with an entry for each; None for any others."""
+    if values.ndim != 1 or values.size == 0:
+        return None
+    low, high = values.min(), values.max()
+    if not (abs(float(low)) < 2.0**53 and abs(float(high)) < 2.0**53 and float(high) - float(low) < 2 * values.size):
+        return None
+    places = (values - low).astype(np.intp)
+    if values.dtype.kind == "f" and not (places == values - low).all():
+        return None
+    first: np.ndarray = np.full(int(places.max()) + 1, -1, dtype=np.intp)
+    first[places[::-1]] = np.arange(values.size - 1, -1, -1)  # the last to write is the first to appear
+    present = np.flatnonzero(first >= 0)
+    present = present[np.argsort(first[present])]
+    uniques = values[first[present]]
+    first[present] = np.arange(present.size)  # the table of codes now
+    return first[places], uniques + 0.0 if values.dtype.kind == "f" else uniques.copy()
 
 
 def _holds_inner_nul(values: Any) -> bool:

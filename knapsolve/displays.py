@@ -13,6 +13,8 @@ SHARES = {
 }
 COLOURS = {  # one colour a policy, whichever others are drawn (Okabe and Ito, safe for colour-blind readers)
     "uniform": "#7f7f7f",
+    "renewal": "#0072b2",
+    "harmonic": "#cc79a7",
     "proportional": "#56b4e9",
     "estimator-naive": "#e69f00",
     "estimator-mle": "#b8860b",
@@ -20,7 +22,7 @@ COLOURS = {  # one colour a policy, whichever others are drawn (Okabe and Ito, s
     "htraa": "#009e73",
     "optimal": "#000000",
 }
-OTHER_COLOURS = ("#0072b2", "#cc79a7", "#8c564b", "#9467bd", "#bcbd22")
+OTHER_COLOURS = ("#8c564b", "#9467bd", "#bcbd22", "#17becf", "#e377c2", "#2f4f4f")
 MARKERS = "os^DvP*X<>"
 MOST_GROUPS = 10
 
@@ -191,8 +193,10 @@ class ReplayDisplay:
         groups = _groups(self.n_changes)
         centres = [float(np.mean(self.n_changes[group])) for group in groups]
         self.lines_ = {}
+        least = np.inf
         for name, polls in self.item_polls.items():
             means = [float(np.mean(polls[group])) for group in groups]
+            least = min(least, *means)
             (self.lines_[name],) = ax.plot(
                 centres,
                 means,
@@ -205,7 +209,7 @@ class ReplayDisplay:
         ax.set_xscale("symlog", linthresh=1)
         ax.set_yscale("symlog", linthresh=1)
         ax.set_xlim(left=min(-0.1, min(centres)))
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(bottom=0 if least < 2 else 0.6 * least)
         ax.set_xlabel("changes of an item (items in groups alike)")
         ax.set_ylabel("polls of an item (mean of its group)")
         for axis in (ax.xaxis, ax.yaxis):

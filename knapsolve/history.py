@@ -26,6 +26,11 @@ class History:
     item_polls, item_detections, item_fresh : ndarray of shape (n_runs, n_materials) or None
         For a `TraceEnvironment`: polls, polls that found a change, and the share of time that the copy was
         current.
+    item_carried : ndarray of shape (n_runs, n_materials) or None
+        For a `TraceEnvironment`: polls after `count_from` that found a change from before it.
+    item_penalty, item_age : ndarray of shape (n_runs, n_materials) or None
+        For a `TraceEnvironment`, means over time: 1 + 1/2 + ... + 1/N for N changes since the last poll; and
+        the time since the first of them (0 where there is none), in the trace's unit.
     reward : ndarray of shape (n_runs, n_records) or (n_steps,), or None
         Where sites are crawled: content collected, items a decision, averaged over the decisions of a record.
     crawls : ndarray of shape (n_steps, n_crawls) or None
@@ -39,6 +44,9 @@ class History:
     item_polls: np.ndarray | None = None
     item_detections: np.ndarray | None = None
     item_fresh: np.ndarray | None = None
+    item_carried: np.ndarray | None = None
+    item_penalty: np.ndarray | None = None
+    item_age: np.ndarray | None = None
     reward: Any = None  # ndarray, where there is one
     crawls: np.ndarray | None = None
 

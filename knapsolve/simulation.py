@@ -188,9 +188,11 @@ def _run(
             values.append(float(environment.value(_amounts(learning))))
     result = {"value": values or None, "detections": counts, "amounts": _amounts(learning)}
     if hasattr(world, "close"):
-        polls, detected, fresh = world.close(environment.stop)
-        span = environment.stop - environment.start
-        result.update(item_polls=polls, item_detections=detected, item_fresh=fresh / span)
+        account = world.close(environment.stop)
+        span = environment.stop - environment.count_from
+        means = {f"item_{name}": account[name] / span for name in ("fresh", "penalty", "age")}
+        totals = {f"item_{name}": account[name] for name in ("polls", "detections", "carried")}
+        result.update(totals | means)
     return result
 
 

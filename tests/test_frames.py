@@ -16,6 +16,9 @@ from knapsolve._frames import factorize
 COLUMNS = {
     "integers": np.array([5, 3, 5, 9, 3]),
     "floats": np.array([0.5, -1.0, 0.5]),
+    "whole floats": np.array([7.0, -2.0, 7.0, -0.0, 3.0, 0.0]),
+    "small unsigned": np.array([3, 250, 3, 0, 250], dtype=np.uint8),
+    "large integers": np.array([2**62, 2**62 + 1, 2**62]),
     "strings": np.array(["b", "a", "b", "cc"]),
     "objects": np.array(["b", "a", "b"], dtype=object),
     "tuples": [("x", 1), ("y", 2), ("x", 1)],

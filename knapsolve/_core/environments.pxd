@@ -29,6 +29,9 @@ cdef class Trace(Environment):
     cdef const double[::1] times      # (n_changes,) change times, ascending within an item
     cdef int64_t[::1] at              # (n,) the next change not yet seen
     cdef double[::1] last
+    cdef double count_from            # nothing before counts
     cdef double[::1] fresh            # (n,) time that the copy has been current so far
+    cdef double[::1] penalty, age     # (n,) integrals over time of the harmonic penalty and of the copy's age
     cdef int64_t[::1] polls, detected
+    cdef int64_t[::1] carried         # (n,) detections of a change before count_from
     cdef inline int look(self, Py_ssize_t i, double time) noexcept nogil

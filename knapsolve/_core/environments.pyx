@@ -7,9 +7,12 @@ Bernoulli. h = rate / amount: v = 1 with probability d(x) = 1 - q^(1/x) at the a
 Pages. h = the rate integrated over the time since the last poll: v = 1 if the page has changed since.
   With switch_every = r, one material drawn in proportion to the update probabilities swaps ranks with its
   successor after every r polls (the last rank has none: nothing changes then).
-Trace. v = 1 if a recorded change lies in (last poll, now].
+Trace. v = 1 if a recorded change lies in (last poll, now]. Beside it the account of each item's copy, exact to
+  rounding: with N(t) the changes since the last poll and c the first of them, the integrals over time of
+  [N = 0] (fresh), of H(N) = 1 + 1/2 + ... + 1/N (harmonic penalty; Kolobov et al. 2019) and of t - c (age).
+  The k-th change since the last poll adds 1/k from its time to the next poll: O(1) a change.
 O(1) a poll; O(log n) a switch.
-Reference: Granmo et al. (2007), section III.
+References: Granmo et al. (2007), section III; Kolobov et al. (NeurIPS 2019), section 3.
 """
 
 import numpy as np
@@ -105,18 +108,23 @@ cdef class Pages(RateEnvironment):
 
 
 cdef class Trace(Environment):
-    def __init__(self, const int64_t[::1] first, const double[::1] times, double start):
-        """Copies of all items are current at `start`; changes up to then do not count."""
+    def __init__(self, const int64_t[::1] first, const double[::1] times, double start, double count_from):
+        """Copies of all items are current at `start`; changes up to then do not count. The account, but for
+        what the polls up to `count_from` have left, begins there: only time after it and polls after it."""
         cdef Py_ssize_t i
         cdef int64_t k
         self.n_materials = first.shape[0] - 1
         self.first = first
         self.times = times
+        self.count_from = count_from
         self.at = np.empty(self.n_materials, dtype=np.int64)
         self.last = np.full(self.n_materials, start)
         self.fresh = np.zeros(self.n_materials)
+        self.penalty = np.zeros(self.n_materials)
+        self.age = np.zeros(self.n_materials)
         self.polls = np.zeros(self.n_materials, dtype=np.int64)
         self.detected = np.zeros(self.n_materials, dtype=np.int64)
+        self.carried = np.zeros(self.n_materials, dtype=np.int64)
         with nogil:
             for i in range(self.n_materials):
                 k = first[i]
@@ -126,34 +134,60 @@ cdef class Trace(Environment):
 
     cdef inline int look(self, Py_ssize_t i, double time) noexcept nogil:
         """Bring item i's account up to `time`; 1 if it changed since the last look."""
-        cdef int64_t k = self.at[i], end = self.first[i + 1]
-        cdef double until = time
+        cdef int64_t k = self.at[i], end = self.first[i + 1], seen = 0
+        cdef double since = max(self.last[i], self.count_from), until = time, begin
         cdef int changed = k < end and self.times[k] <= time
         if changed:
             until = self.times[k]
+            begin = max(until, since)
+            if time > begin:
+                self.age[i] += 0.5 * (time - begin) * ((time - until) + (begin - until))
             while k < end and self.times[k] <= time:
+                seen += 1
+                begin = max(self.times[k], since)
+                if time > begin:
+                    self.penalty[i] += (time - begin) / <double>seen
                 k += 1
             self.at[i] = k
-        self.fresh[i] += until - self.last[i]
+        if until > since:
+            self.fresh[i] += until - since
         self.last[i] = time
         return changed
 
     cdef int poll(
         self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
     ) noexcept nogil:
-        cdef int changed
+        cdef int changed, early
+        cdef int64_t k = self.at[i]
         elapsed[0] = time - self.last[i]
+        early = k < self.first[i + 1] and self.times[k] <= self.count_from
         changed = self.look(i, time)
-        self.polls[i] += 1
-        self.detected[i] += changed
+        if time > self.count_from:
+            self.polls[i] += 1
+            self.detected[i] += changed
+            self.carried[i] += changed and early
         return changed
 
+    def poll_all(self, const int64_t[::1] items, const double[::1] times):
+        """Make polls of which time and item are known, in time order."""
+        cdef Py_ssize_t k
+        cdef double elapsed
+        with nogil:
+            for k in range(items.shape[0]):
+                self.poll(items[k], times[k], 0.0, &elapsed, NULL)
+
     def close(self, double stop):
-        """Account for the time up to `stop`; return polls, detections and fresh time, each (n_materials,)."""
+        """Account for the time up to `stop`; the trace cannot be polled after it.
+
+        Polls, detections, those of them that were due before the account began, fresh time, integrals over time of
+        the harmonic penalty and of the age, by name, each (n_materials,).
+        """
         cdef Py_ssize_t i
-        fresh = np.array(self.fresh)
-        for i in range(self.n_materials):
-            k, end = self.at[i], self.first[i + 1]
-            until = min(stop, self.times[k]) if k < end else stop
-            fresh[i] += until - self.last[i]
-        return np.array(self.polls), np.array(self.detected), fresh
+        with nogil:
+            for i in range(self.n_materials):
+                self.look(i, stop)
+        return {
+            "polls": np.array(self.polls), "detections": np.array(self.detected),
+            "carried": np.array(self.carried),
+            "fresh": np.array(self.fresh), "penalty": np.array(self.penalty), "age": np.array(self.age),
+        }

@@ -10,7 +10,7 @@ import typer
 import knapsolve
 
 # modules knapsolve.cli.<name>, each with a function `command`
-COMMANDS = ("replay", "simulate", "robots", "whittle", "reproduce")
+COMMANDS = ("replay", "allocate", "simulate", "robots", "whittle", "reproduce")
 
 
 def build() -> typer.Typer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -42,7 +42,7 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
     wanted = {"--item-column": item_column, "--time-column": time_column}
     name, columns = read_columns(source, wanted, hint=f" (the bundled data are called {BUNDLED!r})")
     items, raw = columns["--item-column"], columns["--time-column"]
-    times, unit = _as_numbers(name, raw, unit)
+    times, unit = as_times(name, raw, unit)
     codes, found = factorize(items)
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
@@ -56,16 +56,16 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
         order = np.argsort(times, kind="stable")
         items, times = items.take(pyarrow.array(order)), times[order]
     else:
-        _check_order(name, codes, times, raw)
+        check_order(name, codes, times, raw)
     return Log(items, times, unit, float(times.min()), float(times.max()))
 
 
 def read_columns(
-    source: str, wanted: dict[str, str], *, optional: str = "", hint: str = ""
+    source: str, wanted: dict[str, str], *, optional: Collection[str] = (), hint: str = ""
 ) -> tuple[str, dict[str, Any]]:
     """What to call the source, and its columns `wanted`, by the options that say which, as pyarrow has them.
 
-    The column of the option `optional` may be missing.
+    The columns of the options `optional` may be missing.
     """
     for (option, column), (other, same) in combinations(wanted.items(), 2):
         if column == same:
@@ -152,9 +152,9 @@ def _parquet_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[st
     return table, found
 
 
-def _find(name: str, header: list[str], wanted: dict[str, str], optional: str) -> dict[str, str]:
+def _find(name: str, header: list[str], wanted: dict[str, str], optional: Collection[str]) -> dict[str, str]:
     for option, column in wanted.items():
-        if header.count(column) != 1 and not (option == optional and column not in header):
+        if header.count(column) != 1 and not (option in optional and column not in header):
             trouble = "no" if column not in header else "more than one"
             columns = ", ".join(map(repr, header))
             which = f"say which by {option}{_header_hint(header)}"
@@ -168,7 +168,7 @@ def _header_hint(header: list[str]) -> str:
     return ""
 
 
-def _as_numbers(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
+def as_times(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
     """Times as numbers, and their unit: that given where they are numbers, seconds where they are dates."""
     import pyarrow
     import pyarrow.compute as pc
@@ -237,7 +237,7 @@ def refuse_rows(name: str, bad: np.ndarray, what: str) -> None:
         raise ValueError(f"{name}, row {int(np.argmax(bad)) + 1} {what}")
 
 
-def _check_order(name: str, codes: np.ndarray, times: np.ndarray, raw: Any) -> None:
+def check_order(name: str, codes: np.ndarray, times: np.ndarray, raw: Any) -> None:
     order = np.argsort(codes, kind="stable")
     backwards = (np.diff(times[order]) < 0) & (np.diff(codes[order]) == 0)
     if backwards.any():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from knapsolve.cli.inputs import Log, read_log
-from knapsolve.cli.output import print_json, print_table, progress_bar
+from knapsolve.cli.output import print_json, progress_bar
+from knapsolve.cli.replay_output import as_document, print_replay
+from knapsolve.cli.repository import read_git
 from knapsolve.cli.units import (
     SECONDS,
     check_plot_path,
@@ -21,19 +25,31 @@ from knapsolve.cli.units import (
 )
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
-from knapsolve.replay.result import METRICS, format_estimate
-
-HEADINGS = ["policy", "polls", "changes detected", "detected share", "freshness"]
 
 
 def command(
     trace: Annotated[
-        str, typer.Argument(help="A .csv or .parquet file of changes, - for standard input, or debian.")
-    ],
-    capacity: Annotated[str, typer.Option(help="Polls per unit of time: 20/day, 5000/hour, 3/week, 0.5/s.")],
+        str | None,
+        typer.Argument(help="A .csv or .parquet file of changes, - for standard input, or debian."),
+    ] = None,
+    git: Annotated[
+        Path | None, typer.Option(help="Replay the changes of a git repository's files instead.")
+    ] = None,
+    capacity: Annotated[
+        str | None, typer.Option(help="Polls per unit of time: 20/day, 5000/hour, 3/week, 0.5/s.")
+    ] = None,
+    polls_per_change: Annotated[
+        float | None, typer.Option(help="The budget as polls per recorded change of the test stretch.")
+    ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help=f"Which policies, all by default: {', '.join(POLICIES)}. Repeatable."),
+        typer.Option(
+            help=f"Which policies: {', '.join(POLICIES)}. Repeatable. Default: the renewal index and rivals."
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Show every policy's difference from this one. Default: the first."),
     ] = None,
     item_column: Annotated[str, typer.Option(help="Column that says which item changed.")] = "item",
     time_column: Annotated[
@@ -48,6 +64,9 @@ def command(
     split: Annotated[
         str | None,
         typer.Option(help="Train up to here, count from here: a date, number, share (50%) or none."),
+    ] = None,
+    train_share: Annotated[
+        float | None, typer.Option(help="The same as a share of the stretch: 0.5 trains on its first half.")
     ] = None,
     stop: Annotated[
         str | None, typer.Option(help="Replay up to here: a date or number. Default: last change.")
@@ -64,20 +83,23 @@ def command(
     Each policy decides online which item to look at next. The table says how many changes it found, and for
     what share of the time its copies were current, each with a 95% interval from resampling the items.
     """
-    polls, per = parse_capacity(capacity)
+    budget = _budget(capacity, polls_per_change)
+    if train_share is not None:
+        if split is not None:
+            raise ValueError("only one of --split and --train-share can be given")
+        split = _as_split(train_share)
     unit = parse_unit(time_unit)
     check_plot_path(plot)
-    log = read_log(trace, item_column, time_column, unit, sort)
-    begin, middle, end = _stretches(log, trace, start, split, stop)
-    rate = polls * SECONDS[log.unit] / SECONDS[per]
-    since = begin if middle is None else middle
-    for first, last in ((begin, since), (since, end)):
-        if first < last and (last - first) * rate * (1 + 1e-12) < 1:
-            bounds = f"{time_in_words(first, log.unit)} and {time_in_words(last, log.unit)}"
-            raise ValueError(f"--capacity {capacity} makes no poll between {bounds}")
+    if (trace is None) == (git is None):
+        raise ValueError("one change log must be given: a file, -, debian, or --git with a repository's folder")
+    if git is None:
+        log = read_log(str(trace), item_column, time_column, unit, sort)
+    else:
+        trace, log = str(git), read_git(git)
+    begin, middle, end = _stretches(log, str(trace), start, split, stop)
     replayer = TraceReplay(
         (log.items, log.times),
-        rate,
+        **_capacity(budget, log, begin, middle, end),
         start=begin,
         stop=end,
         split=middle,
@@ -85,23 +107,66 @@ def command(
         random_state=seed,
     )
     names = _names(policy, replayer)
+    base = _baseline(baseline, names)
     result, finished = _run(replayer, names, runs)
-    facts = {
-        "trace": trace,
-        "capacity": f"{polls:g}/{per}",
-        "runs": runs,
-        "seed": seed,
-        "scheduler": scheduler,
-    }
+    facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
     if as_json:
-        print_json(facts | _window(result, replayer, log.unit) | {"policies": result.table()})
+        print_json(facts | as_document(result, replayer, log.unit, base))
     elif result.runs:
-        _print(result, replayer, log.unit, facts)
+        print_replay(result, replayer, log.unit, facts, base)
     if plot is not None and result.runs:
         result.plot().figure_.savefig(plot, dpi=150)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Polls per unit of time, or per change where `unit` is None, and both as they are to be printed."""
+
+    polls: float
+    unit: str | None
+    text: str
+
+
+def _budget(capacity: str | None, polls_per_change: float | None) -> Budget:
+    if (capacity is None) == (polls_per_change is None):
+        raise ValueError("one of --capacity (such as 20/day) and --polls-per-change must be given")
+    if capacity is not None:
+        polls, per = parse_capacity(capacity)
+        return Budget(polls, per, f"{polls:g}/{per}")
+    assert polls_per_change is not None
+    if not 0 < polls_per_change < math.inf:
+        raise ValueError(f"--polls-per-change must be a positive number, got {polls_per_change:g}")
+    return Budget(polls_per_change, None, f"{polls_per_change:g} polls per change")
+
+
+def _as_split(share: float) -> str:
+    if not 0 < share < 1:
+        raise ValueError(f"--train-share must lie between 0 and 1, got {share:g}")
+    return f"{100 * share:.15f}%"
+
+
+def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end: float) -> dict[str, float]:
+    """What to tell the replay, in the log's unit of time."""
+    if budget.unit is None:
+        return {"polls_per_change": budget.polls}
+    rate = budget.polls * SECONDS[log.unit] / SECONDS[budget.unit]
+    since = begin if middle is None else middle
+    for first, last in ((begin, since), (since, end)):
+        if first < last and (last - first) * rate * (1 + 1e-12) < 1:
+            bounds = f"{time_in_words(first, log.unit)} and {time_in_words(last, log.unit)}"
+            raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}")
+    return {"capacity": rate}
+
+
+def _baseline(asked: str | None, names: list[str]) -> str:
+    if asked is None:
+        return names[0]
+    if asked not in names:
+        raise ValueError(f"--baseline must be one of the policies replayed, {', '.join(names)}; got {asked!r}")
+    return asked
 
 
 def _stretches(
@@ -148,40 +213,3 @@ def _run(replayer: TraceReplay, names: list[str], n_runs: int) -> tuple[ReplayRe
         except KeyboardInterrupt:
             finished = False
     return replayer.compare(runs), finished
-
-
-def _window(result: ReplayResult, replayer: TraceReplay, unit: str) -> dict[str, Any]:
-    return {
-        "start": result.start,
-        "split": result.split,
-        "stop": result.stop,
-        "time_unit": unit,
-        "n_items": result.items.size,
-        "n_changes": int(result.n_changes.sum()),
-        "n_training_polls": replayer.n_training_polls,
-        "n_polls": replayer.n_polls,
-        "interval": "95%, percentile bootstrap over items",
-    }
-
-
-def _print(result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any]) -> None:
-    since = time_in_words(result.start if result.split is None else result.split, unit)
-    changes = f"{result.n_changes.sum():,} changes from {since} to {time_in_words(result.stop, unit)}"
-    polls = f"{facts['capacity']} makes {replayer.n_polls:,} polls ({facts['scheduler']})"
-    print(f"\n{facts['trace']}: {result.items.size:,} items, {changes}; {polls}.")
-    if result.split is not None:
-        training = f"from {time_in_words(result.start, unit)} ({replayer.n_training_polls:,} polls)"
-        print(
-            f"Learners are trained {training} and go on learning; copies are current when a stretch starts."
-        )
-    if replayer.n_polls < result.items.size:
-        print(f"Note: {replayer.n_polls:,} polls for {result.items.size:,} items: most are never looked at.")
-    rows = [
-        [name, *(format_estimate(result.estimate(name, metric), metric) for metric in METRICS)]
-        for name in result.runs
-    ]
-    print_table(HEADINGS, rows)
-    averaged = "" if facts["runs"] == 1 else f"Means of {facts['runs']} runs. "
-    print(f"{averaged}In brackets: 95% bootstrap interval over items.")
-    for name in result.runs:
-        print(f"  {name + ':':17}{POLICIES[name].note}")

@@ -24,7 +24,7 @@ def read_sites(source: str, site_column: str | None, arrival_column: str, decay_
     """Read sites and their rates; ValueError or OSError in words if that cannot be done."""
     wanted = {"--arrival-column": arrival_column, "--decay-column": decay_column}
     wanted["--site-column"] = site_column or "site"
-    optional = "" if site_column else "--site-column"
+    optional = () if site_column else ("--site-column",)
     name, columns = read_columns(source, wanted, optional=optional, hint=" (without one, an example is shown)")
     arrival = _rates(name, columns["--arrival-column"], arrival_column)
     decay = _rates(name, columns["--decay-column"], decay_column)

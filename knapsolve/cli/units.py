@@ -46,7 +46,7 @@ def parse_unit(text: str) -> str:
     return name
 
 
-def parse_capacity(text: str) -> tuple[float, str]:
+def parse_capacity(text: str, option: str = "--capacity") -> tuple[float, str]:
     """Polls, and the name of the unit of time that they are for: `20/day` gives (20.0, "day")."""
     number, slash, unit = text.partition("/")
     try:
@@ -55,11 +55,23 @@ def parse_capacity(text: str) -> tuple[float, str]:
         polls, slash = math.nan, ""
     if not slash:
         raise ValueError(
-            f"--capacity must be polls per unit of time, such as 20/day or 5000/hour, got {text!r}"
+            f"{option} must be polls per unit of time, such as 20/day or 5000/hour, got {text!r}"
         )
     if not (0 < polls < math.inf):
-        raise ValueError(f"--capacity must be a positive number of polls, got {text!r}")
+        raise ValueError(f"{option} must be a positive number of polls, got {text!r}")
     return polls, parse_unit(unit)
+
+
+def parse_duration(option: str, text: str) -> float:
+    """Seconds of a length of time such as `30 days` or `1.5h`."""
+    found = re.fullmatch(r"\s*([\d.,]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", text.lower())
+    try:
+        value = float(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", found[1])) if found else math.nan
+    except ValueError:
+        value = math.nan
+    if not found or not 0 < value < math.inf:
+        raise ValueError(f"{option} must be a positive length of time such as 30days or 1.5h, got {text!r}")
+    return value * SECONDS[parse_unit(found[2])]
 
 
 def parse_time(option: str, text: str, unit: str) -> float:
@@ -112,13 +124,13 @@ def check_plot_path(path: Path | None) -> None:
     _check_writable(path, "--plot", "the picture")
 
 
-def check_output_path(path: Path | None) -> None:
+def check_output_path(path: Path | None, option: str = "--output") -> None:
     """Refuse, before any work, a table that could not be saved."""
     if path is None:
         return
     if path.suffix.lower() != ".csv":
-        raise ValueError(f"--output must end in .csv, got {str(path)!r}")
-    _check_writable(path, "--output", "the table")
+        raise ValueError(f"{option} must end in .csv, got {str(path)!r}")
+    _check_writable(path, option, "the table")
 
 
 def _check_writable(path: Path, option: str, what: str) -> None:

@@ -1,5 +1,6 @@
-"""Bundled real data."""
+"""Bundled real data, and traces of your own repositories."""
 
 from knapsolve.datasets.debian import load_debian_uploads
+from knapsolve.datasets.git_log import from_git_log
 
-__all__ = ["load_debian_uploads"]
+__all__ = ["from_git_log", "load_debian_uploads"]

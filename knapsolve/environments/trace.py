@@ -28,6 +28,9 @@ class TraceEnvironment:
     start, stop : float, optional
         The stretch of time to poll in; by default from the first to the last change. All copies are current
         at `start`; changes outside ``(start, stop]`` do not count, but their items are polled nevertheless.
+    count_from : float, optional
+        Polls, detections and what copies are like count from here on; from `start` by default. What earlier
+        polls have left is not lost: a copy may be out of date here, and the next poll of it find a change.
 
     Attributes
     ----------
@@ -36,13 +39,13 @@ class TraceEnvironment:
     n_materials : int
         Their number.
     n_changes : ndarray of shape (n_materials,), intp
-        Number of recorded changes in ``(start, stop]`` of each item.
+        Number of recorded changes in ``(count_from, stop]`` of each item.
 
     Raises
     ------
     ValueError, TypeError
         If the columns do not match, a time is not finite or runs backwards within an item, there are fewer
-        than two items, or `stop` is not after `start`.
+        than two items, `stop` is not after `start`, or `count_from` not between them.
 
     References
     ----------
@@ -57,7 +60,14 @@ class TraceEnvironment:
     (['a', 'b'], [2, 1], 5.0)
     """
 
-    def __init__(self, items: Any, times: Any, start: float | None = None, stop: float | None = None):
+    def __init__(
+        self,
+        items: Any,
+        times: Any,
+        start: float | None = None,
+        stop: float | None = None,
+        count_from: float | None = None,
+    ):
         times = np.asarray(times)
         if times.dtype.kind == "M":
             if np.isnat(times).any():
@@ -88,7 +98,13 @@ class TraceEnvironment:
         self.stop = check_real("stop", self.times.max() if stop is None else stop)
         if not self.stop > self.start:
             raise ValueError(f"stop must be after start={self.start:.15g}, got {self.stop:.15g}")
-        inside = (self.times > self.start) & (self.times <= self.stop)
+        since = self.start if count_from is None else check_real("count_from", count_from)
+        if not self.start <= since < self.stop:
+            raise ValueError(
+                f"count_from must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {since:.15g}"
+            )
+        self.count_from = since
+        inside = (self.times > since) & (self.times <= self.stop)
         self.n_changes = np.bincount(self.items[inside], minlength=self.materials.size)
 
     @property
@@ -118,7 +134,7 @@ class TraceEnvironment:
 
     def _core(self) -> Trace:
         first = np.searchsorted(self.items, np.arange(self.n_materials + 1)).astype(np.int64)
-        return Trace(first, self.times, self.start)
+        return Trace(first, self.times, self.start, self.count_from)
 
     def __repr__(self) -> str:
         changes = int(self.n_changes.sum())

@@ -6,6 +6,7 @@ from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.lspe_whittle import LSPEWhittle
 from knapsolve.learners.plug_in_whittle import PlugInWhittle
 from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.learners.rate_allocator import RateAllocator
 from knapsolve.learners.renewal import RenewalIndexPolicy
 from knapsolve.learners.robot_controller import RobotController
 from knapsolve.learners.windowed import WindowedRatePolicy
@@ -19,6 +20,7 @@ __all__ = [
     "OptimalPolicy",
     "PlugInWhittle",
     "ProportionalPolicy",
+    "RateAllocator",
     "RenewalIndexPolicy",
     "RobotController",
     "UniformPolicy",

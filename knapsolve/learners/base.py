@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._frames import factorize, identifier_kind
+from knapsolve._frames import encode
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state
+from knapsolve.nefk.shares import share_out
 
 
 class PollLogLearner(BaseEstimator):
@@ -145,13 +144,13 @@ class PollLogLearner(BaseEstimator):
         """Raise if the constructor parameters do not go with the identifiers (n_materials,)."""
 
     def _learn_polls(
-        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
     ) -> None:
         """Learn from checked polls (n_polls,) of materials 0..n-1, in time order; then commit."""
         self._core().learn(codes, gaps, changed, self._generator, commit)
 
-    def _check_log(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Material column, elapsed (n_polls,) and outcomes (n_polls,) of a log, or raise."""
+    def _check_log(self, X: Any, y: Any) -> tuple[Any, ...]:
+        """Material column, elapsed (n_polls,), outcomes (n_polls,) of a log and what else is learnt, or raise."""
         return check_poll_log(X, y, self.material, self.elapsed)
 
     # -- how learning goes --------------------------------------------------------
@@ -187,7 +186,7 @@ class PollLogLearner(BaseEstimator):
         self._check_all_parameters()
         if not fresh and hasattr(X, "shape"):
             validate_data(self, X, reset=False, skip_check_array=True)
-        values, gaps, changed = self._check_log(X, y)
+        values, gaps, changed, *more = self._check_log(X, y)
         before = vars(self).copy()
         undo: Callable[[], None] = partial(setattr, self, "__dict__", before)
         materials = None
@@ -205,7 +204,7 @@ class PollLogLearner(BaseEstimator):
             self._resize(known.size)
             self._check_materials(known)
             materials = known.view()  # a new object, which tells whether it was committed
-            self._learn_polls(codes, gaps, changed, partial(self.__dict__.update, materials_=materials))
+            self._learn_polls(codes, gaps, changed, partial(self.__dict__.update, materials_=materials), *more)
         except BaseException:
             if materials is None or self.materials_ is not materials:
                 try:
@@ -238,49 +237,14 @@ class PollLogLearner(BaseEstimator):
             if known.size != self.n_materials:
                 raise ValueError(f"n_materials must stay at {known.size} until fit, got {self.n_materials}")
             return _check_indices(np.asarray(values), self.n_materials), known
-        codes, uniques = factorize(values)
-        if (codes < 0).any():
-            raise ValueError("material must not hold missing identifiers (None or NaN)")
-        if known.size == 0:
-            return codes, uniques
-        if identifier_kind(known[0]) != identifier_kind(uniques[0]):
-            raise TypeError(
-                f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
-            )
-        if self._lookup is None:
-            self._lookup = dict(zip(known.tolist(), range(known.size)))
-        lookup = self._lookup
-        identifiers = uniques.tolist()
-        place = np.array([lookup.setdefault(each, len(lookup)) for each in identifiers], dtype=np.intp)
-        new = place >= known.size
-        if new.any():
-            known = np.concatenate([known, uniques[new]])
-        return place[codes], known
+        codes, known, self._lookup = encode(values, known, self._lookup)
+        return codes, known
 
     def __getstate__(self):
         state = dict(super().__getstate__())
         if "_lookup" in state:
             state["_lookup"] = None  # rebuilt when needed
         return state
-
-
-def share_out(amounts: np.ndarray, capacity: float) -> np.ndarray:
-    """Scale non-negative `amounts` (n,) so that their exact sum rounds to `capacity`."""
-    if not amounts.any():
-        amounts = np.ones(amounts.size)
-    total = math.fsum(amounts)
-    scale = capacity / total
-    shares = amounts * scale if math.isfinite(scale) else amounts / total * capacity
-    second, largest = np.argsort(shares)[-2:]
-    for _ in range(5):
-        if math.fsum(shares) == capacity:
-            break
-        rest = math.fsum(chain([capacity], -shares))
-        if shares[largest] + rest != shares[largest]:
-            shares[largest] += rest
-        else:  # the sum lies halfway between two numbers, and the wrong one is even
-            shares[second] = np.nextafter(shares[second], math.copysign(math.inf, rest))
-    return shares
 
 
 def _check_indices(values: np.ndarray, n: int) -> np.ndarray:

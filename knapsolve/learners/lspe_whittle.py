@@ -185,7 +185,7 @@ class LSPEWhittle(CrawlLogLearner):
         self.second_moments_ = moments
 
     def _learn_polls(
-        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
     ) -> None:
         """Learn the log in stretches between two newcomers, so that where it is cut makes no difference."""
         codes = np.ascontiguousarray(codes, dtype=np.int32)

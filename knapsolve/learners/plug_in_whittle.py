@@ -109,7 +109,7 @@ class PlugInWhittle(CrawlLogLearner):
         check_real("optimism", self.optimism, low=0.0)
 
     def _learn_polls(
-        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
     ) -> None:
         self._book().learn(np.ascontiguousarray(codes, dtype=np.int32), gaps, changed)
         commit()

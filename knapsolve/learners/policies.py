@@ -43,7 +43,7 @@ class _Policy(PollLogLearner):
         pass
 
     def _learn_polls(
-        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
     ) -> None:
         self._log = (*self._log, (codes.astype(np.int32), gaps.copy(), changed.copy()))
         commit()
@@ -105,7 +105,7 @@ class UniformPolicy(_Policy):
         return np.ones(self.materials_.size)
 
     def _learn_polls(
-        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
     ) -> None:
         commit()
 

@@ -1,5 +1,6 @@
 """Change rates from poll logs."""
 
 from knapsolve.rates.censored import censored_rates
+from knapsolve.rates.change_rate_estimator import ChangeRateEstimator
 
-__all__ = ["censored_rates"]
+__all__ = ["ChangeRateEstimator", "censored_rates"]

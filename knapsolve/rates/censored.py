@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from knapsolve._core.censored import Grouped
+
 PRIOR_CHANGES = 0.5  # weight of the pooled rate in each material's estimate, in changes
 MAX_STEPS = 100
 TOLERANCE = 1e-9  # relative; a step that is still larger at the last one is worth a warning
@@ -45,56 +47,40 @@ def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarr
     ----------
     Cho and Garcia-Molina, "Estimating frequency of change", ACM TOIT 3(3), 2003.
     """
-    longest = float(elapsed.max(initial=0.0))
-    if longest <= 0:
+    exponent = scale_of(elapsed)
+    if exponent is None:
         return np.ones(n)
-    exponent = int(np.frexp(longest)[1])
-    elapsed = np.ldexp(elapsed, -exponent)
-    total = float(elapsed.sum())
-    nowhere = np.zeros(elapsed.size, dtype=np.intp)
-    pooled = _solve(
-        nowhere, elapsed, changed, 1, PRIOR_CHANGES, np.array([PRIOR_CHANGES * total / elapsed.size])
-    )
-    prior_time = np.full(n, PRIOR_CHANGES / pooled[0])
+    scaled = np.ldexp(elapsed, -exponent)
+    everything = Grouped(1, np.zeros(elapsed.size, dtype=np.int32), scaled, changed)
+    pooled = solved(everything, PRIOR_CHANGES, PRIOR_CHANGES * float(scaled.mean()))[0]
+    items = Grouped(n, np.ascontiguousarray(materials, dtype=np.int32), scaled, changed)
+    rates = solved(items, PRIOR_CHANGES, PRIOR_CHANGES / pooled[0])[0]
+    return unscaled(rates, exponent, elapsed)
+
+
+def scale_of(elapsed: np.ndarray) -> int | None:
+    """The power of two by which times (n,) are divided; None where no time passes."""
+    longest = float(elapsed.max(initial=0.0))
+    return int(np.frexp(longest)[1]) if longest > 0 else None
+
+
+def unscaled(rates: np.ndarray, exponent: int, elapsed: np.ndarray) -> np.ndarray:
+    """Rates in the unit of the log, or ValueError if no float can hold them."""
     with np.errstate(over="ignore", under="ignore"):
-        rates = np.ldexp(_solve(materials, elapsed, changed, n, PRIOR_CHANGES, prior_time), -exponent)
+        rates = np.ldexp(rates, -exponent)
     if not (np.isfinite(rates) & (rates > 0)).all():
         raise ValueError(
-            f"elapsed makes change rates that no float can hold (its largest value is {longest:g}): "
+            f"elapsed makes change rates that no float can hold (its largest value is {elapsed.max():g}): "
             f"give it in another unit of time"
         )
     return rates
 
 
-def _solve(
-    materials: np.ndarray,
-    elapsed: np.ndarray,
-    changed: np.ndarray,
-    n: int,
-    prior_changes: float,
-    prior_time: np.ndarray,
-) -> np.ndarray:
-    """Newton on h(L) = sum_changed u/(exp(u)-1) + a - L (T + b), u = L e, T the unchanged time.
-
-    h is convex and decreasing, so that Newton from L = 0 rises to the root without passing it.
-    """
-    hit = changed.astype(bool)
-    who, gap = materials[hit], elapsed[hit]
-    quiet = np.bincount(materials[~hit], weights=elapsed[~hit], minlength=n) + prior_time
-    rate = np.zeros(n)
-    for _ in range(MAX_STEPS):
-        u = rate[who] * gap
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            term = np.where(u < 1e-8, 1 - u / 2, u / np.expm1(u))
-            slope = np.where(u < 1e-4, -0.5 + u / 6, (term * (1 - u) - term * term) / u)  # d term / d u
-        term, slope = np.nan_to_num(term), np.nan_to_num(slope)
-        value = np.bincount(who, weights=term, minlength=n) + prior_changes - rate * quiet
-        change = value / (quiet - np.bincount(who, weights=slope * gap, minlength=n))
-        rate = rate + change
-        if (change <= 1e-13 * rate).all():
-            return rate
-    if not (abs(change) <= TOLERANCE * rate).all():
+def solved(items: Grouped, prior_changes: float, prior_time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rates and curvatures (n,), with a warning if they have not converged."""
+    rates, curvatures, step = items.rates(prior_changes, prior_time, MAX_STEPS)
+    if not step <= TOLERANCE:
         warnings.warn(
-            f"change rates have not converged after {MAX_STEPS} steps", ConvergenceWarning, stacklevel=4
+            f"change rates have not converged after {MAX_STEPS} steps", ConvergenceWarning, stacklevel=5
         )
-    return rate
+    return rates, curvatures

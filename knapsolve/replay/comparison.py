@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from knapsolve._validation import check_integer
+import numpy as np
+
+from knapsolve._validation import check_integer, check_vector
+from knapsolve.environments import TraceEnvironment
+from knapsolve.replay.log import as_trace
 from knapsolve.replay.policies import POLICIES
-from knapsolve.replay.result import ReplayResult
+from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.trace_replay import TraceReplay
 
 
 def replay(
     log: Any,
-    capacity: float,
+    capacity: float | None = None,
     policies: Iterable[str] | Mapping[str, Any] | None = None,
     *,
+    polls_per_change: float | None = None,
     start: float | None = None,
     stop: float | None = None,
     split: float | None = None,
@@ -32,11 +37,12 @@ def replay(
     log : (items, times), data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item. A data frame has a column
         ``item`` and one of ``time`` and ``timestamp``.
-    capacity : float
+    capacity : float, optional
         Polls per unit of the log's time.
     policies : iterable of str, or mapping of names to policies, optional
-        Keys of `POLICIES`, or learners by the names to give them; by default all that the replay has
-        a use for.
+        Keys of `POLICIES`, or learners by the names to give them; by default the renewal index and its rivals.
+    polls_per_change : float, optional
+        The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop, split : float, optional
         See `TraceReplay`: train from `start` to `split`, count results from `split` to `stop`.
     scheduler : {"edf", "random"}, default="edf"
@@ -53,7 +59,8 @@ def replay(
     Returns
     -------
     result : ReplayResult
-        Polls, changes detected, detected share and freshness of each policy; print or plot it.
+        Polls, changes detected, detected share, freshness, harmonic penalty and mean age of each policy; print
+        or plot it.
 
     Raises
     ------
@@ -65,6 +72,9 @@ def replay(
     Pandey, Ramamritham and Chakrabarti, "Monitoring the dynamic web to respond to
     continuous queries", WWW 2003.
 
+    Kolobov, Peres, Lu and Horvitz, "Staying up to date with online content changes using reinforcement
+    learning for scheduling", NeurIPS 2019 (harmonic penalty).
+
     Examples
     --------
     >>> from knapsolve.datasets import load_debian_uploads
@@ -75,7 +85,14 @@ def replay(
     True
     """
     replayer = TraceReplay(
-        log, capacity, start=start, stop=stop, split=split, scheduler=scheduler, random_state=random_state
+        log,
+        capacity,
+        polls_per_change=polls_per_change,
+        start=start,
+        stop=stop,
+        split=split,
+        scheduler=scheduler,
+        random_state=random_state,
     )
     check_integer("n_bootstrap", n_bootstrap, low=100)
     check_integer("n_runs", n_runs, low=1)
@@ -93,5 +110,78 @@ def replay(
 
 
 def default_policies(training: bool) -> list[str]:
-    """Names of all policies that mean something with or without a training stretch."""
-    return [name for name, kind in POLICIES.items() if training or not kind.needs_training]
+    """Names of the policies that are compared when none is named."""
+    return [
+        name for name, kind in POLICIES.items() if kind.by_default and (training or not kind.needs_training)
+    ]
+
+
+def measure_polls(
+    log: Any,
+    items: Any,
+    times: Any,
+    *,
+    start: float | None = None,
+    stop: float | None = None,
+    split: float | None = None,
+    name: str = "measured",
+) -> PolicyReplay:
+    """What polls would have found that were made otherwise: by a crawler, or by another program's plan.
+
+    Parameters
+    ----------
+    log : (items, times), data frame or TraceEnvironment
+        Which item changed when, as for `replay`.
+    items : array-like of shape (n_polls,)
+        Which item was polled.
+    times : array-like of shape (n_polls,)
+        When, in the log's unit, ascending.
+    start, stop : float, optional
+        The stretch of time; all copies are current at its start. From the first to the last change by default.
+    split : float, optional
+        Polls and what copies are like count from here on; from `start` by default.
+    name : str, default="measured"
+        What to call it.
+
+    Returns
+    -------
+    run : PolicyReplay
+        Counts and means of each item, in sorted order.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described.
+
+    References
+    ----------
+    Kolobov, Peres, Lu and Horvitz (NeurIPS 2019).
+
+    Examples
+    --------
+    >>> from knapsolve.replay import measure_polls
+    >>> run = measure_polls((["a", "b"], [2., 9.]), ["a", "b", "a"], [1., 2., 4.], start=0., stop=10.)
+    >>> run.item_detections.tolist(), run.item_fresh.tolist(), run.item_age.tolist()
+    ([1.0, 0.0], [0.8, 0.9], [0.2, 0.05])
+    """
+    whole = as_trace(log, start, stop)
+    trace = TraceEnvironment(whole.materials[whole.items], whole.times, whole.start, whole.stop, split)
+    moments = check_vector("times", times, low=trace.start, high=trace.stop)
+    if (np.diff(moments) < 0).any():
+        where = int(np.argmax(np.diff(moments) < 0)) + 1
+        raise ValueError(f"times must ascend, got {moments[where]:.15g} after {moments[where - 1]:.15g}")
+    known = {item: number for number, item in enumerate(trace.materials.tolist())}
+    polled = np.asarray(items).tolist()
+    if len(polled) != moments.size:
+        raise ValueError(f"items and times must have the same length, got {len(polled)} and {moments.size}")
+    strange = next((item for item in polled if item not in known), None)
+    if strange is not None:
+        raise ValueError(f"items must be items of the log, got {strange!r}")
+    world = trace._core()
+    codes = np.fromiter((known[item] for item in polled), dtype=np.int64, count=len(polled))
+    world.poll_all(codes, moments)
+    account, span = world.close(trace.stop), trace.stop - trace.count_from
+    found, polls = account["detections"].astype(float), account["polls"].astype(float)
+    fresh, penalty, age = (account[each] / span for each in ("fresh", "penalty", "age"))
+    made, seen = np.array([polls.sum()], dtype=np.intp), np.array([found.sum()])
+    return PolicyReplay(name, polls, found, account["carried"].astype(float), fresh, penalty, age, made, seen)

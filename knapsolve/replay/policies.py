@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve.learners import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.learners import (
+    HTRAA,
+    LAKG,
+    AdaptiveIntervalPolicy,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RateAllocator,
+    RenewalIndexPolicy,
+    UniformPolicy,
+    WindowedRatePolicy,
+)
 
 LAKG_EXPONENT = 1.3
 LAKG_START_STATE = (
@@ -22,6 +33,8 @@ LAKG_START_STATE = (
 HTRAA_ROOT_RESOLUTION = 200
 HTRAA_LEAST_RESOLUTION = 10
 MOST_PHASE_POLLS_PER_ITEM = 200  # the estimator keeps a log of its phase
+WINDOW_POLLS_PER_ITEM = 32  # of rates fitted anew: about as good as any on the Debian uploads before July 2021
+FITS_PER_WINDOW = 8
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,8 @@ class Setting:
     training_rates : ndarray of shape (n_items,) or None
         Recorded changes in the training stretch, half a change added, over its length; None without training.
     test_rates : ndarray of shape (n_items,)
-        Recorded changes in the test stretch over its length.
+        Recorded changes in the test stretch, half a change added, over its length: even an oracle must look
+        once more at what changed before.
     """
 
     n_items: int
@@ -59,18 +73,21 @@ class PolicyKind:
         What it is told, for the reader of a table.
     needs_training : bool
         Whether it means nothing without a training stretch.
+    by_default : bool
+        Whether it is replayed when none is named.
     """
 
     make: Callable[[Setting], Any]
     note: str
     needs_training: bool = False
+    by_default: bool = True
 
 
 def _uniform(setting: Setting) -> UniformPolicy:
     return UniformPolicy()
 
 
-def _proportional(setting: Setting) -> ProportionalPolicy:
+def _told(setting: Setting) -> ProportionalPolicy:
     assert setting.training_rates is not None
     return ProportionalPolicy(unchanged=np.exp(-setting.training_rates))
 
@@ -88,6 +105,20 @@ def _estimator(estimate: str) -> Callable[[Setting], EstimatorPolicy]:
         return EstimatorPolicy(
             phase=min(phase, MOST_PHASE_POLLS_PER_ITEM * setting.n_items), estimate=estimate
         )
+
+    return make
+
+
+def _fitted_once(setting: Setting) -> WindowedRatePolicy:
+    phase = setting.n_training_polls or max(1, setting.n_polls // 5)
+    phase = min(phase, MOST_PHASE_POLLS_PER_ITEM * setting.n_items)
+    return WindowedRatePolicy(window=phase, every=phase, max_fits=1)
+
+
+def _fitted_anew(criterion: str) -> Callable[[Setting], WindowedRatePolicy]:
+    def make(setting: Setting) -> WindowedRatePolicy:
+        window = WINDOW_POLLS_PER_ITEM * setting.n_items
+        return WindowedRatePolicy(criterion=criterion, window=window, every=window // FITS_PER_WINDOW)
 
     return make
 
@@ -110,20 +141,54 @@ def _htraa(setting: Setting) -> HTRAA:
 
 
 POLICIES: dict[str, PolicyKind] = {
-    "uniform": PolicyKind(_uniform, "every item equally often"),
-    "proportional": PolicyKind(
-        _proportional, "told how often each item changed in the training stretch, all recorded changes", True
+    "renewal": PolicyKind(
+        lambda setting: RenewalIndexPolicy(), "the renewal index; learns from its polls alone, from the start on"
     ),
+    "stormcrawler": PolicyKind(
+        lambda setting: AdaptiveIntervalPolicy(rule="stormcrawler"),
+        "StormCrawler's adaptive intervals: half way to the shortest on a change, else half as long again",
+    ),
+    "nutch": PolicyKind(
+        lambda setting: AdaptiveIntervalPolicy(rule="nutch"),
+        "Nutch's adaptive intervals: a fifth shorter on a change, else a fifth longer",
+    ),
+    "harmonic": PolicyKind(
+        _fitted_anew("harmonic"), "least harmonic penalty at rates fitted anew on the latest 32 polls an item"
+    ),
+    "harmonic-once": PolicyKind(
+        _fitted_once, "uniform while training, then least harmonic penalty at rates fitted once (LambdaCrawl)"
+    ),
+    "proportional": PolicyKind(
+        _fitted_anew("proportional"), "in proportion to rates fitted anew on the latest 32 polls an item"
+    ),
+    "multiplicative": PolicyKind(
+        lambda setting: RateAllocator(estimator="multiplicative", criterion="detection"),
+        "in proportion to weights that rise with a change and fall without (RateAllocator, model-free)",
+    ),
+    "recursive": PolicyKind(
+        lambda setting: RateAllocator(estimator="recursive", criterion="harmonic"),
+        "least harmonic penalty at rates estimated anew with every poll over all polls (RateAllocator)",
+        by_default=False,
+    ),
+    "uniform": PolicyKind(_uniform, "every item equally often"),
+    "lakg": PolicyKind(_lakg, "the automata of LAKG; learns from its polls alone, from the start on"),
+    "htraa": PolicyKind(_htraa, "the tree of automata H-TRAA; learns from its polls alone, from the start on"),
     "estimator-naive": PolicyKind(
-        _estimator("detection-rate"), "uniform while training, then by the share of polls that found a change"
+        _estimator("detection-rate"), "uniform while training, then by the share of polls that found a change",
+        by_default=False,
     ),
     "estimator-mle": PolicyKind(
-        _estimator("mle"), "uniform while training, then by each item's estimated rate (censored likelihood)"
+        _estimator("mle"), "uniform while training, then by each item's estimated rate (censored likelihood)",
+        by_default=False,
     ),
-    "lakg": PolicyKind(_lakg, "learns from its polls alone, from the start on"),
-    "htraa": PolicyKind(_htraa, "learns from its polls alone, from the start on"),
+    "told": PolicyKind(
+        _told,
+        "told how often each item changed in the training stretch, also what no poll would have seen",
+        needs_training=True,
+        by_default=False,
+    ),
     "optimal": PolicyKind(
         _optimal,
-        "an oracle: told how often each item will change in the test stretch; best if changes came at random",
+        "an oracle: told how often each item will change in the test stretch; finds most if changes come at random",
     ),
 }

@@ -1,7 +1,8 @@
-"""What a replay shows: four numbers a policy, each with a bootstrap interval over items."""
+"""What a replay shows: six numbers a policy, each with a bootstrap interval over items."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,7 +11,15 @@ import numpy as np
 
 from knapsolve._validation import check_choice
 
-METRICS = ("polls", "detected", "detected_share", "freshness")
+METRICS = ("polls", "detected", "detected_share", "freshness", "harmonic_penalty", "mean_age")
+COUNTS = ("polls", "detected")
+COLUMNS = {
+    "polls": "item_polls",
+    "detected": "item_detections",
+    "freshness": "item_fresh",
+    "harmonic_penalty": "item_penalty",
+    "mean_age": "item_age",
+}
 MOST_BLOCKS = 5_000  # more items than that are resampled in random groups
 LEVEL = 95  # per cent
 
@@ -33,8 +42,14 @@ class PolicyReplay:
         What the policy is called.
     item_polls, item_detections : ndarray of shape (n_items,)
         Polls of each item, and those that found a change; means where there were several runs.
+    item_carried : ndarray of shape (n_items,)
+        Detections of a change that came before the split.
     item_fresh : ndarray of shape (n_items,)
         Share of the stretch during which the item's copy was current.
+    item_penalty : ndarray of shape (n_items,)
+        Mean over time of 1 + 1/2 + ... + 1/N, with N the changes since the item's last poll.
+    item_age : ndarray of shape (n_items,)
+        Mean over time of the time since the first change after the item's last poll (0 if there is none).
     polls, detections : ndarray of shape (n_records,)
         Detections so far after so many polls.
     """
@@ -42,7 +57,10 @@ class PolicyReplay:
     name: str
     item_polls: np.ndarray
     item_detections: np.ndarray
+    item_carried: np.ndarray
     item_fresh: np.ndarray
+    item_penalty: np.ndarray
+    item_age: np.ndarray
     polls: np.ndarray
     detections: np.ndarray
 
@@ -84,9 +102,9 @@ class ReplayResult:
         ----------
         policy : str
             A key of `runs`.
-        metric : {"polls", "detected", "detected_share", "freshness"}
-            Polls made; polls that found a change; their share of all recorded changes; mean over items of the
-            share of time that the item's copy was current.
+        metric : {"polls", "detected", "detected_share", "freshness", "harmonic_penalty", "mean_age"}
+            Polls made; polls that found a change; their share of all recorded changes; means over items of the
+            share of time that the item's copy was current, of its harmonic penalty, and of its age.
 
         Returns
         -------
@@ -111,7 +129,7 @@ class ReplayResult:
         ----------
         policy, other : str
             Keys of `runs`.
-        metric : {"polls", "detected", "detected_share", "freshness"}
+        metric : {"polls", "detected", "detected_share", "freshness", "harmonic_penalty", "mean_age"}
             What to compare.
 
         Returns
@@ -139,14 +157,32 @@ class ReplayResult:
         rows : list of dict
             One row a policy: its name, and each metric with ``_low`` and ``_high`` ends of its interval.
         """
-        rows = []
-        for name in self.runs:
-            row: dict[str, Any] = {"policy": name}
-            for metric in METRICS:
-                value, low, high = self.estimate(name, metric)
-                row |= {metric: value, f"{metric}_low": low, f"{metric}_high": high}
-            rows.append(row)
-        return rows
+        return [{"policy": name} | _cells(self.estimate, name) for name in self.runs]
+
+    def differences(self, baseline: str) -> list[dict[str, Any]]:
+        """All policies less one of them, in every metric but the number of polls.
+
+        Parameters
+        ----------
+        baseline : str
+            A key of `runs`.
+
+        Returns
+        -------
+        rows : list of dict
+            One row for each other policy, as in `table`: `difference` with its paired interval.
+
+        Raises
+        ------
+        ValueError
+            If there is no such policy.
+        """
+        check_choice("baseline", baseline, self.runs)
+
+        def less(name: str, metric: str) -> Estimate:
+            return self.difference(name, baseline, metric)
+
+        return [{"policy": name} | _cells(less, name, METRICS[1:]) for name in self.runs if name != baseline]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the comparison.
@@ -171,13 +207,16 @@ class ReplayResult:
         return ReplayDisplay.from_result(self, ax=ax)
 
     def __str__(self) -> str:
-        width = max([6, *map(len, self.runs)])
-        heads = ("policy".ljust(width), "polls", "changes detected", "detected share", "freshness")
-        lines = ["{} {:>24} {:>24} {:>20} {:>23}".format(*heads)]
-        for name in self.runs:
-            cells = (format_estimate(self.estimate(name, metric), metric) for metric in METRICS)
-            lines.append("{} {:>24} {:>24} {:>20} {:>23}".format(name.ljust(width), *cells))
-        return "\n".join(lines)
+        heads = ["policy", *(metric.replace("_", " ") for metric in METRICS)]
+        rows = [
+            [name, *(format_estimate(self.estimate(name, metric), metric) for metric in METRICS)]
+            for name in self.runs
+        ]
+        widths = [max(map(len, column)) for column in zip(heads, *rows)]
+        return "\n".join(
+            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))])
+            for row in [heads, *rows]
+        )
 
     @cached_property
     def _resamples(self) -> np.ndarray:
@@ -202,23 +241,33 @@ class ReplayResult:
         run = self.runs[check_choice("policy", policy, self.runs)]
         check_choice("metric", metric, METRICS)
         if metric == "detected_share":
-            with np.errstate(
-                invalid="ignore"
-            ):  # nan for a resample without any change: left out of the interval
-                return self._sums(run.item_detections) / self._sums(self.n_changes)
-        column = {"polls": run.item_polls, "detected": run.item_detections, "freshness": run.item_fresh}[
-            metric
-        ]
+            changes = self._sums(self.n_changes)
+            changes[changes == 0] = np.nan  # a resample without any change is left out of the interval
+            return self._sums(run.item_detections) / changes
         n_resampled = self._sums(np.ones(self.items.size))  # not quite n_items where blocks differ in size
-        return self._sums(column) * ((1 if metric == "freshness" else self.items.size) / n_resampled)
+        total = self._sums(getattr(run, COLUMNS[metric]))
+        return total * ((self.items.size if metric in COUNTS else 1) / n_resampled)
 
 
-def format_estimate(estimate: Estimate, metric: str) -> str:
+def _cells(
+    estimate: Callable[[str, str], Estimate], name: str, metrics: Sequence[str] = METRICS
+) -> dict[str, float]:
+    """Each metric of a policy, and the ends of its interval."""
+    cells: dict[str, float] = {}
+    for metric in metrics:
+        value, low, high = estimate(name, metric)
+        cells |= {metric: value, f"{metric}_low": low, f"{metric}_high": high}
+    return cells
+
+
+def format_estimate(estimate: Estimate, metric: str, *, signed: bool = False) -> str:
     """`value [low, high]` as text: whole numbers for counts, three or four decimals for shares."""
-    if metric in ("polls", "detected"):
-        return "{:,.0f} [{:,.0f}, {:,.0f}]".format(*estimate)
-    digits = 4 if metric == "freshness" else 3
-    return "{0:.{3}f} [{1:.{3}f}, {2:.{3}f}]".format(*estimate, digits)
+    if metric == "mean_age":
+        digits = ".3g"
+    else:
+        digits = ",.0f" if metric in COUNTS else ".4f" if metric == "freshness" else ".3f"
+    plus = "+" if signed else ""
+    return "{0:{3}} [{1:{3}}, {2:{3}}]".format(*estimate, plus + digits)
 
 
 def _summarise(values: np.ndarray) -> Estimate:

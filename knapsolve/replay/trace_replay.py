@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from knapsolve._frames import column_names, is_frame
 from knapsolve._progress import report_progress
 from knapsolve._validation import (
     check_capacity,
@@ -19,9 +18,12 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.environments import TraceEnvironment
+from knapsolve.replay.log import as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.simulation import History, simulate
+
+N_RECORDS = 100  # of detections so far, in the test stretch
 
 
 class TraceReplay:
@@ -32,14 +34,16 @@ class TraceReplay:
     log : (items, times), data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item. A data frame has a column
         ``item`` and one of ``time`` and ``timestamp``.
-    capacity : float
+    capacity : float, optional
         Polls per unit of the log's time.
+    polls_per_change : float, optional
+        The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop : float, optional
         The stretch of time to replay; from the first to the last change by default.
     split : float, optional
         Learners are trained from `start` to `split`; results count from there on, while learners go on
-        learning. At the split, as at the start, all copies are current, for every policy. By default there is
-        no training.
+        learning and polling: a copy may be out of date at the split, and the next poll of it find a change.
+        All copies are current at the start alone. By default there is no training.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     random_state : None, int, RandomState or Generator, default=None
@@ -50,6 +54,8 @@ class TraceReplay:
     items : ndarray of shape (n_items,)
         The items, sorted, so that nothing depends on the order of the log's rows; those that have no order
         stay as they first appear.
+    capacity : float
+        Polls per unit of the log's time.
     n_training_polls, n_polls : int
         Polls that each policy makes in the training and in the test stretch.
     n_changes : ndarray of shape (n_items,), intp
@@ -78,17 +84,20 @@ class TraceReplay:
     def __init__(
         self,
         log: Any,
-        capacity: float,
+        capacity: float | None = None,
         *,
+        polls_per_change: float | None = None,
         start: float | None = None,
         stop: float | None = None,
         split: float | None = None,
         scheduler: str = "edf",
         random_state: Any = None,
     ):
-        self.capacity = check_capacity(capacity)
+        if (capacity is None) == (polls_per_change is None):
+            both = f"{capacity!r} and {polls_per_change!r}"
+            raise ValueError(f"one of capacity and polls_per_change must be given, got {both}")
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
-        whole = _sorted(_as_trace(log, start, stop))
+        whole = as_trace(log, start, stop)
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
         self.split = None if split is None else check_real("split", split)
         if self.split is not None and not self.start < self.split < self.stop:
@@ -96,17 +105,29 @@ class TraceReplay:
                 f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {split:.15g}"
             )
         since = self.start if self.split is None else self.split
-        length = self._length(since, self.stop)
-        training = 0.0 if self.split is None else self._length(self.start, since)
-        in_polls = TraceEnvironment(whole.items, (whole.times - since) * self.capacity, 0.0, length)
-        self._test = in_polls
-        self._training = None if self.split is None else in_polls.between(-training, 0.0)
-        self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
-        self.n_changes = in_polls.n_changes
-        if not self.n_changes.any():
+        n_changes = int(((whole.times > since) & (whole.times <= self.stop)).sum())
+        if n_changes == 0:
             raise ValueError(
                 f"the log must hold changes after {since:.15g} and up to stop={self.stop:.15g}, got none"
             )
+        if capacity is None:
+            each = check_real("polls_per_change", polls_per_change, low=0, low_open=True)
+            # just enough: rounding must not lose the last poll
+            capacity = each * n_changes / (self.stop - since) * (1 + 1e-15)
+        self.capacity = check_capacity(capacity)
+        length = self._length(since, self.stop)
+        training = 0.0 if self.split is None else self._length(self.start, since)
+        self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
+        times = (whole.times - since) * self.capacity  # in polls: poll k of the test takes place at k
+        if self.split is None:
+            times = np.where(times > 0, times, -1.0)  # known from the start, whatever a run's phase
+        self._changes, self._length_in_polls = (whole.items, times), length
+        self.n_changes = self._trace(1.0).n_changes
+        trained = (times > -training) & (times <= 0)
+        self._training_rates = None
+        if self.split is not None:
+            counts = np.bincount(whole.items[trained], minlength=self.items.size)
+            self._training_rates = (counts + 0.5) / training
         self._entropy = int(resolve_random_state(random_state).integers(2**63))
 
     def _length(self, start: float, stop: float) -> float:
@@ -118,15 +139,16 @@ class TraceReplay:
             )
         return length
 
+    def _trace(self, phase: float) -> TraceEnvironment:
+        """Time in polls: poll k of the test takes place at k - 1 + phase."""
+        start = phase - 1.0 - self.n_training_polls
+        return TraceEnvironment(*self._changes, start, self._length_in_polls, 0.0)
+
     @property
     def setting(self) -> Setting:
         """What policies may be told."""
-        training = None
-        if self._training is not None:
-            training = (self._training.n_changes + 0.5) / -self._training.start
-        return Setting(
-            self.items.size, self.n_training_polls, self.n_polls, training, self.n_changes / self._test.stop
-        )
+        rates = (self.n_changes + 0.5) / self._length_in_polls
+        return Setting(self.items.size, self.n_training_polls, self.n_polls, self._training_rates, rates)
 
     def run(
         self,
@@ -146,7 +168,7 @@ class TraceReplay:
         name : str, optional
             What to call it.
         n_runs : int, default=1
-            Runs with other random numbers, over which all counts are averaged.
+            Runs with other random numbers and phases, over which all counts are averaged.
         progress : bool or callable, default=False
             Show a progress bar (needs rich), or call ``progress(polls_done, polls_in_all)`` now and then.
 
@@ -172,15 +194,30 @@ class TraceReplay:
             histories = [self._run_once(self.learner(policy), run, advance) for run in range(n_runs)]
 
         def mean(column: str) -> np.ndarray:
-            return np.mean([getattr(history, column) for history in histories], axis=(0, 1))
+            return np.mean([getattr(history, column)[0] for history in histories], axis=0)
 
-        polls, detections = mean("item_polls"), mean("item_detections")
+        detections = mean("item_detections")
+        found = mean("detections")
+        test = histories[0].polls > self.n_training_polls
         return PolicyReplay(
-            name, polls, detections, mean("item_fresh"), histories[0].polls, mean("detections")
+            name,
+            mean("item_polls"),
+            detections,
+            mean("item_carried"),
+            mean("item_fresh"),
+            mean("item_penalty"),
+            mean("item_age") / self.capacity,
+            histories[0].polls[test] - self.n_training_polls,
+            found[test] - (found[-1] - detections.sum()),
         )
 
     def _run_once(self, learner: Any, run: int, advance: Callable[[int], None]) -> History:
-        """Train, then test, in place; the history of the test."""
+        """Train and test, in place, without a break between them.
+
+        Another run polls at other moments within the time of a poll, which changes what index policies see too.
+        """
+        stream = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(run,)))
+        phase = 1.0 - stream.random() if run else 1.0
         last = 0
 
         def tell(done: int, _: int) -> None:
@@ -188,19 +225,15 @@ class TraceReplay:
             advance(done - last)
             last = done
 
-        history = None
-        for stage, stretch in enumerate((self._training, self._test)):
-            if stretch is not None:
-                last, stream = 0, np.random.SeedSequence(self._entropy, spawn_key=(run, stage))
-                history = simulate(
-                    learner,
-                    stretch,
-                    scheduler=self.scheduler,
-                    random_state=np.random.default_rng(stream),
-                    progress=tell,
-                )
-        assert history is not None
-        return history
+        return simulate(
+            learner,
+            self._trace(phase),
+            self.n_training_polls + self.n_polls,
+            scheduler=self.scheduler,
+            record_every=max(1, self.n_polls // N_RECORDS),
+            random_state=stream,
+            progress=tell,
+        )
 
     def learner(self, policy: str | Any) -> Any:
         """The unfitted learner that stands for a policy, its unit of time being that of one poll.
@@ -265,41 +298,6 @@ class TraceReplay:
             n_bootstrap,
             self._entropy,
         )
-
-
-def _as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironment:
-    if isinstance(log, TraceEnvironment):
-        return log.between(log.start if start is None else start, log.stop if stop is None else stop)
-    if is_frame(log):
-        items, times = _columns(log)
-    else:
-        try:
-            items, times = log
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"log must be (items, times), a data frame or a TraceEnvironment, got {type(log).__name__}"
-            ) from error
-    return TraceEnvironment(items, times, start, stop)
-
-
-def _sorted(trace: TraceEnvironment) -> TraceEnvironment:
-    """The same recording with its items in sorted order."""
-    try:
-        order = np.argsort(trace.materials, kind="stable")
-    except TypeError:
-        return trace
-    rows = np.argsort(np.argsort(order)[trace.items], kind="stable")
-    items = trace.materials[trace.items[rows]]
-    return TraceEnvironment(items, trace.times[rows], trace.start, trace.stop)
-
-
-def _columns(frame: Any) -> tuple[Any, Any]:
-    """Items and times of a data frame."""
-    names = column_names(frame)
-    times = [name for name in ("time", "timestamp") if name in names]
-    if "item" not in names or len(times) != 1:
-        raise TypeError(f"log must have columns 'item' and 'time' (or 'timestamp'), it has {names}")
-    return frame["item"], frame[times[0]]
 
 
 def _whole_polls(length: float) -> int:

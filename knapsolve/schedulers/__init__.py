@@ -2,5 +2,6 @@
 
 from knapsolve.schedulers.edf import EDFScheduler
 from knapsolve.schedulers.random import RandomScheduler
+from knapsolve.schedulers.timetable import Timetable, timetable
 
-__all__ = ["EDFScheduler", "RandomScheduler"]
+__all__ = ["EDFScheduler", "RandomScheduler", "Timetable", "timetable"]

@@ -10,7 +10,9 @@ import pytest
 
 from knapsolve.cli import main
 from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
-from knapsolve.replay import POLICIES, replay
+from knapsolve.replay import replay
+from knapsolve.replay.comparison import default_policies
+from tests.repositories import make_repository
 
 GOOD = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"
 
@@ -52,8 +54,9 @@ def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, capsys
     (folder / "log.csv").write_text(GOOD)
     (folder / "new").mkdir()
     text = run_ok(capsys, "replay", "log.csv", "--capacity", "1/s", "--plot", "new/picture.png")
-    rows = [line.split()[0] for line in text.splitlines() if "[" in line and "]" in line]
-    assert rows == list(POLICIES)
+    rows = [line.split()[0] for line in text.splitlines() if ("[" in line and "]" in line) or "less" in line]
+    names = default_policies(True)
+    assert rows == [*names, "less", *names[1:]]
     assert (folder / "new/picture.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -99,9 +102,18 @@ def test_the_same_log_in_any_form_gives_the_same_answer(folder, capsys, monkeypa
     answers = {name: json.loads(run_ok(capsys, "replay", name, *common, *own)) for name, own in calls.items()}
     monkeypatch.setattr(sys, "stdin", open(folder / "seconds.csv"))  # noqa: SIM115
     answers["-"] = json.loads(run_ok(capsys, "replay", "-", *common))
-    for answer in answers.values():
-        assert answer["policies"] == answers["days.csv"]["policies"]
+    for name, answer in answers.items():
+        rows = without_ages(answer["policies"])
+        assert rows == without_ages(answers["days.csv"]["policies"])
         assert answer["n_polls"] == 10
+        scale = 1 if name in ("days.csv", "shuffled.csv") else 86400
+        ages = [row["mean_age"] / scale for row in answer["policies"]]
+        assert ages == pytest.approx([row["mean_age"] for row in answers["days.csv"]["policies"]], rel=1e-12)
+
+
+def without_ages(rows):
+    """What does not depend on the unit of time."""
+    return [{key: value for key, value in row.items() if "age" not in key} for row in rows]
 
 
 BAD_FILES = {
@@ -171,10 +183,18 @@ def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
         (["--capacity", "1/year", "--split", "none"], "makes no poll between 0 seconds and 10 seconds"),
         (["--capacity", "1,00/s"], "--capacity must be polls per unit of time"),
         (["--capacity", "1e300/s"], "capacity must make 1 to 2**53 polls"),
-        ([], "Missing option '--capacity'"),
+        ([], "one of --capacity (such as 20/day) and --polls-per-change must be given"),
+        (["--capacity", "1/s", "--polls-per-change", "3"], "one of --capacity (such as 20/day)"),
+        (["--polls-per-change", "0"], "--polls-per-change must be a positive number, got 0"),
+        (["--polls-per-change", "nan"], "--polls-per-change must be a positive number"),
+        (["--polls-per-change", "0.01"], "capacity must make 1 to 2**53 polls"),
+        (["--capacity", "1/s", "--train-share", "1"], "--train-share must lie between 0 and 1"),
+        (["--capacity", "1/s", "--train-share", ".5", "--split", "3"], "only one of --split and --train-share"),
+        (["--capacity", "1/s", "--baseline", "magic"], "--baseline must be one of the policies replayed"),
+        (["--capacity", "1/s", "--git", "."], "one change log must be given"),
         (["--capacity", "1/s", "--time-unit", "m"], "unknown time unit 'm'"),
-        (["--capacity", "1/s", "--policy", "magic"], "unknown policy 'magic': use uniform,"),
-        (["--capacity", "1/s", "--policy", "proportional", "--split", "none"], "split must be given"),
+        (["--capacity", "1/s", "--policy", "magic"], "unknown policy 'magic': use renewal,"),
+        (["--capacity", "1/s", "--policy", "told", "--split", "none"], "split must be given"),
         (["--capacity", "1/s", "--split", "0%"], "--split must lie between 0% and 100%"),
         (["--capacity", "1/s", "--split", "1.2.3%"], "--split must lie between 0% and 100%"),
         (["--capacity", "1/s", "--split", "11"], "--split must lie between 0 seconds and 10 seconds"),
@@ -362,3 +382,35 @@ def test_times_and_splits_are_read_as_typed():
     assert parse_split("none", 100, 200, "day") is None
     assert parse_split("1970-01-02", 0, 200, "hour") == 24
     assert parse_unit("Weeks") == "week"
+
+
+def test_the_budget_may_be_polls_per_change_of_the_test_stretch(folder, capsys):
+    (folder / "log.csv").write_text(GOOD)
+    options = ["replay", "log.csv", "--polls-per-change", 5, "--json", "--runs", 1, "--policy", "uniform,lakg"]
+    document = json.loads(run_ok(capsys, *options, "--train-share", 0.5))
+    assert (document["n_changes"], document["n_polls"], document["split"]) == (2, 10, 5)
+    assert [row["polls"] for row in document["policies"]] == [10, 10]
+    assert document == json.loads(run_ok(capsys, *options, "--split", "5"))
+
+
+def test_differences_are_from_the_baseline_and_paired(folder, capsys):
+    options = ["debian", "--polls-per-change", 3, "--policy", "uniform,lakg,htraa", "--runs", 1, "--json"]
+    document = json.loads(run_ok(capsys, "replay", *options, "--baseline", "lakg"))
+    assert document["baseline"] == "lakg"
+    assert [row["policy"] for row in document["differences"]] == ["uniform", "htraa"]
+    rows = {row["policy"]: row for row in document["policies"]}
+    for row in document["differences"]:
+        for metric in ("detected", "detected_share", "freshness", "harmonic_penalty", "mean_age"):
+            assert row[metric] == pytest.approx(rows[row["policy"]][metric] - rows["lakg"][metric], abs=1e-9)
+            assert row[f"{metric}_low"] <= row[metric] <= row[f"{metric}_high"]
+    low, high = (rows["uniform"][f"polls_{end}"] for end in ("low", "high"))
+    assert low < document["n_polls"] < high
+
+
+def test_a_repository_is_replayed(folder, capsys):
+    make_repository(folder / "mine")
+    text = run_ok(capsys, "replay", "--git", "mine", "--polls-per-change", 2, "--policy", "uniform", "--runs", 1)
+    assert "mine: 2 items, " in text
+    (folder / "none").mkdir()
+    assert "not a git repository" in refused(capsys, "replay", "--git", "none", "--capacity", "1/day")
+    assert "there is no folder 'gone'" in refused(capsys, "replay", "--git", "gone", "--capacity", "1/day")

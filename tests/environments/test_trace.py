@@ -76,3 +76,20 @@ def test_accounts_add_up(changes, capacity, scheduler):
     assert (history.item_detections[0] <= np.minimum(trace.n_changes, history.item_polls[0])).all()
     assert ((history.item_fresh >= 0) & (history.item_fresh <= 1 + 1e-12)).all()
     assert history.item_fresh[0][trace.n_changes == 0] == pytest.approx(1.0)
+
+
+def test_what_is_before_count_from_is_not_counted_but_not_lost():
+    trace = TraceEnvironment(ITEMS, TIMES, 0.0, 9.0, count_from=3.2)
+    assert trace.n_changes.tolist() == [1, 1, 1]
+    whole = simulate(UniformPolicy(capacity=3.0), TraceEnvironment(ITEMS, TIMES, 0.0, 9.0), random_state=0)
+    late = simulate(UniformPolicy(capacity=3.0), trace, random_state=0)
+    assert late.polls[-1] == whole.polls[-1] == 27 and late.detections[0, -1] == whole.detections[0, -1]
+    assert late.item_polls.sum() == 27 - 9, "those up to 3.2 are left out"
+    assert (late.item_detections <= whole.item_detections).all()
+    assert late.item_carried.sum() <= 3 and whole.item_carried.sum() == 0
+
+
+@pytest.mark.parametrize("count_from", [-1.0, 9.0, float("nan"), "soon"])
+def test_a_count_from_outside_the_stretch_is_refused(count_from):
+    with pytest.raises((ValueError, TypeError), match="count_from must"):
+        TraceEnvironment(ITEMS, TIMES, 0.0, 9.0, count_from=count_from)

@@ -11,6 +11,7 @@ from knapsolve import (
     EstimatorPolicy,
     OptimalPolicy,
     ProportionalPolicy,
+    RateAllocator,
     RenewalIndexPolicy,
     UniformPolicy,
 )
@@ -34,6 +35,10 @@ LEARNERS = {
     "harmonic": WindowedRatePolicy(window=70, every=30),
     "harmonic-once": WindowedRatePolicy(window=50, every=50, max_fits=1, capacity=3.0),
     "proportional-anew": WindowedRatePolicy(criterion="proportional", window=40, every=7),
+    "rates": RateAllocator(),
+    "rates-bayes": RateAllocator(3.0, estimator="bayes", criterion="freshness", memory=50.0),
+    "rates-gradient": RateAllocator(estimator="multiplicative", criterion="harmonic"),
+    "rates-mle": RateAllocator(estimator="mle", criterion="poisson", memory=20.0),
     "estimator-naive": EstimatorPolicy(phase=40, estimate="detection-rate"),
 }
 

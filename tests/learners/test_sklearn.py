@@ -21,6 +21,7 @@ from knapsolve import (
     EstimatorPolicy,
     OptimalPolicy,
     ProportionalPolicy,
+    RateAllocator,
     RenewalIndexPolicy,
     UniformPolicy,
 )
@@ -28,6 +29,7 @@ from tests.learners.cases import LEARNERS, poll_log, state_of
 
 ESTIMATORS = [LAKG(), HTRAA(), UniformPolicy(), ProportionalPolicy(), OptimalPolicy(), EstimatorPolicy(),
               RenewalIndexPolicy(), AdaptiveIntervalPolicy()]  # fmt: skip
+ESTIMATORS += [RateAllocator(), RateAllocator(estimator="mle")]
 LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 
 

@@ -1,5 +1,7 @@
 """Replays of change logs: counted again by hand, and what must hold for every policy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 from knapsolve import EDFScheduler, UniformPolicy
 from knapsolve.datasets import load_debian_uploads
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay import POLICIES, TraceReplay, replay
+from knapsolve.replay import POLICIES, TraceReplay, measure_polls, replay
+from knapsolve.replay.comparison import default_policies
+from knapsolve.replay.result import METRICS
 
 DAY = 86400.0
 
@@ -49,38 +53,98 @@ class Recorder:
         self.seen.append((i, elapsed, changed))
 
 
-def count_by_hand(items, times, materials, polled, poll_times, start, stop):
-    """(polls, detections, fresh share) of each item, straight from their definitions."""
-    counts = []
-    for number, name in enumerate(materials):
-        changes = [t for i, t in zip(items, times) if i == name and start < t <= stop]
-        mine = [t for i, t in zip(polled, poll_times) if i == number]
-        marks, found, fresh = [start, *mine], 0, 0.0
-        for last, now in zip(marks, mine):
-            between = [t for t in changes if last < t <= now]
-            found += bool(between)
-            fresh += (between[0] if between else now) - last
-        tail = [t for t in changes if t > marks[-1]]
-        fresh += (tail[0] if tail else stop) - marks[-1]
-        counts.append((len(mine), found, fresh / (stop - start)))
-    return [np.array(column) for column in zip(*counts)]
+def count_by_hand(changes, polls, split, stop):
+    """(polls, detections, carried detections, fresh, penalty, age) of one item, straight from their definitions.
+
+    Between two events nothing happens: there the copy has missed the changes since the last poll.
+    """
+    last, found, carried = -np.inf, 0, 0
+    for now in polls:
+        found += now > split and any(last < t <= now for t in changes)
+        carried += now > split and any(last < t <= min(now, split) for t in changes)
+        last = now
+    fresh = penalty = age = 0.0
+    edges = sorted({split, stop, *(t for t in [*changes, *polls] if split < t < stop)})
+    for begin, end in pairwise(edges):
+        last = max((p for p in polls if p <= begin), default=-np.inf)
+        missed = [t for t in changes if last < t <= begin]
+        fresh += (end - begin) * (not missed)
+        penalty += (end - begin) * sum(1 / k for k in range(1, len(missed) + 1))
+        age += (end - begin) * ((begin + end) / 2 - missed[0]) if missed else 0.0
+    return [sum(now > split for now in polls), found, carried, *(np.array([fresh, penalty, age]) / (stop - split))]
 
 
+ACCOUNT = ("item_polls", "item_detections", "item_carried", "item_fresh", "item_penalty", "item_age")
+
+
+@pytest.mark.parametrize("split", [40, 40.3, None])
 @pytest.mark.parametrize("capacity", [0.5, 2.0, 16.0])
-def test_counts_are_those_of_a_replay_by_hand(capacity):
+def test_counts_are_those_of_a_replay_by_hand(capacity, split):
     items, times = bursty_log(7, 60, seed=1)
-    replayer = TraceReplay((items, times), capacity, start=0, split=40, random_state=3)
+    replayer = TraceReplay((items, times), capacity, start=0, split=split, random_state=3)
     recorder = Recorder(replayer.items.size)
     run = replayer.run(recorder, name="recorded")
-    training, test = np.split(np.array(recorder.seen), [replayer.n_training_polls])
-    assert len(training) == 40 * capacity and len(test) == np.floor((times.max() - 40) * capacity)
-    polled = test[:, 0].astype(int)
-    poll_times = 40 + np.arange(1, len(test) + 1) / capacity
-    polls, found, fresh = count_by_hand(items, times, replayer.items, polled, poll_times, 40, times.max())
-    np.testing.assert_array_equal(run.item_polls, polls)
-    np.testing.assert_array_equal(run.item_detections, found)
-    np.testing.assert_allclose(run.item_fresh, fresh, rtol=0, atol=1e-13)
-    assert test[:, 2].sum() == found.sum() == run.detections[-1]
+    since = split or 0
+    n_training = int(since * capacity)
+    polled = np.array([each[0] for each in recorder.seen])
+    assert replayer.n_training_polls == n_training
+    assert len(polled) == n_training + np.floor((times.max() - since) * capacity)
+    poll_times = since + (np.arange(len(polled)) + 1 - n_training) / capacity
+    begin = since - n_training / capacity
+    expected = [
+        count_by_hand(
+            times[(items == name) & (times > begin)].tolist(), poll_times[polled == k].tolist(), since, times.max()
+        )
+        for k, name in enumerate(replayer.items)
+    ]
+    for name, column in zip(ACCOUNT, zip(*expected)):
+        np.testing.assert_allclose(getattr(run, name), column, rtol=1e-12, atol=1e-12, err_msg=name)
+    assert run.item_detections.sum() == run.detections[-1] and run.polls[-1] == replayer.n_polls
+    found = np.cumsum([each[2] for each in recorder.seen])
+    np.testing.assert_array_equal(
+        run.detections, found[run.polls + n_training - 1] - (found[n_training - 1] if n_training else 0)
+    )
+
+
+@settings(max_examples=60)
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 2), st.integers(-40, 60)), min_size=1, max_size=40),
+    polls=st.lists(st.tuples(st.integers(0, 2), st.integers(-40, 60)), max_size=40),
+    split=st.integers(-20, 30),
+)
+def test_measured_polls_equal_their_twin(changes, polls, split):
+    """Events on a grid: changes at polls, at the split, at both ends, several at once."""
+    changes = sorted([*changes, (0, 60), (1, 60), (2, 60)], key=lambda row: row[1])
+    polls = sorted(polls, key=lambda row: row[1])
+    log = list(zip(*changes))
+    columns = list(zip(*polls)) or [[], []]
+    run = measure_polls(log, *columns, start=-40, split=split, stop=60, name="mine")
+    for k in range(3):
+        inside = [t for i, t in changes if i == k and t > -40]
+        twin = count_by_hand(inside, [t for i, t in polls if i == k], split, 60)
+        np.testing.assert_allclose([getattr(run, name)[k] for name in ACCOUNT], twin, rtol=1e-12, atol=1e-12)
+
+
+def test_a_change_before_the_split_is_found_after_it():
+    run = measure_polls((["a", "b"], [4.0, 9.0]), ["a", "b"], [6.0, 6.0], start=0, split=5, stop=10)
+    assert run.item_detections.tolist() == [1, 0]
+    assert run.item_fresh.tolist() == [0.8, 0.8]
+    assert run.item_age.tolist() == [(1 + 2) / 2 / 5, 0.5 / 5]
+
+
+@pytest.mark.parametrize(
+    ("items", "times", "message"),
+    [
+        (["a", "z"], [1, 2], "items must be items of the log, got 'z'"),
+        (["a"], [1, 2], "same length"),
+        (["a", "a"], [2, 1], "times must ascend"),
+        (["a"], [11], "times must be in"),
+        (["a"], [np.nan], "times must be"),
+    ],
+)
+def test_bad_polls_are_refused(items, times, message):
+    with pytest.raises(ValueError, match=message):
+        measure_polls((["a", "b"], [4.0, 9.0]), items, times, start=0, stop=10)
 
 
 def test_the_order_of_rows_does_not_matter():
@@ -118,13 +182,15 @@ def test_a_data_frame_with_other_columns_is_refused(names):
 
 def test_the_table_is_the_sums_and_means_of_the_items():
     result = replay(bursty_log(9, 80, seed=2), 3, start=0, split=30, random_state=0)
-    assert list(result.runs) == list(POLICIES)
+    assert list(result.runs) == default_policies(True) and result.runs.keys() < POLICIES.keys()
     for row in result.table():
         run = result.runs[row["policy"]]
         assert row["polls"] == run.item_polls.sum()
         assert row["detected"] == run.item_detections.sum()
         assert row["detected_share"] == run.item_detections.sum() / result.n_changes.sum()
         assert row["freshness"] == pytest.approx(run.item_fresh.mean(), abs=1e-15)
+        assert row["harmonic_penalty"] == pytest.approx(run.item_penalty.mean(), abs=1e-15)
+        assert row["mean_age"] == pytest.approx(run.item_age.mean(), rel=1e-14)
 
 
 @settings(deadline=None, max_examples=40)
@@ -145,11 +211,12 @@ def test_every_policy_polls_equally_often_and_stays_within_the_possible(
     n_polls = int(np.floor((result.stop - (split or 0)) * capacity * (1 + 1e-12)))
     for run in result.runs.values():
         assert run.item_polls.sum() == n_polls
-        assert (run.item_detections <= np.minimum(result.n_changes, run.item_polls)).all()
+        missed_in_training = split is not None  # a change that the test's first poll of an item finds
+        assert (run.item_detections <= np.minimum(result.n_changes + missed_in_training, run.item_polls)).all()
         assert (run.item_fresh >= 0).all() and (run.item_fresh <= 1 + 1e-12).all()
         assert (np.diff(run.detections) >= 0).all() and run.detections[-1] == run.item_detections.sum()
     for row in result.table():
-        for metric in ("polls", "detected", "detected_share", "freshness"):
+        for metric in METRICS:
             assert np.isfinite([row[metric], row[f"{metric}_low"], row[f"{metric}_high"]]).all()
             assert row[f"{metric}_low"] <= row[f"{metric}_high"]
 
@@ -158,7 +225,7 @@ def test_nothing_depends_on_the_unit_of_time():
     items, times = bursty_log(12, 100, seed=5)
     one = replay((items, times), 2.0, start=0, split=40, random_state=7)
     other = replay((items, times * 4096), 2.0 / 4096, start=0, split=40 * 4096, random_state=7)
-    for name in POLICIES:
+    for name in one.runs:
         np.testing.assert_array_equal(one.runs[name].item_polls, other.runs[name].item_polls)
         np.testing.assert_array_equal(one.runs[name].item_detections, other.runs[name].item_detections)
 
@@ -208,16 +275,16 @@ def test_uniform_polls_of_the_replay_are_those_of_the_scheduler():
     )
 
 
-def test_optimal_is_told_the_rates_of_the_test_stretch_and_proportional_those_of_the_training():
+def test_optimal_is_told_the_rates_of_the_test_stretch_and_told_those_of_the_training():
     items = ["a"] * 30 + ["b"] * 10 + ["a"] * 10 + ["b"] * 30
     times = np.concatenate([np.linspace(0.1, 49, 30), np.linspace(0.1, 49, 10), np.linspace(51, 99, 10),
                             np.linspace(51, 99, 30)])  # fmt: skip
     result = replay(
-        (items, times), 10, ["proportional", "optimal"], start=0, split=50, stop=100, random_state=0
+        (items, times), 10, ["told", "optimal"], start=0, split=50, stop=100, random_state=0
     )
-    assert result.runs["optimal"].item_polls == pytest.approx([125, 375], abs=1.01)
+    assert result.runs["optimal"].item_polls == pytest.approx(500 * np.array([10.5, 30.5]) / 41, abs=1.01)
     shares = 1 - np.exp(-np.array([30.5, 10.5]) / 500)
-    assert result.runs["proportional"].item_polls == pytest.approx(500 * shares / shares.sum(), abs=1.01)
+    assert result.runs["told"].item_polls == pytest.approx(500 * shares / shares.sum(), abs=1.5)
 
 
 def test_bootstrap_intervals_cover_as_they_should():
@@ -259,7 +326,7 @@ def test_many_items_are_resampled_in_blocks_with_the_same_spread(monkeypatch):
         ({"stop": -1.0}, "stop must be after start"),
         ({"scheduler": "heap"}, "scheduler must be one of"),
         ({"policies": ["lakg", "magic"]}, "policy must be one of .* got 'magic'"),
-        ({"policies": ["proportional"]}, "split must be given for policy 'proportional'"),
+        ({"policies": ["told"]}, "split must be given for policy 'told'"),
         ({"policies": []}, "policies must name at least one"),
         ({"n_bootstrap": 3}, "n_bootstrap must be an integer at least 100"),
         ({"start": 200.0, "stop": 300.0}, "must hold changes after 200"),

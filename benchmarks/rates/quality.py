@@ -1,0 +1,59 @@
+"""How good allocation by estimated rates is in the papers' environments: value, with standard errors.
+
+    python benchmarks/rates/quality.py
+"""
+
+import numpy as np
+
+from knapsolve import RateAllocator, simulate
+from knapsolve.environments import PollingEnvironment, zipf_unchanged
+
+WORLDS = ((0.9, 1.5), (0.3, 1.5), (0.3, 1.0))
+N_RUNS = 20
+
+
+def optimum(world):
+    return world.value(np.log(world.unchanged) / np.log(world.unchanged).sum())
+
+
+def papers_environments():
+    print("500 pages, EDF: value after 1e4 and 1e5 polls")
+    settings = [{"estimator": name} for name in ("recursive", "bayes", "mle", "multiplicative")]
+    for setting in [*settings, {"evidence_limit": 10.0}]:
+        for alpha, beta in WORLDS:
+            world = PollingEnvironment(zipf_unchanged(500, alpha, beta))
+            learner = RateAllocator(**setting)
+            history = simulate(learner, world, 100_000, n_runs=N_RUNS, n_jobs=-1, record_every=10_000, random_state=0)
+            mean, error = history.mean()[[0, -1]], history.standard_error()[[0, -1]]
+            row = " ".join(f"{m:.4f} ({e:.4f})" for m, e in zip(mean, error))
+            print(f"  {setting} ({alpha}, {beta}) {row}  optimum {optimum(world):.4f}", flush=True)
+
+
+def many_pages(n=32_768):
+    print(f"{n} pages in random order, EDF: share of the optimum after 1e5 polls")
+    for alpha, beta in WORLDS:
+        unchanged = zipf_unchanged(n, alpha, beta)[np.random.default_rng(0).permutation(n)]
+        world = PollingEnvironment(unchanged)
+        history = simulate(RateAllocator(), world, 100_000, n_runs=N_RUNS, n_jobs=-1, random_state=0)
+        share = history.value[:, -1] / optimum(world)
+        print(f"  ({alpha}, {beta}) {share.mean():.3f} ({share.std(ddof=1) / N_RUNS**0.5:.4f})", flush=True)
+
+
+def switching_ranks(every=1000, n_runs=4):
+    print(f"500 pages (.9, 1.5), ranks switch every {every} polls: mean value over polls 5e5 to 1e6")
+    world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=every)
+    settings = [{"estimator": "multiplicative", "gain": gain} for gain in (0.05, 0.1, 0.2)]
+    settings += [{"evidence_limit": limit} for limit in (3.0, 6.0, 10.0, 20.0, 40.0)]
+    settings += [{"estimator": "recursive", "memory": memory} for memory in (100.0, 300.0, 1000.0, None)]
+    for setting in settings:
+        history = simulate(
+            RateAllocator(**setting), world, 1_000_000, n_runs=n_runs, record_every=4_999, random_state=0
+        )
+        late = history.value[:, history.polls > 500_000].mean(axis=1)
+        print(f"  {setting}: {late.mean():.4f} ({late.std(ddof=1) / n_runs**0.5:.4f})", flush=True)
+
+
+if __name__ == "__main__":
+    papers_environments()
+    many_pages()
+    switching_ranks()

@@ -1,0 +1,209 @@
+"""`knapsolve allocate`: how often to poll each item, from a log of polls."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from knapsolve._validation import check_choice
+from knapsolve.cli.allocation import Allocation, Limits, allocate
+from knapsolve.cli.output import print_json, print_table
+from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
+from knapsolve.cli.table_files import write_intervals, write_schedule
+from knapsolve.cli.units import (
+    SECONDS,
+    check_output_path,
+    parse_capacity,
+    parse_duration,
+    parse_time,
+    parse_unit,
+)
+from knapsolve.schedulers import timetable
+
+CRITERIA = ("renewal", "detection", "freshness", "harmonic")
+RATES = ("renewal", "mle", "bayes", "recursive")
+MOST_ROWS = 10
+
+
+def command(
+    polls: Annotated[str, typer.Argument(help="A .csv or .parquet file of polls, or - for standard input.")],
+    capacity: Annotated[str, typer.Option(help="Polls per unit of time: 5000/day, 3/week, 0.5/s.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save interval, rate and freshness of all items here (.csv).")
+    ] = None,
+    criterion: Annotated[
+        str,
+        typer.Option(help="What is wanted: renewal (the renewal index's balance), detection, freshness or harmonic."),
+    ] = "renewal",
+    balance: Annotated[
+        float, typer.Option(min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current.")
+    ] = 0.8,
+    rates: Annotated[
+        str | None,
+        typer.Option(
+            help="How rates are learnt: renewal (the latest polls count most), or by ChangeRateEstimator over all "
+            "polls: mle, bayes, recursive. Default: renewal for that criterion, else mle."
+        ),
+    ] = None,
+    min_interval: Annotated[str | None, typer.Option(help="Poll no item more often than this: 10min.")] = None,
+    max_interval: Annotated[str | None, typer.Option(help="Poll every item at least this often: 30days.")] = None,
+    host_cap: Annotated[
+        list[str] | None,
+        typer.Option(help="Most polls of any one host: 60/hour; of one: example.org=10/hour. Repeatable."),
+    ] = None,
+    schedule: Annotated[Path | None, typer.Option(help="Save a timetable of the next polls here (.csv).")] = None,
+    horizon: Annotated[
+        str | None, typer.Option(help="Length of the timetable. Default: the capacity's unit (a day for 5000/day).")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Start of the timetable: a date or number. Default: the last poll.")
+    ] = None,
+    item_column: Annotated[str, typer.Option(help="Column that says which item was polled.")] = "item",
+    time_column: Annotated[str, typer.Option(help="Column that says when: numbers or ISO dates.")] = "time",
+    changed_column: Annotated[
+        str, typer.Option(help="Column that says whether it had changed since its last poll: 0 or 1.")
+    ] = "changed",
+    n_changes_column: Annotated[
+        str | None, typer.Option(help="Column of how many changes a poll found. Default: n_changes, if there is one.")
+    ] = None,
+    age_column: Annotated[
+        str | None, typer.Option(help="Column of how long ago the last change was. Default: age, if there is one.")
+    ] = None,
+    weight_column: Annotated[
+        str | None, typer.Option(help="Column of items' weights. Default: weight, if there is one.")
+    ] = None,
+    host_column: Annotated[
+        str | None, typer.Option(help="Column of items' hosts. Default: host, if there is one, or from URLs.")
+    ] = None,
+    time_unit: Annotated[str, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day.")] = "second",
+    sort: Annotated[bool, typer.Option("--sort", help="Sort the log by time first.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the timetable's jitter.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Say how often to poll each item, from a log of what was polled when and what had changed.
+
+    Rates of change are learnt from the log; the capacity is shared out so that what is wanted is best served at these
+    rates. The default does both as the renewal index does, which polls best on real histories. Where a log tells how
+    many changes a poll found, or how long ago the last one was, --rates mle, bayes and recursive use that too.
+    """
+    budget, per = parse_capacity(capacity)
+    check_choice("--criterion", criterion, CRITERIA)
+    rates_by = check_choice("--rates", rates or ("renewal" if criterion == "renewal" else "mle"), RATES)
+    shortest = 0.0 if min_interval is None else parse_duration("--min-interval", min_interval)
+    longest = np.inf if max_interval is None else parse_duration("--max-interval", max_interval)
+    if shortest > longest:
+        raise ValueError(f"--min-interval must be at most --max-interval, got {min_interval} and {max_interval}")
+    if schedule is None and (horizon is not None or start is not None):
+        raise ValueError("--horizon and --start are of a timetable: say where to save it by --schedule")
+    length = SECONDS[per] if horizon is None else parse_duration("--horizon", horizon)
+    caps = [_host_cap(text) for text in host_cap or []]
+    check_output_path(output)
+    check_output_path(schedule, "--schedule")
+    columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
+    more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
+    log = read_polls(polls, columns | more, parse_unit(time_unit), sort)
+    if caps and log.hosts is None:
+        log.hosts, log.host_names = hosts_of_urls(log.names)
+    begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
+    if begin < log.last.max():
+        raise ValueError(f"--start must not be before the last poll of the log, got {start}")
+    second = 1 / SECONDS[log.unit]  # in the log's unit
+    limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
+    rate = budget / (SECONDS[per] * second)
+    found = allocate(log, rate, criterion, balance, rates_by, limits)
+    report = sys.stderr if as_json else sys.stdout
+    scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
+    facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
+    if as_json:
+        print_json(facts | {"intervals": found.rows(log, scale)})
+    else:
+        _print(facts, log, found, scale)
+    if output is not None:
+        write_intervals(output, log, found, scale)
+        print(f"intervals in {per}s saved as {output}", file=report)
+    if schedule is not None:
+        gaps = None if limits.host_caps is None else 1 / limits.host_caps
+        table = timetable(
+            found.amounts, log.last, begin, begin + length * second,
+            hosts=None if gaps is None else log.hosts, host_gaps=gaps, random_state=seed,
+        )  # fmt: skip
+        write_schedule(schedule, log, table)
+        print(f"{table.items.size:,} polls saved as {schedule}", file=report)
+
+
+def _host_cap(text: str) -> tuple[str | None, float]:
+    """Host (None: any) and polls a second."""
+    host, equals, cap = text.rpartition("=")
+    polls, per = parse_capacity(cap, "--host-cap")
+    if equals and not host.strip():
+        raise ValueError(f"--host-cap must be such as 60/hour or example.org=10/hour, got {text!r}")
+    return (host.strip().lower() if equals else None), polls / SECONDS[per]
+
+
+def _caps_of_hosts(caps: list[tuple[str | None, float]], log: PollLog) -> np.ndarray:
+    """Polls a second of each host (n_hosts,), infinite without a cap; of several caps the last counts."""
+    limits = np.full(len(log.host_names), np.inf)
+    place = {name.lower(): number for number, name in enumerate(log.host_names)}
+    for host, cap in sorted(caps, key=lambda each: each[0] is not None):
+        if host is None:
+            limits[:] = cap
+        elif host not in place:
+            raise ValueError(f"--host-cap names {host!r}, which is no host of the log")
+        else:
+            limits[place[host]] = cap
+    return limits
+
+
+def _facts(
+    source: str, log: PollLog, found: Allocation, capacity: str, per: str, scale: float, criterion: str
+) -> dict[str, Any]:
+    total = float(found.amounts.sum())
+    weights = np.ones(log.names.size) if log.weights is None else log.weights
+    shares = weights / weights.sum() if weights.sum() > 0 else np.full(weights.size, 1 / weights.size)
+    return {
+        "polls": source,
+        "n_items": int(log.names.size),
+        "n_polls": int(log.polls.sum()),
+        "n_changed": int(log.changed.sum()),
+        "capacity": capacity,
+        "used": total / scale,
+        "unit": per,
+        "criterion": criterion,
+        "expected_freshness": float(shares @ found.freshness),
+        "expected_changes_found": float((found.amounts * found.found_by_a_poll).sum() / scale),
+    }
+
+
+def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float) -> None:
+    per = facts["unit"]
+    print(f"\n{facts['polls']}: {facts['n_polls']:,} polls of {facts['n_items']:,} items", end="; ")
+    print(f"{facts['n_changed']:,} of the {log.items.size:,} that follow another found a change.")
+    once = int((log.polls == 1).sum())
+    if once:
+        print(f"{once:,} items were polled only once: they are taken to change as others do, or oftener.")
+    if facts["used"] < 0.999 * found.capacity / scale:
+        print(f"Note: host caps and shortest intervals leave room for {facts['used']:,.6g} polls a {per} only.")
+    print(
+        f"At {facts['capacity']} copies should be current for {facts['expected_freshness']:.1%} of the time, "
+        f"and {facts['expected_changes_found']:,.4g} polls a {per} find a change."
+    )
+    rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])
+    columns = ["item", f"interval ({per}s)", f"rate (a {per})", "95% interval", "freshness", "polls so far"]
+    cells = [
+        [
+            str(row["item"]),
+            "never" if row["interval"] is None else f"{row['interval']:.4g}",
+            f"{row['rate']:.3g}",
+            f"[{row['rate_low']:.3g}, {row['rate_high']:.3g}]",
+            f"{row['freshness']:.3f}",
+            f"{row['polls']:,}",
+        ]
+        for row in rows
+    ]
+    print_table(columns, cells)
+    if found.amounts.size > MOST_ROWS:
+        print(f"The {MOST_ROWS} polled most often; --output saves all.")

@@ -1,0 +1,140 @@
+"""From a poll log to amounts: rates by the renewal index's filters or an estimator, amounts by the knapsack."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import gamma
+
+from knapsolve import criteria
+from knapsolve.cli.output import progress_bar, working
+from knapsolve.cli.polls import PollLog
+from knapsolve.learners import RenewalIndexPolicy
+from knapsolve.nefk import solve_nefk
+from knapsolve.rates import ChangeRateEstimator
+
+LONG = 500_000  # polls: from here on there is a bar, which moves this often
+TAIL = 0.025
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of intervals, and polls per unit of time of each host (n_hosts,) or None, in the log's unit of time."""
+
+    shortest: float
+    longest: float
+    host_caps: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Amounts and rates with their ends, in the log's unit of time, and what they should come to; all (n_items,)."""
+
+    capacity: float
+    amounts: np.ndarray
+    rates: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def found_by_a_poll(self) -> np.ndarray:
+        """Probability that a poll finds a change: 1 - exp(-rate * interval)."""
+        with np.errstate(divide="ignore"):
+            return -np.expm1(-self.rates / self.amounts)
+
+    @property
+    def freshness(self) -> np.ndarray:
+        """Expected share of time that the copy is current, with polls at even intervals."""
+        return self.found_by_a_poll * (self.amounts / self.rates)
+
+    def rows(self, log: PollLog, scale: float, which: np.ndarray | None = None) -> list[dict[str, Any]]:
+        """A row an item, with times in another unit, of which the log's has `scale`."""
+        chosen = np.arange(self.amounts.size) if which is None else which
+        with np.errstate(divide="ignore"):
+            intervals = scale / self.amounts[chosen]
+        freshness = self.freshness[chosen]
+        return [
+            {
+                "item": log.names[k].item() if hasattr(log.names[k], "item") else log.names[k],
+                "interval": float(interval) if np.isfinite(interval) else None,
+                "rate": float(self.rates[k]) / scale,
+                "rate_low": float(self.low[k]) / scale,
+                "rate_high": float(self.high[k]) / scale,
+                "freshness": float(fresh),
+                "polls": int(log.polls[k]),
+            }
+            for k, interval, fresh in zip(chosen, intervals, freshness)
+        ]
+
+
+def allocate(
+    log: PollLog, capacity: float, criterion: str, balance: float, rates_by: str, limits: Limits
+) -> Allocation:
+    """Amounts that serve the criterion best, at rates learnt from the log."""
+    weights = np.ones(log.names.size) if log.weights is None else log.weights
+    if not weights.any():
+        raise ValueError("the weight column must hold at least one positive weight")
+    low, rates, high = _renewal_rates(log) if rates_by == "renewal" else _estimated_rates(log, rates_by)
+    if criterion == "renewal":  # its long-run amounts are those best for detection with its weights of a change found
+        weights = weights * (1 - balance + balance * capacity / (4 * rates.size * rates))
+    kinds = {"renewal": criteria.Detection, "detection": criteria.Detection, "freshness": criteria.Freshness}
+    kind = kinds.get(criterion, criteria.Harmonic)
+    least = 0.0 if limits.longest == np.inf else 1 / limits.longest
+    most = np.inf if limits.shortest == 0 else 1 / limits.shortest
+    _check_room(least * rates.size, capacity)
+    bounded = limits.host_caps is not None or most < np.inf
+    amounts = solve_nefk(
+        kind(rates), capacity, weights=weights, lower=least, upper=most, equality=not bounded,
+        groups=None if limits.host_caps is None else log.hosts, group_caps=limits.host_caps,
+    ).amounts  # fmt: skip
+    return Allocation(capacity, amounts, rates, low, high)
+
+
+def _check_room(needed: float, capacity: float) -> None:
+    if needed > capacity * (1 + 1e-12):
+        raise ValueError(
+            f"--max-interval needs {needed / capacity:.4g} times the polls that --capacity allows: make it longer"
+        )
+
+
+Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # low, rate, high
+
+
+def _renewal_rates(log: PollLog) -> Rates:
+    policy = RenewalIndexPolicy(n_materials=log.names.size, capacity=log.pace)
+    _learn(policy, log)
+    rates = policy.rates_
+    shape = policy.items_[: rates.size, 2] + 2.0  # of the last filter's Gamma, whose mean is the rate
+    low, high = (gamma.ppf(tail, shape) * (rates / shape) for tail in (TAIL, 1 - TAIL))
+    return low, rates, high
+
+
+def _estimated_rates(log: PollLog, estimator: str) -> Rates:
+    """An item without a second poll may be like any other: its rate is the estimator's for a newcomer."""
+    columns = {"n_changes": log.n_changes, "age": log.age}
+    told = {role: values for role, values in columns.items() if values is not None}
+    places = {role: 2 + number for number, role in enumerate(told)}
+    model = ChangeRateEstimator(estimator, **places)  # type: ignore[arg-type]
+    with working("estimating rates") if log.items.size > LONG else nullcontext():
+        model.fit(np.column_stack([log.items, log.elapsed, *told.values()]), log.changed)
+        known, intervals = model.materials_.astype(np.intp), model.rate_interval()
+    typical = float(np.median(log.elapsed))
+    newcomer = -np.log(model.predict_proba([[-2.0, typical, *np.zeros(len(told))]])[0, 0]) / typical
+    low, high = (np.full(log.names.size, np.quantile(model.rates_, tail)) for tail in (TAIL, 1 - TAIL))
+    rates = np.full(log.names.size, newcomer)
+    rates[known], (low[known], high[known]) = model.rates_, intervals.T
+    return np.minimum(low, rates), rates, np.maximum(high, rates)
+
+
+def _learn(policy: RenewalIndexPolicy, log: PollLog) -> None:
+    long = log.items.size > LONG
+    with progress_bar(log.items.size) if long else nullcontext() as stage:
+        for begin in range(0, log.items.size, LONG):
+            part = slice(begin, begin + LONG)
+            columns = np.column_stack([log.items[part], log.elapsed[part]])
+            policy.partial_fit(columns, log.changed[part])
+            if stage is not None:
+                stage("learning", begin)(columns.shape[0], 0)

@@ -1,0 +1,182 @@
+"""Poll logs out of CSV and Parquet files and standard input."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from knapsolve._frames import factorize
+from knapsolve.cli.inputs import as_floats, as_times, check_order, read_columns, refuse_rows
+
+YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
+
+
+@dataclass
+class PollLog:
+    """A poll log as read, in time order.
+
+    Of each item: its name, number of polls, time of the last one, weight and host (-1: none), (n_items,).
+    Of each poll but every item's first: item (n,), time since its previous poll (n,), whether it had changed (n,), and
+    where the source tells, the number of changes and the time since the last one (n,), NaN where it does not.
+    """
+
+    names: np.ndarray
+    polls: np.ndarray
+    last: np.ndarray
+    unit: str
+    dates: bool
+    items: np.ndarray
+    elapsed: np.ndarray
+    changed: np.ndarray
+    pace: float  # polls per unit of time
+    n_changes: np.ndarray | None = None
+    age: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    hosts: np.ndarray | None = None
+    host_names: list[str] = field(default_factory=list)
+
+
+def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: bool) -> PollLog:
+    """Read a poll log; ValueError or OSError in words if that cannot be done.
+
+    `columns` maps item, time and changed, and n_changes, age, weight and host to the columns' names; None for the
+    latter: if they are there.
+    """
+    wanted = {_option(role): column or role for role, column in columns.items()}
+    optional = [_option(role) for role, column in columns.items() if column is None]
+    name, found = read_columns(source, wanted, optional=optional)
+    times, read_unit = as_times(name, found["--time-column"], unit)
+    codes, names = factorize(found["--item-column"])
+    refuse_rows(name, codes < 0, "has no item")
+    refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    if names.size < 2:
+        raise ValueError(f"{name} must hold at least 2 different items, it holds only {names[0]!s}")
+    changed = _as_changed(name, found["--changed-column"])
+    if not sort:
+        check_order(name, codes, times, found["--time-column"])
+    told = {
+        role: _told(name, found[_option(role)], role) for role in ("n_changes", "age") if _option(role) in found
+    }
+    if "n_changes" in told:
+        known = ~np.isnan(told["n_changes"])
+        refuse_rows(name, known & ((told["n_changes"] > 0) != (changed > 0)), "has n_changes that contradicts changed")
+    log = _derive(name, codes, times, changed, told, names, read_unit)
+    log.dates = read_unit != unit or not _numeric(found["--time-column"])
+    last_row = np.zeros(names.size, dtype=np.intp)
+    last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
+    if "--weight-column" in found:
+        log.weights = _weights(name, found["--weight-column"])[last_row]
+    if "--host-column" in found:
+        hosts, host_names = factorize(found["--host-column"])
+        log.hosts, log.host_names = hosts[last_row], [str(each) for each in host_names]
+    return log
+
+
+def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Host of each item (n_items,), and the hosts; ValueError if an item is no URL."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    texts = pyarrow.array([str(each) for each in names.tolist()])
+    parts = pc.extract_regex(texts, pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?(?P<host>[^/?#]+)")
+    strange = np.asarray(pc.is_null(parts))
+    if strange.any():
+        first = str(names[int(np.argmax(strange))])
+        raise ValueError(f"--host-cap needs a column of hosts (--host-column), or items that are URLs; got {first!r}")
+    codes, found = factorize(pc.utf8_lower(pc.struct_field(parts, "host")))
+    return codes, [str(each) for each in found]
+
+
+def _derive(
+    name: str,
+    codes: np.ndarray,
+    times: np.ndarray,
+    changed: np.ndarray,
+    told: dict[str, np.ndarray],
+    names: np.ndarray,
+    unit: str,
+) -> PollLog:
+    """Times since each item's previous poll; polls of one item at one time are one poll."""
+    order = np.lexsort((times, codes))
+    item, when, hit = codes[order], times[order], changed[order]
+    told = {role: values[order] for role, values in told.items()}
+    first = np.ones(item.size, dtype=bool)
+    first[1:] = np.diff(item) != 0
+    fresh = first.copy()
+    fresh[1:] |= np.diff(when) > 0
+    if not fresh.all():
+        again = int((~fresh).sum())
+        print(
+            f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "
+            "such rows count as one poll",
+            file=sys.stderr,
+        )
+        starts = np.flatnonzero(fresh)
+        hit = np.maximum.reduceat(hit, starts)
+        together = {"n_changes": np.add, "age": np.fmin}
+        told = {role: together[role].reduceat(values, starts) for role, values in told.items()}
+        item, when, first = item[starts], when[starts], first[starts]
+    gaps = np.diff(when, prepend=when[0])
+    polls = np.bincount(item, minlength=names.size)
+    last = when[np.cumsum(polls) - 1]
+    later = np.flatnonzero(~first)
+    if later.size == 0:
+        raise ValueError(f"{name} must poll some item more than once: a first poll alone says nothing")
+    later = later[np.argsort(when[later], kind="stable")]
+    pace = later.size / float(when.max() - when.min())
+    n_changes, age = (told[role][later] if role in told else None for role in ("n_changes", "age"))
+    return PollLog(
+        names, polls, last, unit, False, item[later], gaps[later], hit[later], pace, n_changes, age
+    )
+
+
+def _option(role: str) -> str:
+    return f"--{role.replace('_', '-')}-column"
+
+
+def _as_changed(name: str, raw: Any) -> np.ndarray:
+    """Whether each poll found a change (n,) int8, from 0 and 1, true and false, yes and no, or counts of changes."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if pyarrow.types.is_boolean(raw.type):
+        refuse_rows(name, np.asarray(pc.is_null(raw)), "does not say whether the item had changed")
+        return np.asarray(raw.to_numpy()).astype(np.int8)
+    numbers = as_floats(raw)
+    if numbers is None and (pyarrow.types.is_string(raw.type) or pyarrow.types.is_large_string(raw.type)):
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(raw))
+        yes, no = (pc.is_in(words, pyarrow.array(each)).to_numpy(zero_copy_only=False) for each in (YES, NO))
+        numbers = np.where(yes, 1.0, np.where(no, 0.0, np.nan))
+    if numbers is None:
+        raise ValueError(f"{name}: the changed column must hold 0 and 1 or true and false, it holds {raw.type}")
+    bad = ~((numbers == 0) | (numbers == 1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name}, row {row + 1}: changed must be 0 or 1 (or true, false), got {raw[row].as_py()!r}")
+    return numbers.astype(np.int8)
+
+
+def _told(name: str, raw: Any, role: str) -> np.ndarray:
+    """Numbers (n,) of at least 0, NaN where nothing is known; whole for counts."""
+    numbers = as_floats(raw)
+    if numbers is None:
+        raise ValueError(f"{name}: the {role} column must hold numbers, or nothing where nothing is known")
+    refuse_rows(name, (numbers < 0) | np.isinf(numbers), f"has {role} that is negative or infinite")
+    if role == "n_changes":
+        refuse_rows(name, np.floor(numbers) < numbers, "has n_changes that is not whole")
+    return numbers
+
+
+def _weights(name: str, raw: Any) -> np.ndarray:
+    numbers = as_floats(raw)
+    if numbers is None:
+        raise ValueError(f"{name}: the weight column must hold numbers")
+    refuse_rows(name, ~(np.isfinite(numbers) & (numbers >= 0)), "has no finite, non-negative weight")
+    return numbers
+
+
+def _numeric(raw: Any) -> bool:
+    return as_floats(raw) is not None

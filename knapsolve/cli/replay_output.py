@@ -1,0 +1,88 @@
+"""What a replay shows on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from knapsolve.cli.output import print_table
+from knapsolve.cli.units import SECONDS, time_in_words
+from knapsolve.replay import POLICIES, Estimate, ReplayResult, TraceReplay
+from knapsolve.replay.result import METRICS, format_estimate
+
+MUCH_CARRIED = 0.1
+UNITS_OF_AGE = ("day", "hour", "minute", "second", "millisecond")  # the longest that is not too long
+
+
+def as_document(result: ReplayResult, replayer: TraceReplay, unit: str, baseline: str) -> dict[str, Any]:
+    """Everything that is printed, for machines; mean ages in the log's unit of time."""
+    known = baseline in result.runs  # not if Ctrl-C came before it
+    return {
+        "start": result.start,
+        "split": result.split,
+        "stop": result.stop,
+        "time_unit": unit,
+        "n_items": result.items.size,
+        "n_changes": int(result.n_changes.sum()),
+        "n_training_polls": replayer.n_training_polls,
+        "n_polls": replayer.n_polls,
+        "interval": "95%, percentile bootstrap over items",
+        "policies": result.table(),
+        "baseline": baseline if known else None,
+        "differences": result.differences(baseline) if known else [],
+    }
+
+
+def print_replay(
+    result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any], baseline: str
+) -> None:
+    """The comparison as a user reads it."""
+    _print_facts(result, replayer, unit, facts)
+    age_unit = _unit_of_age(result, unit)
+    scale = SECONDS[unit] / SECONDS[age_unit]
+    heads = [metric.replace("_", " ") for metric in METRICS]
+    heads[-1] += f" ({age_unit}s)"
+
+    def cell(estimate: Estimate, metric: str, signed: bool = False) -> str:
+        if metric == "mean_age":
+            estimate = Estimate(*(scale * each for each in estimate))
+        return format_estimate(estimate, metric, signed=signed)
+
+    rows = [
+        [name, *(cell(result.estimate(name, metric), metric) for metric in METRICS)] for name in result.runs
+    ]
+    print_table(["policy", *heads], rows)
+    others = [name for name in result.runs if name != baseline]
+    if baseline in result.runs and others:
+        rows = [
+            [name, *(cell(result.difference(name, baseline, metric), metric, True) for metric in METRICS[1:])]
+            for name in others
+        ]
+        print_table([f"less {baseline}", *heads[1:]], rows)
+    averaged = "" if facts["runs"] == 1 else f"Means of {facts['runs']} runs. "
+    print(f"{averaged}In brackets: 95% bootstrap interval over items, paired for differences.")
+    carried = max(run.item_carried.sum() / max(1, run.item_detections.sum()) for run in result.runs.values())
+    if carried > MUCH_CARRIED:
+        print(
+            f"Note: up to {carried:.0%} of the changes found had come before the split: the test stretch is short "
+            "for so few polls of an item."
+        )
+    for name in result.runs:
+        print(f"  {name + ':':{max(map(len, result.runs)) + 1}} {POLICIES[name].note}")
+
+
+def _print_facts(result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any]) -> None:
+    since = time_in_words(result.start if result.split is None else result.split, unit)
+    changes = f"{result.n_changes.sum():,} changes from {since} to {time_in_words(result.stop, unit)}"
+    polls = f"{facts['capacity']} makes {replayer.n_polls:,} polls ({facts['scheduler']})"
+    print(f"\n{facts['trace']}: {result.items.size:,} items, {changes}; {polls}.")
+    if result.split is not None:
+        training = f"from {time_in_words(result.start, unit)} ({replayer.n_training_polls:,} polls)"
+        print(f"Learners are trained {training}, and go on polling and learning without a break.")
+    if replayer.n_polls < result.items.size:
+        print(f"Note: {replayer.n_polls:,} polls for {result.items.size:,} items: most are never looked at.")
+
+
+def _unit_of_age(result: ReplayResult, unit: str) -> str:
+    """A unit in which the smallest mean age is at least a tenth."""
+    least = min(result.estimate(name, "mean_age").value for name in result.runs) * SECONDS[unit]
+    return next((each for each in UNITS_OF_AGE if least >= 0.1 * SECONDS[each]), UNITS_OF_AGE[-1])

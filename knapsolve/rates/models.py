@@ -1,0 +1,51 @@
+"""What an estimator of change rates knows, in a form that grows, copies and pickles: a log or a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knapsolve.rates.filter_model import FilterModel
+from knapsolve.rates.log_model import LogModel
+from knapsolve.rates.polls import Polls
+
+ESTIMATORS = ("mle", "recursive", "bayes", "multiplicative")
+
+Array = NDArray[np.float64]
+
+
+class RateModel(Protocol):
+    """What ChangeRateEstimator and RateAllocator need of a model."""
+
+    atomic_rows: int
+
+    def copy(self) -> Any: ...
+
+    def fork(self) -> Any: ...
+
+    def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None: ...
+
+    def rates(self) -> Array: ...
+
+    def new_rate(self) -> float: ...
+
+    def interval(self, shares: Array) -> Array: ...
+
+
+def make_model(
+    estimator: str,
+    memory: float | None,
+    gain: float,
+    evidence_limit: float | None,
+    prior: str | tuple[float, float],
+    rate_range: tuple[float, float] | None,
+) -> Any:
+    """An empty model; parameters are checked."""
+    lasting = np.inf if memory is None else float(memory)
+    if estimator == "mle":
+        return LogModel(lasting, prior)
+    limit = np.inf if evidence_limit is None else float(evidence_limit)
+    return FilterModel(estimator, lasting, float(gain), limit, rate_range)

@@ -1,0 +1,110 @@
+"""The knapsack that change rates make: weights, bounds and groups by material, and its amounts to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from knapsolve._validation import check_vector
+from knapsolve.nefk import solve_nefk
+from knapsolve.nefk.criteria import Detection, Freshness, Harmonic, PoissonFreshness
+from knapsolve.nefk.shares import absorb, share_out
+
+CRITERIA = {"detection": Detection, "freshness": Freshness, "poisson": PoissonFreshness, "harmonic": Harmonic}
+
+
+@dataclass(frozen=True)
+class RateProblem:
+    """What is fixed while rates change; columns are numbers or arrays (n,)."""
+
+    criterion: str
+    weights: Any
+    lower: Any
+    upper: Any
+    groups: Any
+    caps: Any
+
+    @property
+    def proportional(self) -> bool:
+        """Whether amounts are in proportion to the rates: detection at equal weights without bounds."""
+        plain = isinstance(self.weights, float) and self.groups is None
+        free = bool(np.all(self.lower == 0.0) and np.all(self.upper == np.inf))
+        return self.criterion == "detection" and plain and free
+
+    def explored(self, exploration: float, capacity: float, n: int) -> RateProblem:
+        """The same with bounds that tame a loop: at least `exploration` of an even share, at most everything.
+
+        Upper bounds and caps come first.
+        """
+        if self.proportional:
+            return self
+        upper = np.minimum(np.full(n, capacity), self.upper)
+        floors = np.minimum(exploration * capacity / n, upper)
+        if self.groups is not None:
+            upper = np.minimum(upper, np.append(self.caps, np.inf)[self.groups])
+            needs = np.zeros(len(self.caps) + 1)
+            np.add.at(needs, self.groups, np.maximum(floors, self.lower))
+            share = np.append(np.minimum(1.0, 0.5 * self.caps / np.maximum(needs[:-1], 1e-300)), 1.0)
+            floors *= share[self.groups]
+        lower = np.maximum(floors, self.lower)
+        return replace(self, lower=lower, upper=np.maximum(upper, lower))
+
+    def solve(self, rates: np.ndarray, capacity: float) -> Any:
+        """The exact solution (an NEFKResult)."""
+        return solve_nefk(
+            CRITERIA[self.criterion](rates),
+            capacity,
+            weights=self.weights,
+            lower=self.lower,
+            upper=self.upper,
+            groups=self.groups,
+            group_caps=self.caps,
+        )
+
+    def amounts(self, rates: np.ndarray, capacity: float) -> np.ndarray:
+        """Amounts (n,) with ``math.fsum(amounts) == capacity``."""
+        if self.proportional:
+            return share_out(rates, capacity)
+        result = self.solve(rates, capacity)
+        free = result.side == 0
+        if self.groups is not None:
+            capped = np.append(result.group_prices > 0, False)  # -1, no group, comes last
+            free &= ~capped[self.groups]
+        return absorb(result.amounts, capacity, free)
+
+
+def per_material(name: str, value: Any, materials: np.ndarray, default: float, **allowed: Any) -> Any:
+    """`value` as a float, or as an array (n,) in the order of `materials`; mappings go by identifier."""
+    if value is None:
+        return default
+    if isinstance(value, Mapping):
+        value = [value.get(m, default) for m in materials.tolist()]
+    if np.ndim(value) == 0:
+        return float(check_vector(name, np.atleast_1d(value), **allowed)[0])
+    return check_vector(name, value, size=materials.size, **allowed)
+
+
+def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, Any]:
+    """Group of each material (n,), -1 for none, and caps (n_groups,); labels are numbered in order of the caps."""
+    if groups is None and caps is None:
+        return None, None
+    if groups is None or caps is None:
+        raise ValueError("groups and group_caps must be given together")
+    if isinstance(groups, Mapping):
+        labels = [groups.get(m) for m in materials.tolist()]
+    else:
+        labels = np.asarray(groups).tolist()
+    if len(labels) != materials.size:
+        raise ValueError(f"groups must have {materials.size} entries, got {len(labels)}")
+    names = list(caps) if isinstance(caps, Mapping) else list(range(len(np.atleast_1d(caps))))
+    values = [caps[name] for name in names] if isinstance(caps, Mapping) else np.atleast_1d(caps)
+    number = {name: k for k, name in enumerate(names)}
+    if not isinstance(caps, Mapping):
+        strange = [each for each in labels if each not in (None, -1) and each not in number]
+        if strange:
+            raise ValueError(f"groups must be below the number of group_caps, {len(names)}, or -1, got {strange[0]!r}")
+    found = np.array([number.get(label, -1) for label in labels], dtype=np.intp)
+    return found, check_vector("group_caps", values, low=0.0, finite=False)

@@ -1,0 +1,129 @@
+"""The next polls with their times: exact budget, jitter, and a least gap between polls of one host."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from knapsolve._validation import check_capacity, check_real, check_vector, resolve_random_state
+
+
+class Timetable(NamedTuple):
+    """Polls in time order: which item (n_polls,), intp, and when (n_polls,)."""
+
+    items: np.ndarray
+    times: np.ndarray
+
+
+def timetable(
+    amounts: Any,
+    last: Any,
+    start: float,
+    stop: float,
+    *,
+    jitter: float = 1.0,
+    hosts: Any = None,
+    host_gaps: Any = None,
+    random_state: Any = None,
+) -> Timetable:
+    """When to poll what, from `start` to `stop`.
+
+    The capacity, ``sum(amounts)``, makes slots of equal length, one poll a slot. An item is due once its interval
+    ``1 / amount`` has passed since its last poll; of all items the one due first gets the slot. Polls missed before the
+    start, or while others went first, are not made up. Within its slot a poll
+    takes place at random, so that many clients with one timetable do not knock at the same time. Polls of one host
+    that would come too close wait.
+
+    Parameters
+    ----------
+    amounts : array-like of shape (n_items,)
+        Polls per unit of time.
+    last : array-like of shape (n_items,)
+        Time of each item's last poll, at most `start`.
+    start, stop : float
+        The stretch of time.
+    jitter : float, default=1.0
+        Share of the slot in which the poll takes place: 0, on the beat; 1, anywhere in the slot.
+    hosts : array-like of int of shape (n_items,), optional
+        Number of each item's host; -1 for none.
+    host_gaps : array-like of shape (n_hosts,), optional
+        Least time between two polls of a host, in the unit of time.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the jitter.
+
+    Returns
+    -------
+    timetable : Timetable
+        Items and times, ascending. Polls that hosts' gaps push past `stop` are left out.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described.
+
+    References
+    ----------
+    Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", JACM 20(1), 1973.
+
+    Examples
+    --------
+    >>> from knapsolve.schedulers import timetable
+    >>> items, times = timetable([2.0, 1.0], last=[-1.0, 0.0], start=0.0, stop=2.0, jitter=0.0)
+    >>> items.tolist(), times.round(2).tolist()
+    ([0, 0, 1, 0, 0, 1], [0.0, 0.33, 0.67, 1.0, 1.33, 1.67])
+    """
+    rate = check_vector("amounts", amounts, low=0)
+    capacity = check_capacity(float(rate.sum()))
+    start = check_real("start", start)
+    stop = check_real("stop", stop)
+    if not stop > start:
+        raise ValueError(f"stop must be after start={start:.15g}, got {stop:.15g}")
+    before = check_vector("last", last, size=rate.size, high=start)
+    jitter = check_real("jitter", jitter, low=0, high=1)
+    n_slots = check_real("the number of polls", (stop - start) * capacity, high=2.0**31)
+    items = _serve(rate, before, start, int(n_slots * (1 + 1e-12)), capacity)
+    offset = resolve_random_state(random_state).random(items.size) * jitter
+    times = start + (np.arange(items.size) + offset) / capacity
+    if hosts is not None:
+        times = _spaced(items, times, np.asarray(hosts), host_gaps, rate.size)
+    order = np.argsort(times, kind="stable")
+    kept = order[times[order] < stop]
+    return Timetable(items[kept], times[kept])
+
+
+def _serve(rate: np.ndarray, last: np.ndarray, start: float, n_slots: int, capacity: float) -> np.ndarray:
+    """The item of each slot: always the one due first."""
+    known = np.flatnonzero(rate > 0)
+    interval = np.zeros(rate.size)
+    interval[known] = 1 / rate[known]
+    gaps = interval.tolist()
+    queue = list(zip((last + interval)[known].tolist(), known.tolist()))
+    heapq.heapify(queue)
+    items = np.empty(n_slots, dtype=np.intp)
+    for slot in range(n_slots):
+        due, item = queue[0]
+        now = start + slot / capacity
+        # it keeps its beat, but makes up neither for what was missed before the start nor by crowded polls
+        gap = gaps[item]
+        heapq.heapreplace(queue, (max(max(due, start) + gap, now + 0.5 * gap), item))
+        items[slot] = item
+    return items
+
+
+def _spaced(items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: Any, n: int) -> np.ndarray:
+    """Times, later where polls of a host would come closer than its gap."""
+    if hosts.shape != (n,) or hosts.dtype.kind not in "iu":
+        raise ValueError(f"hosts must be {n} integers, got {hosts.dtype} of shape {hosts.shape}")
+    gaps = check_vector("host_gaps", host_gaps, low=0)
+    if hosts.size and hosts.max() >= gaps.size:
+        raise ValueError(f"host_gaps must have an entry for each host, {hosts.max() + 1}, got {gaps.size}")
+    host = hosts[items]
+    order = np.argsort(host, kind="stable")
+    times = times.copy()
+    for rows in np.split(order, np.flatnonzero(np.diff(host[order])) + 1):
+        if rows.size > 1 and host[rows[0]] >= 0:
+            beat = np.arange(rows.size) * gaps[host[rows[0]]]
+            times[rows] = np.maximum.accumulate(times[rows] - beat) + beat
+    return times

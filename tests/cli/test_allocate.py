@@ -1,0 +1,265 @@
+"""`knapsolve allocate`: intervals that follow from the log, timetables, and one line for bad logs."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from knapsolve import ChangeRateEstimator, RenewalIndexPolicy, criteria, solve_nefk
+
+DAY = 86400
+
+
+def poll_log(n_items=40, n_polls=3000, seed=0):
+    """(item, time in days, changed) of items with rates from .01 to 10 a day, polled at random."""
+    rng = np.random.default_rng(seed)
+    rates = 10 ** rng.uniform(-2, 1, n_items)
+    items = np.append(np.arange(n_items), rng.integers(0, n_items, n_polls))
+    times = np.append(np.linspace(0, 0.5, n_items), np.sort(rng.random(n_polls)) * 99 + 1)
+    last, changed = np.zeros(n_items), []
+    for item, time in zip(items, times):
+        changed.append(int(rng.random() < 1 - np.exp(-rates[item] * (time - last[item]))))
+        last[item] = time
+    return items, times, np.array(changed), rates
+
+
+def as_csv(items, times, changed, **more):
+    columns = {"item": [f"https://h{k % 4}.org/{k}" for k in items], "time": times.tolist(), "changed": changed} | more
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values()))
+    return stream.getvalue()
+
+
+@pytest.fixture
+def log(folder):
+    items, times, changed, rates = poll_log()
+    (folder / "polls.csv").write_text(as_csv(items, times, changed))
+    return items, times, changed, rates
+
+
+def read(path):
+    with open(path, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+COMMAND = ("allocate", "polls.csv", "--capacity", "30/day", "--time-unit", "day")
+
+
+def derived(log):
+    """Item, time since its previous poll and outcome of every poll but the first of each item."""
+    items, times, changed, _ = log
+    last, rows = {}, []
+    for item, time, hit in zip(items, times, changed):
+        if item in last:
+            rows.append((item, time - last[item], hit))
+        last[item] = time
+    return np.array(rows)
+
+
+def learnt(log, balance=0.8):
+    """The policy that has seen them."""
+    rows, times = derived(log), log[1]
+    pace = len(rows) / (times.max() - times.min())
+    return RenewalIndexPolicy(n_materials=40, capacity=pace, balance=balance).fit(rows[:, :2], rows[:, 2].astype(int))
+
+
+@pytest.mark.parametrize("balance", [0.8, 0.3])
+def test_amounts_are_those_that_the_renewal_index_comes_to(succeed, folder, log, balance):
+    succeed(*COMMAND, "-o", "out.csv", "--balance", balance)
+    rows = read(folder / "out.csv")
+    policy = learnt(log, balance)
+    amounts = np.array([1 / float(row["interval"]) for row in rows])
+    assert amounts.sum() == pytest.approx(30, rel=1e-12)
+    np.testing.assert_allclose(amounts, policy.set_params(capacity=30.0).allocate(), rtol=1e-8)
+    np.testing.assert_allclose([float(row["rate"]) for row in rows], policy.rates_, rtol=1e-12)
+    assert [row["item"] for row in rows] == [f"https://h{k % 4}.org/{k}" for k in range(40)]
+
+
+def test_rates_lie_in_their_intervals_which_hold_most_true_rates(succeed, folder, log):
+    succeed(*COMMAND, "-o", "out.csv")
+    low, rate, high = (np.array([float(row[name]) for row in read(folder / "out.csv")])
+                       for name in ("rate_low", "rate", "rate_high"))  # fmt: skip
+    assert ((low < rate) & (rate < high)).all()
+    assert ((low < log[3]) & (log[3] < high)).mean() > 0.85
+
+
+@pytest.mark.parametrize("criterion", ["detection", "freshness", "harmonic"])
+def test_other_criteria_are_those_of_the_knapsack_with_weights_and_bounds(succeed, folder, criterion, log):
+    items, times, changed, _ = log
+    (folder / "polls.csv").write_text(as_csv(items, times, changed, weight=(items % 3 + 1).tolist()))
+    options = ["--criterion", criterion, "--max-interval", "10days", "--min-interval", "2h"]
+    succeed(*COMMAND, "-o", "out.csv", *options)
+    estimated = ChangeRateEstimator().fit(derived(log)[:, :2], derived(log)[:, 2])
+    rates = dict(zip(estimated.materials_.astype(int).tolist(), estimated.rates_))
+    rates = np.array([rates[k] for k in range(40)])
+    rows = read(folder / "out.csv")
+    kind = {"detection": criteria.Detection, "freshness": criteria.Freshness, "harmonic": criteria.Harmonic}[criterion]
+    expected = solve_nefk(kind(rates), 30.0, weights=np.arange(40) % 3 + 1.0, lower=0.1, upper=12.0)
+    np.testing.assert_allclose([float(row["interval"]) for row in rows], 1 / expected.amounts, rtol=1e-8)
+    for row in rows:
+        u = float(row["rate"]) * float(row["interval"])
+        assert float(row["freshness"]) == pytest.approx((1 - np.exp(-u)) / u, rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_rates_are_those_of_the_estimator_which_uses_all_that_is_told(succeed, folder, log, estimator):
+    items, times, changed, _ = log
+    rows = derived(log)
+    counts = np.where(changed == 1, 1 + np.arange(changed.size) % 3, 0)
+    counts = [str(count) if k % 2 else "" for k, count in enumerate(counts)]
+    (folder / "polls.csv").write_text(as_csv(items, times, changed, n_changes=counts))
+    succeed(*COMMAND, "-o", "out.csv", "--rates", estimator)
+    later = np.ones(items.size, dtype=bool)
+    later[np.unique(items, return_index=True)[1]] = False
+    told = np.array([float(count or "nan") for count in counts])[later]
+    model = ChangeRateEstimator(estimator, n_changes=2).fit(np.column_stack([rows[:, :2], told]), rows[:, 2])
+    order = np.argsort(model.materials_)
+    out = read(folder / "out.csv")
+    np.testing.assert_allclose([float(row["rate"]) for row in out], model.rates_[order], rtol=1e-12)
+    ends = [[float(row["rate_low"]), float(row["rate_high"])] for row in out]
+    np.testing.assert_allclose(ends, model.rate_interval()[order], rtol=1e-12)
+    plain = ChangeRateEstimator(estimator).fit(rows[:, :2], rows[:, 2])
+    assert not np.allclose(plain.rates_, model.rates_, rtol=1e-3)
+
+
+def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
+    caps = ["--host-cap", "6/day", "--host-cap", "h1.org=1/day"]
+    text = succeed(*COMMAND, "-o", "out.csv", "--schedule", "next.csv", "--horizon", "20days", *caps)
+    assert "leave room for 19 polls a day only" in text
+    totals = {}
+    for row in read(folder / "out.csv"):
+        totals[row["item"][:14]] = totals.get(row["item"][:14], 0) + 1 / float(row["interval"])
+    assert totals == pytest.approx({"https://h0.org": 6, "https://h1.org": 1, "https://h2.org": 6, "https://h3.org": 6})
+    times = {}
+    rows = read(folder / "next.csv")
+    for row in rows:
+        times.setdefault(row["host"], []).append(float(row["time"]))
+    assert len(rows) > 0.95 * 20 * 19
+    for host, when in times.items():
+        assert np.diff(when).min() >= (1 if host == "h1.org" else 1 / 6) - 1e-9
+        assert when[0] >= log[1].max() and when[-1] < log[1].max() + 20
+
+
+def test_json_says_all_that_the_table_does(succeed, folder, log):
+    document = json.loads(succeed(*COMMAND, "--json", "-o", "out.csv"))
+    rows = read(folder / "out.csv")
+    assert (document["n_items"], document["n_polls"], document["unit"]) == (40, 3040, "day")
+    assert document["used"] == pytest.approx(30)
+    for told, row in zip(document["intervals"], rows, strict=True):
+        assert {name: str(value) for name, value in told.items() if name in ("item", "polls")} == {
+            name: row[name] for name in ("item", "polls")
+        }
+        for name in ("interval", "rate", "rate_low", "rate_high", "freshness"):
+            assert told[name] == pytest.approx(float(row[name]), rel=1e-12)
+    text = succeed(*COMMAND)
+    assert "3,040 polls of 40 items" in text and "The 10 polled most often" in text
+
+
+def test_every_form_of_a_log_gives_the_same_intervals(succeed, folder, log):
+    items, times, changed, _ = log
+    succeed(*COMMAND, "-o", "out.csv")
+    expected = read(folder / "out.csv")
+    names = [f"https://h{k % 4}.org/{k}" for k in items]
+    dates = np.datetime64("2024-01-01", "us") + np.round(times * DAY * 1e6).astype("m8[us]")
+    words = ["Yes" if hit else " no" for hit in changed]
+    plain = [f"{name},{date}Z,{word}" for name, date, word in zip(names, dates, words)]
+    (folder / "dates.csv").write_text("\n".join(["page,at,new", *plain]))
+    backwards = as_csv(items, times, changed).splitlines()
+    (folder / "backwards.csv").write_text("\n".join([backwards[0], *backwards[:0:-1]]))
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({"item": names, "time": dates, "changed": changed.astype(bool)})
+    parquet.write_table(table, folder / "polls.parquet")
+    columns = ["--item-column", "page", "--time-column", "at", "--changed-column", "new"]
+    for options in (["dates.csv", *columns], ["polls.parquet"], ["backwards.csv", "--sort", "--time-unit", "day"]):
+        succeed("allocate", *options, "--capacity", "30/day", "-o", "other.csv")
+        other = {row["item"]: row for row in read(folder / "other.csv")}
+        for row in expected:
+            assert float(other[row["item"]]["interval"]) == pytest.approx(float(row["interval"]), rel=1e-6)
+
+
+def test_a_timetable_of_dates_is_dates_and_starts_where_asked(succeed, folder, log):
+    text = "item,time,changed\na,2024-01-01,0\nb,2024-01-01,0\na,2024-01-02,1\nb,2024-01-03,0\n"
+    (folder / "polls.csv").write_text(text)
+    options = ["--schedule", "next.csv", "--start", "2024-02-01", "--horizon", "2days"]
+    assert "8 polls saved as next.csv" in succeed("allocate", "polls.csv", "--capacity", "4/day", *options)
+    times = [row["time"] for row in read(folder / "next.csv")]
+    assert times == sorted(times) and times[0].startswith("2024-02-01T0") and times[-1] < "2024-02-03"
+
+
+def test_repeated_rows_count_once_and_are_told_of(folder, capsys):
+    from knapsolve.cli import main
+
+    rows = ["a,0,0", "b,0,0", "a,1,0", "a,1,1", "b,3,0", "b,3,0", "a,4,0"]
+    (folder / "polls.csv").write_text("\n".join(["item,time,changed", *rows]))
+    assert main(["allocate", "polls.csv", "--capacity", "4/s", "-o", "one.csv"]) == 0
+    assert "2 of 7 rows of polls.csv have item and time of another row" in capsys.readouterr().err
+    (folder / "polls.csv").write_text("\n".join(["item,time,changed", *(rows[k] for k in (0, 1, 3, 4, 6))]))
+    assert main(["allocate", "polls.csv", "--capacity", "4/s", "-o", "other.csv"]) == 0
+    assert (folder / "one.csv").read_text() == (folder / "other.csv").read_text()
+
+
+def test_items_polled_once_are_taken_for_others_like(succeed, folder):
+    (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
+    assert "1 items were polled only once" in succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
+    new = read(folder / "out.csv")[2]
+    assert new["item"] == "new" and np.isfinite(float(new["interval"])) and new["polls"] == "1"
+
+
+BAD_LOGS = {
+    "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3: times must ascend within each item"),
+    "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
+    "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2: changed must be 0 or 1"),
+    "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2: changed must be 0 or 1"),
+    "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2: changed must be 0 or 1"),
+    "one item": ("item,time,changed\na,1,0\na,2,1\n", "at least 2 different items"),
+    "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
+    "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 has no finite time"),
+    "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
+    "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
+    "empty": ("", "is empty"),
+    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 has n_changes that"),
+    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 has n_changes that is not"),
+    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 has age that is negative"),
+    "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LOGS)
+def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
+    text, message = BAD_LOGS[case]
+    (folder / "log.csv").write_text(text)
+    assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--capacity", "0/day"], "--capacity must be a positive number"),
+        (["--capacity", "5"], "--capacity must be polls per unit of time"),
+        (["--criterion", "magic"], "--criterion must be one of"),
+        (["--rates", "magic"], "--rates must be one of"),
+        (["--balance", "2"], "--balance"),
+        (["--min-interval", "soon"], "--min-interval must be a positive length of time"),
+        (["--min-interval", "2days", "--max-interval", "1day"], "--min-interval must be at most --max-interval"),
+        (["--max-interval", "1s"], "--max-interval needs 1.152e+05 times the polls that --capacity allows"),
+        (["--host-cap", "5"], "--host-cap must be polls per unit of time"),
+        (["--host-cap", "nowhere=5/day"], "--host-cap names 'nowhere', which is no host"),
+        (["--host-cap", "5/day", "--item-column", "number"], "--host-cap needs a column of hosts"),
+        (["--output", "out.txt"], "--output must end in .csv"),
+        (["--schedule", "new/next.csv"], "--schedule needs a folder that exists"),
+        (["--horizon", "3days"], "--horizon and --start are of a timetable"),
+        (["--schedule", "next.csv", "--start", "3"], "--start must not be before the last poll"),
+        (["--weight-column", "worth"], "has no column 'worth'"),
+        (["--time-unit", "parsec"], "unknown time unit"),
+    ],
+)
+def test_a_bad_option_is_one_line_and_status_2(options, message, refuse, folder, log):
+    items, times, changed, _ = log
+    (folder / "polls.csv").write_text(as_csv(items, times, changed, number=items.tolist()))
+    assert message in refuse(*COMMAND, *options)

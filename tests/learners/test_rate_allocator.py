@@ -1,0 +1,198 @@
+"""RateAllocator: exact budgets, the loop's kept price against the exact solution, and the papers' environments."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knapsolve import ChangeRateEstimator, InfeasibleError, RateAllocator, criteria, simulate, solve_nefk
+from knapsolve._core.loop import run
+from knapsolve._core.schedulers import DeadlineOrder
+from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+from tests.learners.cases import poll_log
+from tests.rates.logs import gamma_rates, poisson_log
+
+CRITERIA = {
+    "detection": criteria.Detection,
+    "freshness": criteria.Freshness,
+    "poisson": criteria.PoissonFreshness,
+    "harmonic": criteria.Harmonic,
+}
+N = 30
+SETTINGS = {
+    "plain": {},
+    "weights": {"weights": np.linspace(0.5, 2.0, N)},
+    "bounds": {"lower": 0.002, "upper": np.linspace(0.05, 0.3, N)},
+    "groups": {"groups": np.arange(N) % 4, "group_caps": [0.1, 0.2, 10.0, 0.3]},
+}
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(sorted(CRITERIA)), st.sampled_from(sorted(SETTINGS)), st.integers(0, 1000), st.floats(0.07, 1.0)
+)
+def test_allocations_solve_the_problem_and_sum_to_the_capacity_to_the_last_bit(criterion, which, seed, capacity):
+    X, y, *_ = poisson_log(300, gamma_rates(N), seed)
+    X[:N, 0] = np.arange(N)
+    allocator = RateAllocator(criterion=criterion, **SETTINGS[which]).fit(X, y)
+    amounts = allocator.allocate(capacity)
+    assert math.fsum(amounts) == capacity
+    expected = solve_nefk(CRITERIA[criterion](allocator.rates_), capacity, **SETTINGS[which]).amounts
+    np.testing.assert_allclose(amounts, expected, rtol=1e-9, atol=1e-12 * capacity)
+    assert (amounts >= 0).all()
+
+
+def test_rates_are_those_of_the_estimator():
+    X, y, counts, _ = poisson_log(500, gamma_rates(9))
+    table = np.column_stack([X, counts])
+    for name in ("mle", "recursive", "bayes", "multiplicative"):
+        allocator = RateAllocator(estimator=name, memory=50.0, n_changes=2).fit(table, y)
+        estimator = ChangeRateEstimator(name, memory=50.0, n_changes=2).fit(table, y)
+        assert allocator.rates_.tolist() == estimator.rates_.tolist()
+
+
+def test_weights_bounds_and_groups_go_by_identifier_too():
+    X, y = poll_log(200, 4)
+    names = np.array([[f"m{int(k)}", gap] for k, gap in X], dtype=object)
+    settings = {
+        "weights": {"m1": 3.0},
+        "upper": {"m0": 0.2},
+        "groups": {"m2": "slow", "m3": "slow"},
+        "group_caps": {"slow": 0.25},
+    }
+    allocator = RateAllocator(**settings).fit(names, y)
+    place = {m: k for k, m in enumerate(allocator.materials_.tolist())}
+    columns = {
+        "weights": [3.0 if m == "m1" else 1.0 for m in place],
+        "upper": [0.2 if m == "m0" else np.inf for m in place],
+        "groups": [0 if m in ("m2", "m3") else -1 for m in place],
+        "group_caps": [0.25],
+    }
+    expected = solve_nefk(criteria.Detection(allocator.rates_), 1.0, **columns).amounts
+    np.testing.assert_allclose(allocator.amounts_, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("scheduler", ["edf", "random"])
+@pytest.mark.parametrize("which", SETTINGS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_price_kept_in_the_loop_gives_the_exact_solution(criterion, which, scheduler):
+    environment = PollingEnvironment(np.exp(-0.05 * gamma_rates(N)))
+    allocator = RateAllocator(criterion=criterion, exploration=0.0, **SETTINGS[which])
+    history = simulate(allocator, environment, 7_777, scheduler=scheduler, random_state=3)
+    assert np.abs(history.amounts[0] - allocator.allocate()).sum() < 0.005  # one may activate at the very price
+    assert history.amounts[0].sum() == pytest.approx(1.0, abs=0.005)
+
+
+@pytest.mark.parametrize(("criterion", "near"), [("freshness", 0.1), ("poisson", 1e-3), ("harmonic", 1e-3)])
+def test_between_exact_sums_the_kept_price_stays_near_the_exact_one(criterion, near):
+    n = 400
+    world = PollingEnvironment(np.exp(-gamma_rates(n, shape=3.0)))
+    allocator = RateAllocator(40.0, criterion=criterion, weights=np.linspace(0.5, 2.0, n), exploration=0.0)
+    simulate(allocator, world, 20_000, random_state=0)
+    learner, streams = allocator._core(), [np.random.default_rng(seed) for seed in (1, 2)]
+    order = DeadlineOrder(n, DeadlineOrder.allocate(n))
+    order.start(learner, streams[0])
+    start = learner.kept[0]
+    run(learner, order, world._core(), 0, 390, 0.0, 1 / 40.0, *streams)
+    price, total = learner.kept
+    exact = allocator._problem(allocator.materials_).solve(allocator.rates_, 40.0).price
+    assert total == pytest.approx(40.0, rel=1e-6)
+    assert price == pytest.approx(exact, rel=near)  # freshness: slopes are infinite where items activate
+    if near < 0.1:
+        assert abs(price - exact) < 0.2 * abs(start - exact)
+
+
+@pytest.mark.parametrize("criterion", ["freshness", "poisson"])
+def test_in_the_loop_no_material_is_lost_for_good(criterion):
+    n = 50
+    environment = PollingEnvironment(np.exp(-gamma_rates(n)))
+    allocator = RateAllocator(criterion=criterion, exploration=0.2)
+    history = simulate(allocator, environment, 40_000, random_state=0)
+    assert history.amounts[0].min() >= 0.2 / n * (1 - 1e-9)
+    true = -np.log(environment.unchanged)
+    assert np.median(np.abs(allocator.rates_ / true - 1)) < 0.5
+    assert (allocator.allocate() == 0).any()
+
+
+@pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle", "multiplicative"])
+@pytest.mark.parametrize("environment", [BernoulliEnvironment, PollingEnvironment])
+def test_every_estimator_finds_the_optimum_in_the_loop(estimator, environment):
+    world = environment(zipf_unchanged(40, 0.9, 1.0))
+    best = -np.log(world.unchanged)
+    allocator = RateAllocator(estimator=estimator, gain=0.05)
+    history = simulate(allocator, world, 20_000, random_state=1)
+    assert history.value[0, -1] > 0.97 * world.value(best / best.sum())
+    assert np.isfinite(allocator.rates_).all()
+
+
+def test_a_run_in_parts_goes_on_from_what_was_learnt():
+    world = PollingEnvironment(zipf_unchanged(40, 0.9, 1.0))
+    for estimator in ("recursive", "mle"):
+        allocator = RateAllocator(estimator=estimator)
+        early = simulate(allocator, world, 400, random_state=1).value[0, -1]
+        late = simulate(allocator, world, 20_000, random_state=2).value[0, -1]
+        assert late > early
+        rates = allocator.rates_
+        allocator.partial_fit([[0, 5.0]], [0])
+        assert allocator.rates_[0] < rates[0]
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "early", "late"), [(0.9, 1.5, 0.961, 0.975), (0.3, 1.5, 0.551, 0.559), (0.3, 1.0, 0.860, 0.878)]
+)
+def test_values_in_the_papers_environments(alpha, beta, early, late):
+    world = PollingEnvironment(zipf_unchanged(500, alpha, beta))
+    history = simulate(RateAllocator(), world, 100_000, n_runs=8, record_every=10_000, random_state=0)
+    error = history.standard_error()
+    assert history.mean()[0] + 2 * error[0] >= early
+    assert history.mean()[-1] + 2 * error[-1] >= late
+
+
+@pytest.mark.slow
+def test_a_shuffled_32768_reaches_90_percent_within_100_000_polls():
+    unchanged = zipf_unchanged(32_768, 0.9, 1.5)[np.random.default_rng(0).permutation(32_768)]
+    world = PollingEnvironment(unchanged)
+    best = world.value(np.log(unchanged) / np.log(unchanged).sum())
+    history = simulate(RateAllocator(), world, 100_000, n_runs=8, random_state=0)
+    assert history.mean()[-1] - 2 * history.standard_error()[-1] >= 0.9 * best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", [{"estimator": "multiplicative"}, {"evidence_limit": 10.0}], ids=str)
+def test_ranks_that_switch_every_1000_polls_are_followed(setting):
+    world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=1000)
+    allocator = RateAllocator(**setting)
+    history = simulate(allocator, world, 1_000_000, n_runs=4, record_every=4_999, random_state=0)
+    late = history.polls > 500_000
+    assert history.value[:, late].mean() >= 0.955
+
+
+BAD = {
+    "estimator": ({"estimator": "best"}, "estimator.*best"),
+    "criterion": ({"criterion": "luck"}, "criterion.*luck"),
+    "capacity": ({"capacity": -1.0}, "capacity.*-1.0"),
+    "exploration": ({"exploration": 1.5}, "exploration.*1.5"),
+    "negative weights": ({"weights": -1.0}, "weights.*-1.0"),
+    "short weights": ({"weights": [1.0, 2.0]}, "weights.*4.*2"),
+    "nan weights": ({"weights": {0: float("nan")}}, "weights.*nan"),
+    "text bounds": ({"upper": "much"}, "upper"),
+    "groups alone": ({"groups": [0, 0, 0, 0]}, "groups and group_caps"),
+    "strange group": ({"groups": [0, 0, 0, 9], "group_caps": [1.0]}, "groups.*9"),
+    "short groups": ({"groups": [0, 0], "group_caps": [1.0]}, "groups.*4.*2"),
+    "negative cap": ({"groups": [0, 0, 0, 0], "group_caps": [-1.0]}, "group_caps.*-1.0"),
+    "memory": ({"memory": -2.0}, "memory.*-2.0"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "pattern"), BAD.values(), ids=BAD)
+def test_bad_parameters_are_refused_by_name(parameters, pattern):
+    with pytest.raises((ValueError, TypeError), match=pattern):
+        RateAllocator(**parameters).fit(*poll_log(50, 4))
+
+
+def test_bounds_that_no_amounts_meet_are_infeasible():
+    allocator = RateAllocator(lower=0.5).fit(*poll_log(50, 4))
+    with pytest.raises(InfeasibleError, match="lower"):
+        allocator.allocate(1.0)

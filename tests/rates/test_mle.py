@@ -1,0 +1,139 @@
+"""estimator="mle" maximises the censored likelihood; its prior, intervals and memory are what they say."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.stats import gamma
+
+from knapsolve import ChangeRateEstimator
+from knapsolve._core.censored import Grouped
+from knapsolve.rates.prior import gamma_prior
+from tests.rates.logs import gamma_rates, poisson_log
+
+PRIOR = (0.7, 1.3)
+
+
+def score(rate, gaps, changed, weights, prior=PRIOR):
+    """Derivative by log rate of the log posterior of one item."""
+    h = rate * gaps[changed]
+    found = np.where(h > 0, h / np.expm1(np.clip(h, 1e-300, 700.0)), 1.0)
+    quiet = rate * (weights * gaps)[~changed].sum()
+    return (weights[changed] * found).sum() - quiet + prior[0] - prior[1] * rate
+
+
+def maximiser(gaps, changed, weights, prior=PRIOR):
+    return brentq(score, 1e-9, 1e9, args=(gaps, changed, weights, prior), xtol=1e-300, rtol=1e-14, maxiter=1000)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.floats(1e-6, 1e3), st.booleans(), st.integers(1, 3)), min_size=1, max_size=40
+    )
+)
+def test_rates_equal_a_brute_force_maximiser_to_1e_9(rows):
+    items, gaps, changed, weights = (np.array(column) for column in zip(*rows))
+    estimator = ChangeRateEstimator(prior=PRIOR).fit(np.column_stack([items, gaps]), changed, weights)
+    for material, rate in zip(estimator.materials_, estimator.rates_):
+        own = items == material
+        assert rate == pytest.approx(maximiser(gaps[own], changed[own], weights[own].astype(float)), rel=1e-9)
+
+
+def test_a_weight_is_that_many_polls():
+    X, y, *_ = poisson_log(400, gamma_rates(20))
+    weights = np.random.default_rng(1).integers(0, 4, 400)
+    weighted = ChangeRateEstimator().fit(X, y, weights)
+    repeated = ChangeRateEstimator().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    known = dict(zip(repeated.materials_, repeated.rates_))
+    for material, rate in zip(weighted.materials_, weighted.rates_):
+        assert rate == pytest.approx(known.get(material, rate), rel=1e-9)
+
+
+def test_memory_weighs_polls_by_the_time_since_on_the_items_own_clock():
+    X, y, *_ = poisson_log(300, gamma_rates(4))
+    estimator = ChangeRateEstimator(prior=PRIOR, memory=7.0).fit(X, y)
+    for material, rate in zip(estimator.materials_, estimator.rates_):
+        own = X[:, 0] == material
+        gaps = X[own, 1]
+        since = gaps.sum() - np.cumsum(gaps)
+        assert rate == pytest.approx(maximiser(gaps, y[own].astype(bool), np.exp(-since / 7.0)), rel=1e-9)
+
+
+def test_rates_do_not_depend_on_the_unit_of_time():
+    X, y, *_ = poisson_log(500, gamma_rates(10))
+    rates = ChangeRateEstimator(memory=20.0).fit(X, y).rates_
+    for unit in (1e-120, 86_400.0, 1e120):
+        scaled = ChangeRateEstimator(memory=20.0 * unit).fit(X * [1, unit], y)
+        np.testing.assert_allclose(scaled.rates_ * unit, rates, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [0.3, 1.0, 4.0])
+def test_the_pooled_prior_is_the_gamma_that_rates_were_drawn_from(shape):
+    rates = gamma_rates(3_000, shape=shape)
+    X, y, *_ = poisson_log(120_000, rates)
+    items = Grouped(3_000, X[:, 0].astype(np.int32), np.ascontiguousarray(X[:, 1]), y.astype(np.int8))
+    changes, time = gamma_prior(items, 1.0)
+    assert changes == pytest.approx(shape, rel=0.2)
+    assert changes / time == pytest.approx(1.0, rel=0.1)
+
+
+def test_pooling_helps_items_that_were_polled_once():
+    rates = gamma_rates(4_000, shape=3.0)
+    X, y, *_ = poisson_log(8_000, rates)
+
+    def error(**prior):
+        estimator = ChangeRateEstimator(**prior).fit(X, y)
+        return np.abs(estimator.rates_ - rates[estimator.materials_.astype(int)]).mean()
+
+    assert error() < 0.8 * error(prior=(0.01, 0.01))
+
+
+def test_estimates_approach_the_true_rates_as_polls_accumulate():
+    rates = gamma_rates(50)
+    errors = []
+    for n in (2_000, 32_000, 512_000):
+        X, y, *_ = poisson_log(n, rates)
+        estimator = ChangeRateEstimator().fit(X, y)
+        errors.append(np.abs(estimator.rates_ / rates[estimator.materials_.astype(int)] - 1).mean())
+    assert errors[1] < 0.4 * errors[0]
+    assert errors[2] < 0.4 * errors[1]
+    assert errors[2] < 0.02
+
+
+@pytest.mark.parametrize("estimator", ["mle", "recursive", "bayes"])
+@pytest.mark.parametrize("polls", [50, 200])
+def test_95_percent_intervals_cover_93_to_97_percent_of_1000_items(estimator, polls):
+    covered = []
+    for seed in range(3):
+        rates = gamma_rates(1_000, seed)
+        X, y, *_ = poisson_log(1_000 * polls, rates, seed)
+        fitted = ChangeRateEstimator(estimator).fit(X, y)
+        low, high = fitted.rate_interval(0.95).T
+        true = rates[fitted.materials_.astype(int)]
+        covered.append(((low <= true) & (true <= high)).mean())
+    assert 0.93 <= np.mean(covered) <= 0.97
+
+
+def test_intervals_are_quantiles_of_the_posterior():
+    gaps, changed = np.array([0.5, 2.0, 1.0, 0.1, 3.0]), np.array([0, 1, 1, 0, 1], dtype=bool)
+    estimator = ChangeRateEstimator(prior=PRIOR).fit(np.column_stack([np.zeros(5), gaps]), changed)
+
+    def density(rate):
+        return rate ** (PRIOR[0] - 1) * np.exp(-rate * (PRIOR[1] + gaps[~changed].sum())) * np.prod(
+            -np.expm1(-rate * gaps[changed])
+        )  # fmt: skip
+
+    total = quad(density, 0, np.inf, epsabs=0, epsrel=1e-10)[0]
+    for level in (0.5, 0.95):
+        low, high = estimator.rate_interval(level)[0]
+        assert quad(density, 0, low, epsabs=0)[0] / total == pytest.approx((1 - level) / 2, rel=0.01)
+        assert quad(density, 0, high, epsabs=0)[0] / total == pytest.approx((1 + level) / 2, rel=0.01)
+
+
+def test_without_changes_the_interval_is_that_of_the_gamma_posterior():
+    estimator = ChangeRateEstimator(prior=PRIOR).fit([[0, 4.0], [0, 5.0]], [0, 0])
+    expected = gamma.ppf([0.025, 0.975], PRIOR[0], scale=1 / (PRIOR[1] + 9.0))
+    np.testing.assert_allclose(estimator.rate_interval()[0], expected, rtol=0.02)

@@ -1,0 +1,55 @@
+"""The filters' rules as one would write them (csrc/rate_filter.h)."""
+
+import math
+
+
+class RecursiveTwin:
+    """One item: rate, sums over quiet and changed polls and their curvature at the present rate."""
+
+    def __init__(self, rate, prior=0.05, memory=math.inf, limit=math.inf):
+        self.rate, self.prior, self.memory, self.limit = rate, prior, memory, limit
+        self.quiet = self.score = self.curvature = 0.0
+
+    def learn(self, elapsed, changed, pooled, weight=1.0, count=None, exposure=None):
+        kept = math.exp(-elapsed / self.memory)
+        self.quiet, self.score, self.curvature = (kept * x for x in (self.quiet, self.score, self.curvature))
+        h = self.rate * elapsed
+        if count is not None:
+            self.score += weight * count
+            self.quiet += weight * self.rate * exposure
+        elif changed:
+            s = h / math.expm1(h) if h > 0 else 1.0
+            self.score += weight * s
+            self.curvature += weight * s * max(s + h - 1, 0)
+        else:
+            self.quiet += weight * h
+        kept = min(1.0, self.limit / (self.quiet + self.curvature)) if self.quiet + self.curvature else 1.0
+        self.quiet, self.score, self.curvature = (kept * x for x in (self.quiet, self.score, self.curvature))
+        back = self.prior * min(1.0, self.rate / pooled)
+        step = (self.score - self.quiet + self.prior - back) / (self.quiet + self.curvature + back)
+        ratio = math.exp(max(-1.0, min(1.0, step)))
+        bent = self.curvature / self.score if self.score > 0 else 0.0
+        self.rate *= ratio
+        self.quiet *= ratio
+        self.score *= math.exp(-bent * (ratio - 1))
+        self.curvature = self.score * bent * ratio
+
+
+class PoolTwin:
+    """The pooled rate of all items."""
+
+    def __init__(self, guess):
+        self.changes, self.exposure, self.guess = 0.0, 0.0, guess
+
+    @property
+    def rate(self):
+        return (self.changes + 0.5) / (self.exposure + 0.5 / self.guess)
+
+    def learn(self, rate, elapsed, changed, weight=1.0, count=None, exposure=None):
+        if count is not None:
+            changed, elapsed = count, exposure
+        elif changed:
+            h = rate * elapsed
+            elapsed = (1 - (h / math.expm1(h) if h > 0 else 1.0)) / rate
+        self.changes += weight * changed
+        self.exposure += weight * elapsed

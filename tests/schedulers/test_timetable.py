@@ -1,0 +1,97 @@
+"""Timetables: exact budget, every item in its time, jitter within slots, gaps between polls of a host."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knapsolve.schedulers import timetable
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 30),
+    length=st.floats(0.1, 50),
+    jitter=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_every_slot_holds_one_poll(seed, n, length, jitter):
+    rng = np.random.default_rng(seed)
+    amounts = rng.lognormal(0, 1, n)
+    items, times = timetable(amounts, -rng.random(n), 0.0, length, jitter=jitter, random_state=seed)
+    slots = times * amounts.sum()
+    assert items.size == int(length * amounts.sum() * (1 + 1e-12))
+    assert (np.floor(slots + 1e-9) == np.arange(items.size)).all() or jitter == 1.0
+    assert ((slots - np.arange(items.size) > -1e-9) & (slots - np.arange(items.size) <= jitter + 1e-9)).all()
+
+
+def test_polls_come_at_their_intervals():
+    rng = np.random.default_rng(0)
+    amounts = rng.lognormal(0, 1, 200)
+    items, times = timetable(amounts, -rng.random(200) / amounts, 0.0, 100.0, jitter=0.0)
+    counts = np.bincount(items, minlength=200)
+    assert (np.abs(counts - 100 * amounts) <= 2).all()
+    for k in range(200):
+        gaps = np.diff(times[items == k])
+        assert gaps.min(initial=np.inf) * amounts[k] > 0.45 and gaps.max(initial=0) * amounts[k] < 2
+
+
+def test_whoever_waits_longest_comes_first_and_nothing_is_made_up():
+    items, times = timetable([1.0, 1.0, 1.0], [-50.0, -2.0, -9.0], 0.0, 4.0, jitter=0.0)
+    assert items[:3].tolist() == [0, 2, 1]
+    assert np.bincount(items).tolist() == [4, 4, 4]
+    assert min(np.diff(times[items == k]).min() for k in range(3)) >= 0.5
+
+
+def test_polls_missed_while_waiting_are_not_made_up():
+    """An item of interval .1 waits for sixty that are overdue until 1.5; of the 14 polls missed it makes none."""
+    amounts = np.append(np.full(60, 0.5), 10.0)
+    items, times = timetable(amounts, np.append(np.full(60, -100.0), 0.0), 0.0, 6.0, jitter=0.0)
+    assert times[items == 60][0] == pytest.approx(1.5)
+    assert ((items == 60) & (times < 2.0)).sum() <= 7, "five intervals until the others are due again at 2"
+
+
+def test_an_amount_of_zero_is_never_polled():
+    assert set(timetable([0.0, 2.0], [-9.0, -1.0], 0.0, 10.0)[0].tolist()) == {1}
+
+
+def test_polls_of_a_host_keep_their_distance_and_others_are_not_moved():
+    rng = np.random.default_rng(1)
+    n, gap = 60, 0.25
+    hosts = np.where(np.arange(n) < 40, 0, np.where(np.arange(n) < 50, 1, -1))
+    amounts = np.where(hosts == 0, 3.8 / 40, 0.5)  # 3.8 of 4 polls a unit of time that its gap allows
+    last = -rng.random(n) / amounts
+    items, times = timetable(amounts, last, 0.0, 50.0, hosts=hosts, host_gaps=[gap, 0.0], random_state=2)
+    free, free_times = timetable(amounts, last, 0.0, 50.0, random_state=2)
+    of_host = times[hosts[items] == 0]
+    assert np.diff(of_host).min() >= gap - 1e-12
+    assert of_host.size > 0.95 * (hosts[free] == 0).sum()
+    np.testing.assert_array_equal(times[hosts[items] != 0], free_times[hosts[free] != 0])
+    assert (np.diff(times) >= 0).all()
+    assert (times >= 0).all() and (times < 50).all()
+
+
+def test_the_same_seed_gives_the_same_timetable():
+    one, other, third = (timetable([1.0, 2.0], [0, 0], 0, 9, random_state=seed) for seed in (3, 3, 4))
+    assert one.times.tolist() == other.times.tolist() != third.times.tolist()
+    assert one.items.tolist() == other.items.tolist()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"amounts": [-1.0, 1.0]}, "amounts must be"),
+        ({"amounts": [0.0, 0.0]}, "capacity must be"),
+        ({"last": [0.0]}, "last must have 2 entries"),
+        ({"last": [0.0, 5.0]}, "last must be finite and less than|last must be finite and at most|last must be"),
+        ({"stop": 0.0}, "stop must be after start=0"),
+        ({"stop": 1e300}, "the number of polls must be"),
+        ({"stop": np.nan}, "stop must be"),
+        ({"jitter": 2}, "jitter must be in"),
+        ({"hosts": [0, 1], "host_gaps": [1.0]}, "host_gaps must have an entry for each host, 2, got 1"),
+        ({"hosts": [0.5, 1], "host_gaps": [1.0]}, "hosts must be 2 integers"),
+        ({"hosts": [0, 0], "host_gaps": [-1.0]}, "host_gaps must be"),
+    ],
+)
+def test_bad_input_is_named(bad, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        timetable(**({"amounts": [1.0, 2.0], "last": [0.0, 0.0], "start": 0.0, "stop": 5.0} | bad))
