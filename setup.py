@@ -43,6 +43,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.index_policy": [
         "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
     ],
+    "_core.gpoks": ["gp_posterior.c", "truncated_normal.c", "curve_market.c", "cpu_level.c"],
     "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
 

@@ -163,6 +163,7 @@ def _run(
         if hasattr(environment, "_core")
         else PythonEnvironment(environment, environment.n_materials)
     )
+    learning.start_run(streams[0])
     n = learning.n_materials
     order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])

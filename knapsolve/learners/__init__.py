@@ -1,5 +1,6 @@
 """Online allocators: scikit-learn estimators whose `allocate` says how often to poll what."""
 
+from knapsolve.learners.gpoks import GPOKS
 from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
 from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.lspe_whittle import LSPEWhittle
@@ -8,6 +9,7 @@ from knapsolve.learners.policies import EstimatorPolicy, OptimalPolicy, Proporti
 from knapsolve.learners.robot_controller import RobotController
 
 __all__ = [
+    "GPOKS",
     "HTRAA",
     "LAKG",
     "EstimatorPolicy",
