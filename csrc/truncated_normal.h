@@ -19,14 +19,14 @@ struct truncated_normal {
     ptrdiff_t r, n, stride; /* n walls, a multiple of WALL_BLOCK; fill up with rows 0 and slack 1 */
     const double *rows;     /* (r, n), `stride` apart */
     const double *slack;    /* (n,) */
-    double *value, *speed, *turn; /* (n,) each, scratch */
+    double *value, *speed, *near; /* (n,) each, scratch */
 };
 
 /* The least row_i . z + slack_i. */
 double truncated_normal_least(const struct truncated_normal *t, const double *z);
 
 /* One move from z, (r,), inside; v, (r,), a standard normal, is used up; 1, or 0 if it was taken back.
- * `scratch` is (r,). */
-int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *scratch, int most);
+ * y and side, (r,) each, are scratch. */
+int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most);
 
 #endif

@@ -40,9 +40,9 @@ cdef extern from "truncated_normal.h":
         const double *slack
         double *value
         double *speed
-        double *turn
+        double *near
     double truncated_normal_least(const truncated_normal *t, const double *z) noexcept nogil
-    int truncated_normal_move(const truncated_normal *t, double *z, double *v, double *scratch,
+    int truncated_normal_move(const truncated_normal *t, double *z, double *v, double *y, double *side,
                               int most) noexcept nogil
 
 cdef extern from "curve_market.h":
@@ -121,8 +121,11 @@ cdef class CurveGame(Learner):
     cdef double *point
     cdef double *velocity
     cdef double *scratch
+    cdef double *normal
     cdef double *lifted                   # curve of `lift`
     cdef int32_t *blocks
+    cdef double[:, ::1] trail             # amounts held before each poll, or None
+    cdef Py_ssize_t at, trail_length
 
     def __init__(self, dict state, Py_ssize_t n_known, const double[:, ::1] features, const double[::1] grid,
                  const double[::1] edges, const double[::1] lift, str draw, bint monotone, Py_ssize_t tries,
@@ -147,19 +150,19 @@ cdef class CurveGame(Learner):
         cdef Py_ssize_t r = self.r, m = self.m, k, walls
         self.side = (m + WALL_BLOCK - 1) // WALL_BLOCK * WALL_BLOCK
         walls = 2 * self.side
-        cdef double[::1] words = np.zeros(r * (r + 1) // 2 + (r + 4) * walls + 4 * r + 3 * m)
+        cdef double[::1] words = np.zeros(r * (r + 1) // 2 + (r + 4) * walls + 5 * r + 3 * m)
         cdef int32_t[::1] links = np.zeros(m, dtype=np.int32)
         cdef double *at = &words[0]
         self.memory = words, links
         self.blocks = &links[0]
         self.white = at
         at += r * walls
-        self.slack, self.walls.value, self.walls.speed, self.walls.turn = at, at + walls, at + 2 * walls, at + 3 * walls
+        self.slack, self.walls.value, self.walls.speed, self.walls.near = at, at + walls, at + 2 * walls, at + 3 * walls
         at += 4 * walls
         self.mean, self.lifted = at, at + 2 * m
         at += 3 * m                                        # mean is (2 m,): its second half is scratch
         self.center, self.point, self.velocity, self.scratch = at, at + r, at + 2 * r, at + 3 * r
-        self.factor = at + 4 * r
+        self.normal, self.factor = at + 4 * r, at + 5 * r
         self.walls.r, self.walls.stride = r, walls
         for k in range(walls):
             self.slack[k] = 0.0 if k < m else 1.0
@@ -236,7 +239,7 @@ cdef class CurveGame(Learner):
             self.fallbacks[0] += not falls
             self.keep_weights(i)
         if not (self.monotone and falls) and not self.crossing:
-            curve_project(m, f, self.blocks, self.walls.turn)
+            curve_project(m, f, self.blocks, self.walls.near)
         if not self.crossing:
             curve_tilt(m, f)
 
@@ -287,7 +290,8 @@ cdef class CurveGame(Learner):
         while moves > 0:
             for j in range(self.r):
                 self.velocity[j] = random_standard_normal(bits)
-            moved |= truncated_normal_move(&self.walls, self.point, self.velocity, self.scratch, MOST_BOUNCES)
+            moved |= truncated_normal_move(&self.walls, self.point, self.velocity, self.scratch,
+                                           self.normal, MOST_BOUNCES)
             moves -= 1
         return moved != 0
 
@@ -357,6 +361,19 @@ cdef class CurveGame(Learner):
             curve_market_place(&self.market, 1 - i)
         curve_market_place(&self.market, i)
         self.clear()
+        self.leave_trail()
+
+    cdef inline void leave_trail(self) noexcept nogil:
+        cdef Py_ssize_t i
+        if self.at < self.trail_length:
+            for i in range(self.n_materials):
+                self.trail[self.at, i] = self.amount(i)
+            self.at += 1
+
+    def keep_trail(self, double[:, ::1] trail):
+        """Write the amounts held before the first poll to come, and before each one after it, into (n_polls, n)."""
+        self.trail, self.trail_length, self.at = trail, trail.shape[0], 0
+        self.leave_trail()
 
     cpdef start_run(self, generator):
         """Draw every curve anew."""
