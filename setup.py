@@ -44,6 +44,7 @@ EXTENSIONS: dict[str, list[str]] = {
         "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
     ],
     "_core.gpoks": ["gp_posterior.c", "truncated_normal.c", "curve_market.c", "cpu_level.c"],
+    "_core.credit_order": [],
     "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* Of the largest value: far above rounding, far below what data can tell. */
-#define TILT 1e-10
+#define TILT 1e-8
 enum { NEWTON_STEPS = 8, STEPS = 200 };
 
 void curve_project(ptrdiff_t m, double *f, int32_t *start, double *pooled)

@@ -170,7 +170,7 @@ cdef class CurveGame(Learner):
 
     cdef open_market(self, double capacity):
         """Place every curve and find the price, from the curves alone."""
-        cdef Py_ssize_t i, n = self.curves.shape[0]
+        cdef Py_ssize_t n = self.curves.shape[0]
         cdef double[:, ::1] columns = np.zeros((4, max(n, 1)))
         cdef int32_t[::1] segment = np.zeros(max(n, 1), dtype=np.int32)
         self.memory = (*self.memory, columns, segment)
@@ -199,7 +199,7 @@ cdef class CurveGame(Learner):
             curve_market_clear(&self.market)
 
     cdef void cross(self) noexcept nogil:
-        """The first sign change of f_1(x) - f_2(c - x), on a grid that runs through the same amounts from either end."""
+        """The first sign change of f_1(x) - f_2(c - x), on a grid with the same amounts from either end."""
         cdef Py_ssize_t k, last = self.m - 1
         cdef double before = 0.0, now = 0.0, x = self.grid[last]
         for k in range(self.m):
@@ -271,8 +271,8 @@ cdef class CurveGame(Learner):
 
     cdef bint sample_rejecting(self, bitgen_t *bits) noexcept nogil:
         """Draw until a curve keeps within the walls."""
-        cdef Py_ssize_t k
-        for k in range(self.tries):
+        cdef Py_ssize_t _k
+        for _k in range(self.tries):
             self.throw_point(bits)
             if truncated_normal_least(&self.walls, self.point) >= 0.0:
                 return True
@@ -434,6 +434,24 @@ cdef class CurveGame(Learner):
                     self.redraw(i, False, &bits)
             at = stop
             PyErr_CheckSignals()
+
+    def sample(self, Py_ssize_t n_curves, generator):
+        """Successive draws of material 0, (n_curves, m); its curve is the last of them."""
+        cdef Py_ssize_t k = 0, j, stop
+        cdef bitgen_t *bits = bits_of(generator)
+        cdef double[:, ::1] out
+        result = np.empty((n_curves, self.m))
+        out = result
+        while k < n_curves:
+            stop = min(k + REDRAWS, n_curves)
+            with generator.bit_generator.lock, nogil:
+                for k in range(k, stop):
+                    self.redraw(0, k > 0, bits)
+                    for j in range(self.m):
+                        out[k, j] = self.curves[0, j]
+            k = stop
+            PyErr_CheckSignals()
+        return result
 
     @property
     def price(self):

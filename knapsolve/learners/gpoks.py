@@ -10,7 +10,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._core.gpoks import DRAWS, CurveGame
 from knapsolve._frames import factorize
-from knapsolve._validation import check_choice, check_flag, check_integer, check_kernel, check_poll_columns, check_real
+from knapsolve._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_kernel,
+    check_poll_columns,
+    check_real,
+    resolve_random_state,
+)
 from knapsolve.learners.base import PollLogLearner
 from knapsolve.processes import fit_hyperparameters, make_grid_process
 from knapsolve.processes.grid import MOST_POINTS, check_falls, default_kernel
@@ -172,7 +180,7 @@ class GPOKS(PollLogLearner):
         """
         check_is_fitted(self)
         check_flag("return_std", return_std)
-        if hasattr(X, "shape"):
+        if len(getattr(X, "shape", ())) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps = check_poll_columns(X, self.material, self.elapsed)
         codes = self._known_codes(values)
@@ -189,6 +197,40 @@ class GPOKS(PollLogLearner):
             mean[here] = np.linalg.solve(factor, information[0]) @ white
             variance[here] = (white**2).sum(axis=0)
         return (mean, np.sqrt(variance)) if return_std else mean
+
+    def sample_curves(self, material: Any, n_curves: int = 1, random_state: Any = None) -> np.ndarray:
+        """Curves drawn from a material's posterior as the learner draws them; its state stays as it is.
+
+        Parameters
+        ----------
+        material : identifier
+            One of `materials_`.
+        n_curves : int, default=1
+            Number of curves, each some exact moves from the last one.
+        random_state : None, int, RandomState or Generator, default=None
+            Source of random numbers.
+
+        Returns
+        -------
+        curves : ndarray of shape (n_curves, n_points)
+            Unit values at the amounts of `grid_`.
+
+        Raises
+        ------
+        NotFittedError
+            If the learner has not seen any poll.
+        ValueError, TypeError
+            If a parameter is not as described, or the material is not known.
+        """
+        check_is_fitted(self)
+        n_curves = check_integer("n_curves", n_curves, low=1, high=10**8)
+        generator = resolve_random_state(random_state)
+        known = self.materials_.tolist()
+        if material not in known:
+            raise ValueError(f"material must be one of the {len(known)} in materials_, got {material!r}")
+        code, state = known.index(material), {name[1:]: getattr(self, name) for name in self._state_names}
+        copies = {key: rows.copy() if key == "fallbacks" else rows[[code, code]] for key, rows in state.items()}
+        return self._core_over(copies, 2).sample(n_curves, generator)
 
     @property
     def n_fallbacks_(self) -> int:
@@ -265,14 +307,14 @@ class GPOKS(PollLogLearner):
         """Room for n materials; a newcomer has the prior, and a flat curve until it is drawn."""
         r = self._process.features.shape[0]
         rows = np.tril_indices(r)
-        fresh = {
+        fresh: dict[str, Any] = {
             "_counts": np.zeros(self._counts.shape[1]),
             "_sums": np.zeros(self._counts.shape[1]),
             "_squares": 0.0,
             "_precision": np.eye(r)[rows],
             "_information": np.zeros(r),
             "_weights": np.zeros(r),
-            "_curves": -1e-10 * np.arange(self._counts.shape[1]),
+            "_curves": -1e-8 * np.arange(self._counts.shape[1]),
         }
         for name, row in fresh.items():
             held = getattr(self, name)
@@ -283,7 +325,7 @@ class GPOKS(PollLogLearner):
 
     def _check_materials(self, materials: np.ndarray) -> None:
         grid, n = self._process.amounts, materials.size
-        if not n * grid[0] <= self.capacity <= n * grid[-1]:
+        if n and not n * grid[0] <= self.capacity <= n * grid[-1]:
             name = "smallest" if self._form[1] == "log" else "n_points (or scale)"
             raise ValueError(
                 f"{name} must leave {n} materials room on the grid: the capacity {self.capacity:g} must lie between "
@@ -292,19 +334,22 @@ class GPOKS(PollLogLearner):
 
     def _core(self) -> CurveGame:
         self._check_materials(self.materials_)
-        process = self._process
         if self._falls():
-            check_falls(self.kernel_, process.lift)
+            check_falls(self.kernel_, self._process.lift)
         if self._pairwise and (self.monotone or self.capacity != self._form[-1]):
             raise ValueError(
                 f"capacity and monotone must stay {self._form[-1]:g} and False until fit, for two materials that meet "
                 f"where their curves cross, got {self.capacity!r} and {self.monotone!r}"
             )
+        return self._core_over({name[1:]: getattr(self, name) for name in self._state_names}, self.materials_.size)
+
+    def _core_over(self, state: dict[str, np.ndarray], n_known: int) -> CurveGame:
+        """The compiled learner over a state of n_known materials."""
+        process = self._process
         tries = int(self.max_tries) if self.sampler == "rejection" else 0
-        state = {name[1:]: getattr(self, name) for name in self._state_names}
-        return CurveGame(state, self.materials_.size, process.features, process.amounts, process.edges, process.lift,
-                         self.draw, self.monotone, tries, self.noise_, self.feedback_noise, self.capacity,
-                         self._key, self._pairwise)  # fmt: skip
+        return CurveGame(state, n_known, process.features, process.amounts, process.edges, process.lift,
+                         self.draw, bool(self.monotone), tries, self.noise_, float(self.feedback_noise),
+                         float(self.capacity), self._key, self._pairwise)  # fmt: skip
 
     def _learn_polls(
         self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]

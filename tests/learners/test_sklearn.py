@@ -14,10 +14,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve import GPOKS, HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
 from tests.learners.cases import LEARNERS, poll_log, state_of
 
-ESTIMATORS = [LAKG(), HTRAA(), UniformPolicy(), ProportionalPolicy(), OptimalPolicy(), EstimatorPolicy()]
+ESTIMATORS = [LAKG(), HTRAA(), GPOKS(), UniformPolicy(), ProportionalPolicy(), OptimalPolicy(), EstimatorPolicy()]
 LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 
 
