@@ -1,10 +1,12 @@
 """Access by credit: each poll every material earns its share of the capacity, and the richest is polled.
 
-The polled material pays 1; ties go to the lower index; credits start at a uniform phase in [0, 1). Every material's
+The polled material pays 1; ties go to the lower index; credits start at zero. Every material's
 polls follow the sum of its shares to within about one, however the amounts change. O(n) a poll: made for the two
 materials of Glimsdal and Granmo's tables, whose amounts change with every draw.
 Reference: Glimsdal and Granmo, section 2.2, step 4; deficit round robin (Shreedhar and Varghese 1996).
 """
+
+import numpy as np
 
 from knapsolve._core.random_bits cimport bitgen_t
 from knapsolve._core.roles cimport Learner, Scheduler
@@ -14,7 +16,7 @@ cdef class CreditOrder(Scheduler):
     cdef double[::1] credit               # (n,) polls owed
 
     def start(self, Learner learner, generator):
-        self.credit = generator.random(learner.n_materials)
+        self.credit = np.zeros(learner.n_materials)
 
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
         cdef Py_ssize_t i, richest = -1
