@@ -65,7 +65,7 @@ cdef extern from "curve_market.h":
 DRAWS = ("mean", "thompson", "optimistic")
 cdef enum:
     MEAN, THOMPSON, OPTIMISTIC
-    WARM_MOVES = 3           # moves from the last draw to the next
+    WARM_MOVES = 2           # moves from the last draw to the next
     COLD_MOVES = 12          # moves from a point far inside
     MOST_BOUNCES = 200
 cdef double BREACH = -1e-9   # as csrc/truncated_normal's
