@@ -17,6 +17,23 @@ void gp_observe(ptrdiff_t r, const double *phi, ptrdiff_t stride, double y, doub
     }
 }
 
+void gp_gather(ptrdiff_t r, ptrdiff_t m, const double *features, const double *counts, const double *sums, double noise,
+               double *precision, double *information)
+{
+    for (ptrdiff_t i = 0; i < r; i++) {
+        const double *row = features + i * m;
+        double total = 0.0;
+        for (ptrdiff_t k = 0; k < m; k++) total += row[k] * sums[k];
+        information[i] = total / noise;
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            const double *other = features + j * m;
+            total = 0.0;
+            for (ptrdiff_t k = 0; k < m; k++) total += row[k] * counts[k] * other[k];
+            *precision++ = total / noise + (i == j ? 1.0 : 0.0);
+        }
+    }
+}
+
 void gp_solve(ptrdiff_t r, const double *precision, const double *information, double *factor, double *mean)
 {
     double *row = factor;

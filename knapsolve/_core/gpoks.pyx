@@ -22,6 +22,8 @@ from knapsolve._core.roles cimport Learner
 cdef extern from "gp_posterior.h":
     void gp_observe(Py_ssize_t r, const double *phi, Py_ssize_t stride, double y, double noise, double *precision,
                     double *information) noexcept nogil
+    void gp_gather(Py_ssize_t r, Py_ssize_t m, const double *features, const double *counts, const double *sums,
+                   double noise, double *precision, double *information) noexcept nogil
     void gp_solve(Py_ssize_t r, const double *precision, const double *information, double *factor,
                   double *mean) noexcept nogil
     void gp_whiten(Py_ssize_t r, Py_ssize_t m, const double *features, const double *factor, double *white,
@@ -68,6 +70,7 @@ cdef enum:
     WARM_MOVES = 2           # moves from the last draw to the next
     COLD_MOVES = 12          # moves from a point far inside
     MOST_BOUNCES = 200
+    GATHER = 1024            # observations at one point between two times that the sums are taken anew
 cdef double BREACH = -1e-9   # as csrc/truncated_normal's
 cdef Py_ssize_t ROWS = 65536      # rows, and draws, between two looks at pending signals
 cdef Py_ssize_t REDRAWS = 1024
@@ -350,8 +353,12 @@ cdef class CurveGame(Learner):
         self.counts[i, low] += 1.0
         self.sums[i, low] += y
         self.squares[i] += y * y
-        gp_observe(self.r, &self.features[0, low], self.m, y, self.noise, &self.precision[i, 0],
-                   &self.information[i, 0])
+        if <int64_t>self.counts[i, low] % GATHER == 0:
+            gp_gather(self.r, self.m, &self.features[0, 0], &self.counts[i, 0], &self.sums[i, 0], self.noise,
+                      &self.precision[i, 0], &self.information[i, 0])
+        else:
+            gp_observe(self.r, &self.features[0, low], self.m, y, self.noise, &self.precision[i, 0],
+                       &self.information[i, 0])
 
     cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
         self.note(i, elapsed, v, bits)

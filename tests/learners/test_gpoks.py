@@ -23,7 +23,7 @@ PAIR = BernoulliEnvironment([0.75, 0.25])
 # observations (grid point in hundredths, polls, changes) and the share of admissible draws
 SITUATIONS = {
     "prior, .07": ([], 0.07),
-    "a rising and a falling pair, .03": ([(20, 4, 3), (60, 4, 2)], 0.03),
+    "a little data, .03": ([(50, 4, 3), (70, 3, 2)], 0.03),
     "a rise, .01": ([(90, 20, 10), (50, 20, 10)], 0.01),
     "a steeper rise, below .001": ([(90, 20, 12), (50, 20, 10)], 0.0005),
 }
