@@ -2,9 +2,9 @@
 Unit values learnt by Gaussian processes
 ========================================
 
-Two pages, one of which changes seldom and one often, share one poll a step. GPOKS learns how likely a poll of each is to
-find a change, as a function of how often the page is polled; it draws a curve from each posterior, among those that fall
-and stay above the mean, and polls where the curves are equal. Where it does not need to know, the bands stay wide.
+Two pages, one of which changes seldom and one often, share one poll a step. GPOKS learns how likely a poll of each is
+to find a change, as a function of how often the page is polled; it draws a curve from each posterior, among those that
+fall and stay above the mean, and polls where the curves are equal. Where it does not need to know, the bands stay wide.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ x = np.linspace(0.01, 0.99, 200)
 figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.4), sharex=True, sharey=True, layout="constrained")
 learner, polls = GPOKS(scale="linear", random_state=0), 0
 for row, after in zip(axes, (20, 400)):
-    simulate(learner, environment, after - polls, random_state=after)
+    simulate(learner, environment, after - polls, scheduler="random", random_state=after)
     polls = after
     for i, ax in enumerate(row):
         mean, std = learner.predict(np.column_stack([np.full(x.size, i), 1 / x]), return_std=True)

@@ -1,7 +1,7 @@
 """GPOKS a poll, a draw, an update, beside refitting scikit-learn's regressor, in one run.
 
-Targets, on a machine where numpy's `Generator.random(out=a)` costs 1.6 ns a number: update with mean 3 us, truncated draw
-20 us, a poll of two materials 40 us, of 512 materials 40 us. Times are those of the thread, minima of several trials.
+Targets, on a machine where numpy's `Generator.random(out=a)` costs 1.6 ns a number: update with mean 3 us, truncated
+draw 20 us, a poll of two materials 40 us, of 512 materials 40 us. Times are those of the thread, minima of trials.
 """
 
 import time
@@ -38,10 +38,11 @@ def a_poll(world, polls, trials, **parameters):
     """Microseconds of a poll of a learner that has made as many before, without the start of a simulation."""
     learner = GPOKS(**parameters)
     simulate(learner, world, polls, record_every=polls, random_state=0)
-    whole, start = (
-        least(lambda: simulate(learner, world, n, record_every=n, random_state=1), trials) for n in (polls, 1)
-    )
-    return (whole - start) / (polls - 1) * 1e6
+
+    def cost(n):
+        return least(lambda: simulate(learner, world, n, record_every=n, random_state=1), trials)
+
+    return (cost(polls) - cost(1)) / (polls - 1) * 1e6
 
 
 def refit(t, trials=3):

@@ -76,8 +76,8 @@ def kernel_features(kernel: Any, positions: np.ndarray) -> np.ndarray:
     kept = (values > TOLERANCE * values[-1]) & (values > 0)
     if kept.sum() < 2:
         raise ValueError(
-            f"kernel must not be singular: {kernel!r} has a covariance of rank {kept.sum()} on the grid, and curves that "
-            "differ need at least 2"
+            f"kernel must not be singular: {kernel!r} has a covariance of rank {kept.sum()} on the grid, and curves "
+            "that differ need at least 2"
         )
     if values[0] < -1e-8 * values[-1]:
         raise ValueError(f"kernel must be positive semidefinite, got eigenvalue {values[0]:g} from {kernel!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from knapsolve.reproduce.gpoks_tables import PAIRS, TABLE_1, TABLE_2
 from knapsolve.reproduce.report import Report
 
 N_RUNS, QUICK_RUNS = 1000, 40
-GRID = {"scale": "linear", "n_materials": 2, "feedback_noise": 0.1}
+GRID: dict[str, Any] = {"scale": "linear", "n_materials": 2, "feedback_noise": 0.1}
 SCHEMES = {"GPOKS": GPOKS(**GRID), "GPOKS-Mean": GPOKS(**GRID, draw="mean", monotone=False)}
-READINGS = {
+READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "GPOKS": {
         "as above: credit, grid .01 to .99": ("credit", {}),
         "random access": ("random", {}),
@@ -37,11 +38,11 @@ READINGS = {
     },
 }
 HEADING = (
-    "GPOKS (Glimsdal and Granmo)\nTwo materials, Bernoulli environment, {n_runs} runs of 1000 polls. Score: sum over polls "
-    "of x1 d1(x1) + x2 d2(x2), mean\nover runs ± standard error [paper | prototype, an independent implementation]. "
-    "Reading of the paper: kernel variance 1,\nlength 1, noise variance .1, grid .01 to .99; both curves drawn anew "
-    "before each poll; the scheduler gives credit x_i a\npoll and polls the richest; GPOKS-Mean meets at the first "
-    "crossing of the means as they are; w = .1 is added to feedback."
+    "GPOKS (Glimsdal and Granmo)\nTwo materials, Bernoulli environment, {n_runs} runs of 1000 polls. Score: sum over "
+    "polls of x1 d1(x1) + x2 d2(x2),\nmean over runs ± standard error [paper | prototype, an independent "
+    "implementation]. Reading of the paper: kernel\nvariance 1, length 1, noise variance .1, grid .01 to .99; both "
+    "curves drawn anew before each poll; the scheduler gives\ncredit x_i a poll and polls the richest; GPOKS-Mean meets "
+    "at the first crossing of the means as they are; w = .1 is\nadded to feedback."
 )
 
 

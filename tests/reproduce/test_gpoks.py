@@ -49,7 +49,9 @@ def test_lakg_scores_as_the_paper():
 def test_credit_polls_each_material_in_proportion_to_within_one():
     class Fixed:
         capacity = 1.0
-        polled: list[int] = []
+
+        def __init__(self):
+            self.polled = []
 
         def amount(self, i):
             return (0.05, 0.65, 0.3)[i]
