@@ -41,8 +41,8 @@ HEADING = (
     "GPOKS (Glimsdal and Granmo)\nTwo materials, Bernoulli environment, {n_runs} runs of 1000 polls. Score: sum over "
     "polls of x1 d1(x1) + x2 d2(x2),\nmean over runs ± standard error [paper | prototype, an independent "
     "implementation]. Reading of the paper: kernel\nvariance 1, length 1, noise variance .1, grid .01 to .99; both "
-    "curves drawn anew before each poll; the scheduler gives\ncredit x_i a poll and polls the richest; GPOKS-Mean meets "
-    "at the first crossing of the means as they are; w = .1 is\nadded to feedback."
+    "curves drawn anew before each poll; the scheduler gives\ncredit x_i a poll and polls the richest; GPOKS-Mean "
+    "meets at the first crossing of the means as they are; w = .1 is\nadded to feedback."
 )
 
 
