@@ -27,7 +27,7 @@ from knapsolve.environments.rates import expected_detections
 from knapsolve.history import History
 from knapsolve.restless.crawling import simulate_ephemeral
 
-CHUNK = 65536  # polls between two looks at pending signals
+CHUNK = 65536  # polls between two looks at pending signals, unless the compiled learner has a `chunk`
 N_RECORDS = 100  # by default
 GOLDEN = 0.6180339887498949
 
@@ -164,6 +164,7 @@ def _run(
         else PythonEnvironment(environment, environment.n_materials)
     )
     learning.start_run(streams[0])
+    chunk = getattr(learning, "chunk", CHUNK)
     n = learning.n_materials
     order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])
@@ -173,7 +174,7 @@ def _run(
     counts: list[int] = []
     for point in records.tolist():
         while done < point:
-            stop = min(point, done + CHUNK)
+            stop = min(point, done + chunk)
             made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
             if made < stop - done:
                 raise ValueError(f"all amounts are zero after {done + made} polls: there is nothing to poll")

@@ -27,7 +27,7 @@ cdef enum:
     GATHER = 1024            # observations at one point between two times that the sums are taken anew
 cdef double BREACH = -1e-9   # as csrc/truncated_normal's
 cdef Py_ssize_t ROWS = 65536      # rows, and draws, between two looks at pending signals
-cdef Py_ssize_t REDRAWS = 1024
+cdef Py_ssize_t REDRAWS = 128
 
 
 cdef uint64_t next_word(void *state) noexcept nogil:
@@ -384,6 +384,11 @@ cdef class CurveGame(Learner):
             k = stop
             PyErr_CheckSignals()
         return result
+
+    @property
+    def chunk(self):
+        """Polls that take some tens of milliseconds."""
+        return max(1, 200_000 // (self.r * (self.m + self.r) // 4 + self.n_materials // 4))
 
     @property
     def price(self):

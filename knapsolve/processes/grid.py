@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = 1e-13  # of the largest eigenvalue: what is left out is rounding
-MOST_POINTS = 4096
+MOST_POINTS = 1024
 
 
 @dataclass(frozen=True)
