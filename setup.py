@@ -25,7 +25,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.random_bits": [],
     "_core.roles": [],
     "_core.weight_tree": ["sum_tree.c", "cpu_level.c"],
-    "_core.automata": ["share_tree.c"],
+    "_core.automata": ["share_tree.c", "cpu_level.c"],
     "_core.policies": [],
     "_core.schedulers": ["deadline_queue.c", "deadline_tree.c"],
     "_core.environments": [],
@@ -41,11 +41,13 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.lspe": [],
     "_core.lspe_whittle": [],
     "_core.index_policy": [
-        "index_calendar.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
+        "index_calendar.c", "calendar_path.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
+    ],
+    "_core.nefk": [
+        "nefk_kernel.c", "nefk_groups.c", "nefk_group_settle.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c",
     ],
     "_core.gpoks": ["gp_posterior.c", "truncated_normal.c", "curve_market.c", "cpu_level.c"],
     "_core.credit_order": [],
-    "_core.nefk": ["nefk_kernel.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c"],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]

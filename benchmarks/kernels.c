@@ -16,7 +16,7 @@ static int64_t n, count;
 static uint64_t *bits;   /* (count,) random */
 static sum_tree tree;
 static deadline_queue queue;
-static deadline_tree contest;
+static deadline_clock contest;
 static double *period;   /* (n,) */
 static int64_t seen;     /* keeps results alive */
 
@@ -42,7 +42,9 @@ __attribute__((noinline)) void kernel_add(void)
 __attribute__((noinline)) void kernel_queue(void)
 {
     for (int64_t k = 0; k < count; k++) {
-        int64_t item = deadline_queue_pop(&queue);
+        int64_t item;
+        while ((item = deadline_queue_pop(&queue)) < 0) deadline_queue_work(&queue);
+        deadline_serve(&queue.clock, item);
         deadline_queue_push(&queue, item, period[item]);
         seen += item;
     }
@@ -52,6 +54,7 @@ __attribute__((noinline)) void kernel_tree(void)
 {
     for (int64_t k = 0; k < count; k++) {
         int64_t item = deadline_tree_pop(&contest);
+        deadline_serve(&contest, item);
         deadline_tree_push(&contest, item, period[item]);
         seen += item;
     }
@@ -78,14 +81,16 @@ int main(int argc, char **argv)
     }
     sum_tree_init(&tree, aligned_alloc(64, (sum_tree_size(n) * 8 + 63) / 64 * 64), n, atoi(argv[4]));
     sum_tree_build(&tree, weight, n);
-    int64_t leaves = deadline_tree_leaves(n);
-    deadline_queue_init(&queue, malloc(n * sizeof(deadline_entry)), malloc(4 * deadline_queue_buckets(n)), n, rate);
-    deadline_tree_init(&contest, malloc((leaves + 1) * sizeof(deadline_entry)), malloc(8 * leaves), n, rate);
+    int32_t *links = malloc(4 * (deadline_queue_buckets(n) + n));
+    deadline_queue_init(&queue, malloc(n * sizeof(deadline_entry)), links, n, rate);
+    deadline_init(&contest, malloc((n + 1) * sizeof(deadline_entry)), malloc(8 * n), n, rate);
     for (int64_t i = 0; i < n; i++) {
         double phase = period[i] * 0x1p-64 * (double)splitmix(&state);
-        deadline_queue_insert(&queue, i, phase);
-        deadline_tree_insert(&contest, i, phase);
+        deadline_write(&queue.clock, i, phase);
+        deadline_write(&contest, i, phase);
     }
+    deadline_queue_build(&queue);
+    deadline_tree_build(&contest);
     void (*kernel)(void) = NULL;
     if (!strcmp(argv[1], "draw")) kernel = kernel_draw;
     if (!strcmp(argv[1], "add")) kernel = kernel_add;

@@ -1,29 +1,28 @@
 #include "deadline_tree.h"
 
-int64_t deadline_tree_leaves(int64_t n)
+static inline void keep_sentinel_ahead(deadline_clock *t)
 {
-    int64_t leaves = 1;
-    while (leaves < n) leaves *= 2;
-    return leaves;
+    t->entry[t->n_items].tick = t->last.tick + INT64_MAX;
 }
 
-static void move_sentinel(deadline_tree *t) { t->entry[t->n_leaves].tick = t->now + INT64_MAX; }
-
-void deadline_tree_init(deadline_tree *t, deadline_entry *entry, int32_t *winner, int64_t n, double rate)
+void deadline_tree_build(deadline_clock *t)
 {
-    *t = (deadline_tree){.entry = entry, .winner = winner, .n_leaves = deadline_tree_leaves(n),
-                         .ticks_per_unit = deadline_scale(rate)};
-    for (int64_t i = 0; i <= t->n_leaves; i++) entry[i] = (deadline_entry){0};
-    for (int64_t k = 0; k < 2 * t->n_leaves; k++) winner[k] = (int32_t)t->n_leaves;
-    move_sentinel(t);
+    int32_t *winner = t->link, n = (int32_t)t->n_items;
+    keep_sentinel_ahead(t);
+    for (int32_t i = 0; i < n; i++) winner[n + i] = deadline_holds(t, i) ? i : n;
+    for (int32_t k = n - 1; k > 0; k--) {
+        int32_t left = winner[2 * k], right = winner[2 * k + 1];
+        winner[k] = deadline_before(t->entry, right, left) ? right : left;
+    }
 }
 
 /* Play the matches from the leaf of `item` upwards; `best` stands at that leaf. */
-static inline void play(deadline_tree *t, int64_t item, int32_t best)
+static inline void play(deadline_clock *t, int64_t item, int32_t best)
 {
-    int32_t *winner = t->winner;
+    int32_t *winner = t->link;
     const deadline_entry *entry = t->entry;
-    int64_t k = t->n_leaves + item;
+    keep_sentinel_ahead(t);
+    int64_t k = t->n_items + item;
     uint64_t tick = entry[best].tick;
     for (winner[k] = best; k > 1; k >>= 1) {
         int32_t other = winner[k ^ 1];
@@ -37,36 +36,34 @@ static inline void play(deadline_tree *t, int64_t item, int32_t best)
     }
 }
 
-void deadline_tree_insert(deadline_tree *t, int64_t item, double delay)
+void deadline_tree_insert(deadline_clock *t, int64_t item, double delay)
 {
-    t->entry[item] = (deadline_entry){.tick = t->now};
-    deadline_advance(&t->entry[item], delay * t->ticks_per_unit);
+    deadline_write(t, item, delay);
     play(t, item, (int32_t)item);
 }
 
-int64_t deadline_tree_pop(deadline_tree *t)
+int64_t deadline_tree_pop(const deadline_clock *t)
 {
-    int32_t item = t->winner[1];
-    if (item == t->n_leaves) return -1;
-    uint64_t tick = t->entry[item].tick;
-    t->turns += tick < t->now;
-    t->now = tick;
-    move_sentinel(t);
-    return item;
+    if (t->task) return DEADLINE_LATER;
+    int32_t item = t->link[1];
+    return item == t->n_items ? DEADLINE_NONE : item;
 }
 
-void deadline_tree_push(deadline_tree *t, int64_t item, double period)
+void deadline_tree_push(deadline_clock *t, int64_t item, double period)
 {
-    deadline_advance(&t->entry[item], period * t->ticks_per_unit);
+    deadline_put_off(t, item, period);
     play(t, item, (int32_t)item);
 }
 
-void deadline_tree_drop(deadline_tree *t, int64_t item) { play(t, item, (int32_t)t->n_leaves); }
-
-int deadline_tree_holds(const deadline_tree *t, int64_t item) { return t->winner[t->n_leaves + item] == item; }
-
-double deadline_tree_time(const deadline_tree *t, int64_t item)
+void deadline_tree_drop(deadline_clock *t, int64_t item)
 {
-    const deadline_entry *e = t->entry + item;
-    return (ldexp((double)t->turns, 64) + (double)e->tick + e->fraction * 0x1p-32) / t->ticks_per_unit;
+    t->entry[item].next = DEADLINE_ABSENT;
+    play(t, item, (int32_t)t->n_items);
+}
+
+void deadline_tree_rescale(deadline_clock *t)
+{
+    deadline_rescale(t, 0, t->n_items);
+    deadline_restart(t);
+    deadline_tree_build(t);
 }

@@ -1,58 +1,15 @@
 #include "index_calendar.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { AHEAD = 8 };
+#include "calendar_path.h"
 
-static void gather(const struct calendar *c, struct site_block *b, ptrdiff_t j, int32_t i)
-{
-    const struct site *s = &c->sites[i];
-    b->ceiling[j] = s->ceiling;
-    b->decay[j] = s->decay;
-    b->loss[j] = s->loss;
-    b->curvature[j] = s->curvature;
-    b->offset[j] = s->offset;
-    b->max_age[j] = s->max_age;
-    b->cap[j] = s->cap;
-    b->age[j] = c->now - s->last;
-}
-
-/* Put a block of m sites into the buckets of the steps at which they must be looked at again. */
-static void push_block(struct calendar *c, ptrdiff_t m, const int32_t *sites, const struct site_block *b)
-{
-    double due[WHITTLE_BLOCK], furthest = (double)(c->n_buckets - 1);
-    whittle_block_safe_age(m, b, c->level, due);
-    for (ptrdiff_t j = 0; j < m; j++) {
-        if (due[j] == INFINITY) continue; /* not before the level is lowered, which places all anew */
-        double wait = due[j] - b->age[j];
-        ptrdiff_t bucket = (ptrdiff_t)(c->now + (wait < furthest ? wait : furthest)) & (c->n_buckets - 1);
-        int32_t *head = &c->heads[CALENDAR_CHAINS * bucket + sites[j] % CALENDAR_CHAINS];
-        c->next[sites[j]] = *head;
-        *head = sites[j];
-    }
-}
-
-static void push(struct calendar *c, ptrdiff_t m, const int32_t *sites)
+static void push(struct calendar *c, ptrdiff_t m, int32_t *sites)
 {
     struct site_block b;
-    for (ptrdiff_t j = 0; j < m; j++) gather(c, &b, j, sites[j]);
-    push_block(c, m, sites, &b);
-}
-
-/* The keys of n sites, by gathers into columns. */
-static void rank(const struct calendar *c, ptrdiff_t n, struct ranked *items)
-{
-    struct site_block b;
-    double key[WHITTLE_BLOCK];
-    for (ptrdiff_t start = 0; start < n; start += WHITTLE_BLOCK) {
-        ptrdiff_t m = n - start < WHITTLE_BLOCK ? n - start : WHITTLE_BLOCK;
-        for (ptrdiff_t j = 0; j < m; j++) {
-            if (start + j + AHEAD < n) __builtin_prefetch(&c->sites[items[start + j + AHEAD].site]);
-            gather(c, &b, j, items[start + j].site);
-        }
-        whittle_block_index(m, &b, key);
-        for (ptrdiff_t j = 0; j < m; j++) items[start + j].key = key[j];
-    }
+    for (ptrdiff_t j = 0; j < m; j++) calendar_gather(c, &b, j, sites[j]);
+    calendar_file(c, m, sites, &b);
 }
 
 /* Empty the bucket of this step: several chains side by side, to wait for several links at once. */
@@ -77,18 +34,20 @@ static void crawl(struct calendar *c, int32_t *sites, double *contents)
 {
     struct site_block b;
     double content[WHITTLE_BLOCK];
+    int32_t crawled[WHITTLE_BLOCK];
     for (ptrdiff_t j = 0; j < c->n_crawls; j++) sites[j] = c->hot[j].site;
     top_sort_sites(sites, c->n_crawls, c->room);
     for (ptrdiff_t start = 0; start < c->n_crawls; start += WHITTLE_BLOCK) {
         ptrdiff_t m = c->n_crawls - start < WHITTLE_BLOCK ? c->n_crawls - start : WHITTLE_BLOCK;
-        for (ptrdiff_t j = 0; j < m; j++) gather(c, &b, j, sites[start + j]);
+        for (ptrdiff_t j = 0; j < m; j++) calendar_gather(c, &b, j, sites[start + j]);
         whittle_content_columns(m, b.age, b.ceiling, b.decay, b.max_age, content);
         for (ptrdiff_t j = 0; j < m; j++) {
             if (contents) contents[start + j] = content[j];
             c->sites[sites[start + j]].last = c->now;
             b.age[j] = 0.0;
         }
-        if (c->level > -INFINITY) push_block(c, m, sites + start, &b);
+        memcpy(crawled, sites + start, (size_t)m * sizeof *sites);
+        if (c->level > -INFINITY) calendar_file(c, m, crawled, &b);
     }
 }
 
@@ -96,17 +55,20 @@ static void crawl(struct calendar *c, int32_t *sites, double *contents)
  * where they are many, else once a window by what was never needed in it. */
 static void raise_level(struct calendar *c, ptrdiff_t rest)
 {
-    ptrdiff_t keep = rest, margin = c->slack / 2;
+    ptrdiff_t keep = rest, round = c->n_sites / c->n_crawls;
+    double margin = 0.5 * (double)c->slack;
+    if (c->window < round) margin *= sqrt((double)round / (double)c->window); /* a short watch proves little */
     if (rest < c->least_rest) c->least_rest = rest;
-    if (rest > 6 * c->slack)
-        keep = 3 * c->slack;
-    else if (++c->waited >= c->window && c->least_rest > margin)
-        keep = rest - (c->least_rest - margin);
+    if (rest > 4 * c->slack)
+        keep = 2 * c->slack;
+    else if (++c->waited >= c->window && (double)c->least_rest > margin)
+        keep = rest - (c->least_rest - (ptrdiff_t)margin);
     if (keep < rest) {
         top_select(c->hot + c->n_crawls, rest, keep);
         double least = top_least(c->hot + c->n_crawls, keep);
         if (least > c->level) c->level = least;
     }
+    if (c->waited >= c->window && c->window < round) c->window *= 2;
     if (keep < rest || c->waited >= c->window) calendar_new_window(c);
 }
 
@@ -137,8 +99,10 @@ void calendar_new_window(struct calendar *c)
 int calendar_step(struct calendar *c, int32_t *sites, double *contents)
 {
     int some = c->level > -INFINITY; /* else all sites are hot, and stay so */
+    for (ptrdiff_t k = 0; k < c->n_path; k++)
+        if (c->path_step[k] <= c->now && c->path_level[k] > c->level) c->level = c->path_level[k];
     take_due(c);
-    rank(c, c->n_hot, c->hot);
+    calendar_rank(c, c->n_hot, c->hot);
     if (c->n_hot < c->n_crawls) return CALENDAR_LOWER;
     top_select(c->hot, c->n_hot, c->n_crawls);
     if (top_least(c->hot, c->n_crawls) < c->level) return CALENDAR_LOWER;
@@ -162,10 +126,17 @@ void calendar_scan(const struct calendar *c, struct top_stream *stream, ptrdiff_
     for (ptrdiff_t i = start; i < stop; i += WHITTLE_BLOCK) {
         ptrdiff_t m = stop - i < WHITTLE_BLOCK ? stop - i : WHITTLE_BLOCK;
         for (ptrdiff_t j = 0; j < m; j++) items[j].site = (int32_t)(i + j);
-        rank(c, m, items);
+        calendar_rank(c, m, items);
         for (ptrdiff_t j = 0; j < m; j++) keys[j] = items[j].key;
         top_stream_feed(stream, m, keys, (int32_t)i);
     }
+}
+
+void calendar_clear(struct calendar *c)
+{
+    c->n_hot = 0;
+    calendar_new_window(c);
+    for (ptrdiff_t b = 0; b < CALENDAR_CHAINS * c->n_buckets; b++) c->heads[b] = -1;
 }
 
 void calendar_set_level(struct calendar *c, struct top_stream *stream)
@@ -173,9 +144,7 @@ void calendar_set_level(struct calendar *c, struct top_stream *stream)
     top_stream_finish(stream);
     double least = top_least(stream->items, stream->wanted);
     c->level = stream->wanted < c->n_sites && least > 0.0 ? least : -INFINITY;
-    c->n_hot = 0;
-    calendar_new_window(c);
-    for (ptrdiff_t b = 0; b < CALENDAR_CHAINS * c->n_buckets; b++) c->heads[b] = -1;
+    c->n_path = 0;
 }
 
 void calendar_place(struct calendar *c, ptrdiff_t start, ptrdiff_t stop)
@@ -185,7 +154,7 @@ void calendar_place(struct calendar *c, ptrdiff_t start, ptrdiff_t stop)
         ptrdiff_t m = stop - i < WHITTLE_BLOCK ? stop - i : WHITTLE_BLOCK, n_low = 0;
         struct ranked *items = c->hot + c->n_hot; /* n_hot <= i, so there is room for m more */
         for (ptrdiff_t j = 0; j < m; j++) items[j].site = (int32_t)(i + j);
-        rank(c, m, items);
+        calendar_rank(c, m, items);
         for (ptrdiff_t j = 0; j < m; j++) {
             if (items[j].key < c->level)
                 low[n_low++] = items[j].site;

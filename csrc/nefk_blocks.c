@@ -6,7 +6,8 @@
 #include "nefk_blocks.h"
 
 #include "cpu_level.h"
-#include "nefk_shapes.h"
+#include "nefk_newton.h"
+#include "nefk_search.h"
 
 enum { LANES = 8 };
 
@@ -83,35 +84,56 @@ NEFK_INLINE double lane_sum(size_t m, const double *x) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-#define EACH_SHAPE(DO)                                                                                       \
-    switch (shape) {                                                                                         \
-        case NEFK_DETECTION: DO(NEFK_DETECTION);                                                             \
-        case NEFK_FRESHNESS: DO(NEFK_FRESHNESS);                                                             \
-        case NEFK_POISSON: DO(NEFK_POISSON);                                                                 \
-        case NEFK_HARMONIC: DO(NEFK_HARMONIC);                                                               \
-        case NEFK_LOGARITHMIC: DO(NEFK_LOGARITHMIC);                                                         \
-        case NEFK_EXPONENTIAL: DO(NEFK_EXPONENTIAL);                                                         \
-        case NEFK_QUADRATIC: DO(NEFK_QUADRATIC);                                                             \
-        case NEFK_LOG_EXPONENTIAL: DO(NEFK_LOG_EXPONENTIAL);                                                 \
-        default: DO(NEFK_POWER);                                                                             \
+/* One round of nefk_instructions.advance. A search that stays where it is moves on to a neighbouring double. */
+NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double *restrict low,
+                               double *restrict high, double *restrict more, double *restrict less,
+                               double *restrict price, double *restrict met) {
+    const double ulp = 0x1p-52;
+    for (size_t i = 0; i < m; i++) {
+        double here = price[i], total = at.total[i], gap = total - at.target[i], steep = at.steep[i];
+        double next = nefk_newton_of_few(shape, here, at.target[i], at.top[i], steep, total, at.slope[i]);
+        double a = gap > 0.0 ? here : low[i], b = gap < 0.0 ? here : high[i];
+        double least = a > 0.0 ? a : b * 0x1p-60, middle = sqrt(least) * sqrt(b);
+        double beside = here + (gap > 0.0 ? ulp : -0.5 * ulp) * fabs(here), last = b - 0.5 * ulp * fabs(b);
+        if (shape == NEFK_QUADRATIC || shape == NEFK_LOG_EXPONENTIAL) middle = 0.5 * (a + b);
+        next = next == here ? beside : next;
+        last = b <= steep ? last : next; /* not beyond the activation */
+        next = next < b ? next : last;
+        next = next > a ? next : middle;
+        next = next < b ? next : middle;
+        low[i] = a;
+        high[i] = b;
+        more[i] = gap > 0.0 ? total : more[i];
+        less[i] = gap < 0.0 ? total : less[i];
+        double hit = fabs(gap) <= tolerance * at.target[i] ? NEFK_MET : NEFK_RUNNING;
+        hit = (b - a) <= 1.1 * ulp * fabs(b) && hit == NEFK_RUNNING ? NEFK_ENCLOSED : hit;
+        met[i] = hit;
+        price[i] = hit != NEFK_RUNNING ? here : next;
     }
+}
+
 #define RESPOND(SHAPE) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d); break
 #define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
 #define AUDIT(SHAPE) return audit_shape(SHAPE, m, items, price, x, value, side)
+#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, at.low, at.high, at.more, at.less, at.price, at.met);\
+    break
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
     TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \
                                      double ceiling, double *x, double *d) {                                 \
         const int fused = FUSED;                                                                             \
-        EACH_SHAPE(RESPOND)                                                                                  \
+        NEFK_EACH_SHAPE(RESPOND)                                                                                  \
     }                                                                                                        \
     TARGET static void worth_##SET(int shape, size_t m, nefk_block items, const double *x, double *value,    \
                                    double *slope) {                                                          \
-        EACH_SHAPE(WORTH)                                                                                    \
+        NEFK_EACH_SHAPE(WORTH)                                                                                    \
     }                                                                                                        \
     TARGET static double audit_##SET(int shape, size_t m, nefk_block items, const double *price,             \
                                      const double *x, double *value, double *side) {                         \
-        EACH_SHAPE(AUDIT)                                                                                    \
+        NEFK_EACH_SHAPE(AUDIT)                                                                                    \
+    }                                                                                                        \
+    TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance) {                \
+        NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
     TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }
 
@@ -122,10 +144,10 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 #endif
 
 static const nefk_instructions SETS[] = {
-    {respond_portable, worth_portable, audit_portable, sum_portable},
+    {respond_portable, worth_portable, audit_portable, sum_portable, advance_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
-    {respond_avx2, worth_avx2, audit_avx2, sum_avx2},
-    {respond_avx512, worth_avx512, audit_avx512, sum_avx512},
+    {respond_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2},
+    {respond_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

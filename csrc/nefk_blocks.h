@@ -12,6 +12,13 @@ enum { NEFK_BLOCK = 512 };
 /* What describes m items: arrays (m,). */
 typedef struct { const double *parameter, *weight, *lower, *upper; } nefk_block;
 
+/* Searches of m prices at once, arrays (m,): brackets, what is taken at their ends, at each price, and its slope;
+ * `top` and `steep` as in nefk_newton_of_few; `met` is a state as in nefk_search. */
+typedef struct {
+    double *low, *high, *more, *less, *price, *met;
+    const double *target, *top, *steep, *total, *slope;
+} nefk_rounds;
+
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds. */
     void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d);
@@ -22,6 +29,9 @@ typedef struct {
                     double *side);
     /* Sum of m doubles over eight fixed lanes. */
     double (*sum)(size_t m, const double *x);
+    /* Narrow each bracket by the total at its price; unless that ends the search, the price becomes Newton's next, or
+     * the middle of the bracket where that lies outside. */
+    void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

@@ -11,13 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One column: n doubles, else n floats, else the scalar. With `index`, entry i is table[index[i]], where
- * index -1 means the entry before the first. */
+/* One column: doubles, else floats, else the scalar. */
 typedef struct {
     const double *doubles;
     const float *singles;
-    const double *table;
-    const ptrdiff_t *index;
     double scalar;
 } nefk_column;
 
@@ -25,34 +22,31 @@ typedef struct {
     int shape;                                   /* enum nefk_shape */
     nefk_column parameter, weight, lower, upper;
     double ceiling;                              /* every upper bound is cut to this */
-    const ptrdiff_t *group;                      /* (n,), -1 for no group; NULL without groups */
+    const uint32_t *order;                       /* (n,): item k is entry order[k] of the columns; NULL: entry k */
 } nefk_problem;
 
 typedef struct { double high, low; } nefk_sum;   /* unevaluated sum of two doubles */
 
-/* What one group takes: its amount is high + low; the slope is that of nefk_respond. */
-typedef struct { double high, low, slope; } nefk_group_sum;
-
 typedef struct { nefk_sum amount, slope; } nefk_response;
 
-/* The answer to write: x(high) + share * (x(low) - x(high)), each a price or the share between them. */
-typedef struct { nefk_column low, high, share; } nefk_prices;
+/* The answer to write: x(high) + share * (x(low) - x(high)) at two prices. */
+typedef struct { double low, high, share; } nefk_prices;
 
 typedef struct {
     nefk_sum amount, slope, value;
     double residual; /* largest relative violation of the optimality conditions */
 } nefk_audit;
 
-/* Sums over items [start, stop) at the given prices. O(stop - start). `amounts` (n,) is filled if not NULL;
- * `groups` (one for each group, index -1 included) is added to if not NULL. */
+/* Sums over items [start, stop) at the given prices. O(stop - start). `amounts` (n,) is filled if not NULL. */
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
-                        double *amounts, nefk_group_sum *groups, nefk_response *response);
+                        double *amounts, nefk_response *response);
 
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
- * else 0; `groups` as above. Values and violations are those before rounding to singles. */
-void nefk_settle_range(const nefk_problem *problem, const nefk_prices *prices, size_t start, size_t stop,
-                       double *doubles, float *singles, int8_t *side, nefk_group_sum *groups, nefk_audit *audit);
+ * else 0; with `order` both are written at the entries of the items. Values and violations are those before
+ * rounding to singles. */
+void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
+                       double *doubles, float *singles, int8_t *side, nefk_audit *audit);
 
 /* Split items [start, stop) over the bracket of prices low < high, `width` = log(high / low) (quadratic:
  * high - low) apart. An item is rough if the drop of its amount is not that of a straight line with its two slopes,
@@ -67,9 +61,8 @@ size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, d
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope);
 
-/* Sums of the bounds over items [start, stop), by group too if not NULL (lower in high + low, upper in slope).
- * Returns the first item whose lower bound exceeds its upper one, else `stop`. O(stop - start). */
-size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_group_sum *groups,
-                         nefk_sum *lower, nefk_sum *upper);
+/* Sums of the bounds over items [start, stop). Returns the first item whose lower bound exceeds its upper one,
+ * else `stop`. O(stop - start). */
+size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_sum *lower, nefk_sum *upper);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "nefk_shapes.h"
+#include "nefk_newton.h"
 
 enum { PATIENCE = 5 };
 static const double SMALLEST = 1e-290; /* a price below is tried as 0 */
@@ -31,39 +31,11 @@ double nefk_middle(double low, double high) {
 
 static double width(const nefk_search *s) { return (double)rank_of(s->high) - (double)rank_of(s->low); }
 
-static double clipped_exp(double x) { return exp(x > 700.0 ? 700.0 : (x < -700.0 ? -700.0 : x)); }
-
-/* Detection and freshness: log(total) is nearly straight in log(t), t = -log(1 - price / top), at both ends. */
-static double step_in_tail(const nefk_search *s, double total, double slope) {
-    double left = (s->top - s->price) / s->top;
-    double step = log(total / s->target) * total / slope; /* in log price */
-    if (!(left > 0.0 && left < 1.0)) return s->price * clipped_exp(step);
-    double t = -log1p(-s->price / s->top);
-    return -s->top * expm1(-t * clipped_exp(step * s->price / (s->top * left * t)));
-}
-
-/* One Newton step from s->price, NaN where the total says nothing about a direction. */
+/* One Newton step from s->price. */
 static double newton(const nefk_search *s, int shape, double total, double slope) {
-    double gap = s->target - total, ratio;
-    if (!(slope > 0.0) || !isfinite(slope)) return NAN;
-    switch (shape) {
-        case NEFK_QUADRATIC:
-        case NEFK_LOG_EXPONENTIAL: /* straight in the price (there: log price) itself */
-            return s->price - gap / slope;
-        case NEFK_EXPONENTIAL:
-            return s->price * clipped_exp(-gap / slope);
-        case NEFK_LOGARITHMIC: /* straight in 1 / price */
-            ratio = 1.0 + gap / slope;
-            return ratio > 0.0 ? s->price / ratio : NAN;
-        case NEFK_POISSON: /* straight in price^(-1/2) */
-            ratio = 1.0 + 0.5 * gap / slope;
-            return ratio > 0.0 ? s->price / (ratio * ratio) : NAN;
-        case NEFK_DETECTION:
-        case NEFK_FRESHNESS:
-            return s->target > 0.0 ? step_in_tail(s, total, slope) : NAN;
-        default: /* harmonic and power totals are near a power of the price */
-            return s->target > 0.0 ? s->price * clipped_exp(log(total / s->target) * total / slope) : NAN;
-    }
+#define NEWTON(SHAPE) return nefk_newton(SHAPE, s->price, s->target, s->top, total, slope)
+    NEFK_EACH_SHAPE(NEWTON)
+#undef NEWTON
 }
 
 /* Newton creeps up from one side: step beyond it, further each time, or halve where that is nearer. */

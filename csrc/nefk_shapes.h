@@ -22,6 +22,20 @@ enum nefk_shape {
     NEFK_LOG_EXPONENTIAL /* exponential where its price would underflow: `mu` is the logarithm of the price */
 };
 
+/* A switch that does DO(shape) with the shape as a constant. */
+#define NEFK_EACH_SHAPE(DO)                                                                                       \
+    switch (shape) {                                                                                         \
+        case NEFK_DETECTION: DO(NEFK_DETECTION);                                                             \
+        case NEFK_FRESHNESS: DO(NEFK_FRESHNESS);                                                             \
+        case NEFK_POISSON: DO(NEFK_POISSON);                                                                 \
+        case NEFK_HARMONIC: DO(NEFK_HARMONIC);                                                               \
+        case NEFK_LOGARITHMIC: DO(NEFK_LOGARITHMIC);                                                         \
+        case NEFK_EXPONENTIAL: DO(NEFK_EXPONENTIAL);                                                         \
+        case NEFK_QUADRATIC: DO(NEFK_QUADRATIC);                                                             \
+        case NEFK_LOG_EXPONENTIAL: DO(NEFK_LOG_EXPONENTIAL);                                                 \
+        default: DO(NEFK_POWER);                                                                             \
+    }
+
 typedef struct { double a, p, v; } nefk_item;
 
 NEFK_INLINE nefk_item nefk_item_of(int shape, double parameter, double weight) {
@@ -168,12 +182,17 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
     }
 }
 
+#define NEFK_LEAST 9.9e-305 /* just above exp(-700), where nefk_exp_negative ends */
+
 /* How far an amount is from optimal at price mu: relative violation of w f'(x) = mu, one-sided at bounds.
  * Relative to mu; for the quadratic to the larger of mu and w, of which w f' is a difference; where logarithms
- * of prices are compared, to what one unit in the last place of x changes. O(1), branch-free. */
+ * of prices are compared, to what one unit in the last place of x changes. A power whose amount would be less than
+ * NEFK_LEAST has that instead, as a bound. O(1), branch-free. */
 NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, double x, double low, double high,
                                   double slope, double mu) {
     double scale = fabs(mu), steep = x * parameter;
+    if (shape == NEFK_EXPONENTIAL && steep >= 700.0) slope = slope < mu ? slope : mu; /* nefk_exp_negative ends there */
+    if (shape == NEFK_POWER) low = low > NEFK_LEAST ? low : NEFK_LEAST;
     if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
     if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
     scale = scale > 1e-290 ? scale : 1e-290; /* prices below are as good as 0 */

@@ -1,6 +1,6 @@
 /* Share tree: the capacity handed down a balanced binary tree, every inner node splitting what it gets.
  *
- * Nodes are in heap order: the root is 1, the children of k are 2k and 2k + 1; leaves lie at two depths at most.
+ * Nodes are named in heap order: the root is 1, the children of k are 2k and 2k + 1; leaves lie at two depths at most.
  * An inner node at depth d in state s in 1..N_d gives its left child the share share[d][s], its right child the rest;
  * linear shares are s / (N_d + 1). A leaf's amount is the capacity times the shares on its path.
  *
@@ -8,9 +8,14 @@
  * opens with the probability of the other side's share. Linear trees read side and gate as two digits to the base
  * N_d + 1 of 64 random bits, or of 32 if `paired`; others compare two uniform numbers.
  *
- * Invariant   1 <= state[k] <= N_d for every inner node k at depth d.
+ * Layout      Three depths a block of eight states, one vector: lane 1 is a node at depth 3g, lanes 2 and 3 its
+ *             children, 4 to 7 theirs; lane 0 is idle. Blocks are in heap order too, eight children each: block 0 is
+ *             the root's, child c of block b is 8b + 1 + c. A lane without an automaton holds N_d + 1: whoever asks
+ *             there goes left for certain, and nothing moves. So all leaves seem to lie at one depth.
+ * Invariant   1 <= state <= N_d for every automaton at depth d, N_d + 1 elsewhere; 1 in lane 0.
  * Complexity  O(log2 n) for walk, gates, amount and move; no branch depends on the random numbers.
- * Memory      4 bytes an inner node (n to 2n of them), 4 a leaf, 8 more a node for walks; allocated by the caller.
+ * Memory      4.6 bytes an inner node, up to four times that where the last block holds one depth (there are n to 2n
+ *             inner nodes); 4 bytes a leaf, 4 more a node for walks; allocated by the caller.
  * Reference   Granmo and Oommen (2011), equations 1 to 3 and section 4.3.2.
  */
 #ifndef KNAPSOLVE_SHARE_TREE_H
@@ -20,41 +25,50 @@
 
 #include "numpy/random/bitgen.h"
 
-#define SHARE_TREE_MAX_DEPTH 32
+#define SHARE_TREE_MAX_BLOCKS 11 /* on a path: 33 depths */
+#define SHARE_TREE_MAX_DEPTH (3 * SHARE_TREE_MAX_BLOCKS)
 
 typedef struct {
-    int32_t *state;             /* (n_inner,) */
-    const int32_t *material_at; /* (2 n_inner,) material at each leaf, -1 elsewhere; for walks only */
-    const int32_t *base;        /* (depth,) N_d + 1 */
+    int32_t *state;             /* (n_blocks, 8) */
+    const int32_t *material_at; /* (2^depth,) material at each leaf, or at the leaf it is left of; for walks only */
+    const int32_t *base;        /* (blocks on a path, 8) N_d + 1 in each lane, 1 in lane 0 */
+    const double *part;         /* (blocks on a path,) 1 / product of the three bases */
     const double *share;        /* (depth, 2, width) share of the left and of the right child in each state */
     int64_t width;
-    int depth; /* of the deepest leaf: there is room for 2^depth inner nodes */
+    int depth; /* of the deepest leaf */
     int linear, paired;
+    int vectors; /* whether AVX2 may be used; the answers are the same */
     double capacity;
+    int32_t direction[2][8]; /* of moves when not rewarded and when rewarded, in each lane: +1 towards the leaf, -1, 0 */
 } share_tree;
+
+/* What a poll moves: the blocks on its path, and for each lane which way it goes (+1 or -1, 0 where the gate is shut)
+ * when the move is towards the leaf. */
+typedef struct {
+    int32_t step[SHARE_TREE_MAX_BLOCKS][8] __attribute__((aligned(32)));
+    int64_t at[SHARE_TREE_MAX_BLOCKS]; /* where the block's states begin */
+    int blocks;
+} share_path;
+
+static inline int share_tree_blocks(int depth) { return (depth + 2) / 3; }
 
 /* Whether 32 random bits a level are enough: a probability is then off by at most base / 2^32 < 2^-23. */
 static inline int share_tree_pairs(int32_t largest_base) { return largest_base <= 512; }
 
-/* What decides on each depth's gate: a digit to compare with the state, or a number to compare with the left share. */
-typedef union {
-    int32_t digit[SHARE_TREE_MAX_DEPTH];
-    double uniform[SHARE_TREE_MAX_DEPTH];
-} share_tree_gates;
+/* Whether `vectors` may be set here for this tree. */
+int share_tree_vectors(const share_tree *t);
 
-/* Draw a leaf by a walk, and the gates on its path; with its amount, unless that is null. */
-int32_t share_tree_draw(const share_tree *t, bitgen_t *bits, share_tree_gates *gates, double *amount);
-
-/* Draw the gates on the path of a leaf that was not drawn by a walk. */
-void share_tree_throw(const share_tree *t, int32_t leaf, bitgen_t *bits, share_tree_gates *gates);
+/* Draw a material by a walk, and the gates on its path; with its amount, unless that is null. */
+int32_t share_tree_draw(const share_tree *t, bitgen_t *bits, share_path *path, double *amount);
 
 /* The amount at a leaf. */
 double share_tree_amount(const share_tree *t, int32_t leaf);
 
-/* Move every automaton on the path whose gate is open: direction +1 towards the leaf's side, -1 away from it. */
-void share_tree_move(share_tree *t, int32_t leaf, const share_tree_gates *gates, int32_t direction);
+/* Draw the gates on the path of a leaf (a heap index) that was not drawn by a walk, and move; returns the leaf's new
+ * amount. */
+double share_tree_visit(share_tree *t, int32_t leaf, bitgen_t *bits, int v);
 
-/* The same; returns the leaf's new amount. */
-double share_tree_move_to(share_tree *t, int32_t leaf, const share_tree_gates *gates, int32_t direction);
+/* Move every automaton on the path whose gate is open, as the scheme says for a poll that showed v. */
+void share_tree_move(share_tree *t, const share_path *path, int v);
 
 #endif

@@ -1,6 +1,9 @@
 /* One node of a sum tree: the running sums before each of its eight children, in one 64-byte line.
  *
- * node[j] = weight of children 0..j-1, so node[0] = 0 and sums ascend; all are below 2^63.
+ * node[j] = weight of children 0..j-1, so node[0] = 0 and sums ascend.
+ * All are below 2^63, which AVX2's signed comparison needs (turning the highest bit over costs it a sixth of a draw):
+ * fixed amounts are counted in units of which there are less than 2^62 in all, or counted anew; LAKG's sum starts below
+ * 2^62 and rises only while below the capacity, 2^55 units, by at most 2^55 a poll. sum_tree.c asserts it.
  * child   the last child whose share starts at or below u: O(1)
  * add     change the weight of a child, that is all sums after it: O(1)
  * The AVX2 and AVX-512 versions are inlined only into code compiled for them, and give the same answers.

@@ -1,5 +1,6 @@
 #include "sum_tree.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "cpu_level.h"
@@ -40,6 +41,7 @@ int64_t sum_tree_size(int64_t n)
     TARGET static void add_##NAME(sum_tree *tree, int64_t item, uint64_t change)                   \
     {                                                                                              \
         tree->total += change;                                                                     \
+        assert(tree->total >> 63 == 0);                                                            \
         for (int l = tree->levels - 1; l >= 0; l--) {                                              \
             sum_node_add_##NAME(tree->node + tree->offset[l] + (item & ~(int64_t)7), item & 7, change); \
             item >>= 3;                                                                            \
@@ -90,4 +92,5 @@ void sum_tree_build(sum_tree *tree, const uint64_t *weight, int64_t n)
             *(l ? tree->node + tree->offset[l - 1] + k : &tree->total) = sum;
         }
     }
+    assert(tree->total >> 63 == 0);
 }

@@ -5,7 +5,69 @@
 
 static inline int before(const struct ranked *a, const struct ranked *b)
 {
-    return a->key > b->key || (a->key == b->key && a->site < b->site);
+    return (a->key > b->key) | ((a->key == b->key) & (a->site < b->site));
+}
+
+static inline void swap(struct ranked *a, struct ranked *b)
+{
+    struct ranked held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* Move one of items[low, high] to `high` that is likely to be near the k-th: of a few drawn, the one of its rank. */
+static void draw_pivot(struct ranked *items, ptrdiff_t low, ptrdiff_t high, ptrdiff_t k, uint64_t *random)
+{
+    enum { DRAWN = 15 };
+    ptrdiff_t drawn[DRAWN], n = high - low + 1, few = n < 64 ? 1 : DRAWN;
+    for (ptrdiff_t i = 0; i < few; i++) {
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        ptrdiff_t at = low + (ptrdiff_t)(*random % (uint64_t)n), j = i;
+        for (; j > 0 && before(&items[at], &items[drawn[j - 1]]); j--) drawn[j] = drawn[j - 1];
+        drawn[j] = at;
+    }
+    swap(&items[drawn[(k - low) * few / n]], &items[high]);
+}
+
+/* Bring those of items[low, high) that come before the pivot to the front; returns where the others begin.
+ * Blocks from both ends: first the places of the misplaced are noted, without a branch, then they are swapped
+ * (Edelkamp and Weiss, "BlockQuicksort", 2016). */
+static ptrdiff_t partition(struct ranked *items, ptrdiff_t low, ptrdiff_t high, struct ranked pivot)
+{
+    enum { BLOCK = 64 };
+    uint8_t left[BLOCK], right[BLOCK];
+    ptrdiff_t n_left = 0, n_right = 0, at_left = 0, at_right = 0;
+    while (high - low >= 2 * BLOCK) {
+        if (n_left == 0) {
+            at_left = 0;
+            for (ptrdiff_t i = 0; i < BLOCK; i++) {
+                left[n_left] = (uint8_t)i;
+                n_left += !before(&items[low + i], &pivot);
+            }
+        }
+        if (n_right == 0) {
+            at_right = 0;
+            for (ptrdiff_t i = 0; i < BLOCK; i++) {
+                right[n_right] = (uint8_t)i;
+                n_right += before(&items[high - 1 - i], &pivot);
+            }
+        }
+        ptrdiff_t m = n_left < n_right ? n_left : n_right;
+        for (ptrdiff_t i = 0; i < m; i++) swap(&items[low + left[at_left + i]], &items[high - 1 - right[at_right + i]]);
+        n_left -= m;
+        at_left += m;
+        n_right -= m;
+        at_right += m;
+        if (n_left == 0) low += BLOCK;
+        if (n_right == 0) high -= BLOCK;
+    }
+    for (ptrdiff_t i = low; i < high; i++) {
+        swap(&items[i], &items[low]);
+        low += before(&items[low], &pivot);
+    }
+    return low;
 }
 
 /* Invariant: items[0, low) come before all of items[low, high], those before all of items(high, n);
@@ -16,24 +78,13 @@ void top_select(struct ranked *items, ptrdiff_t n, ptrdiff_t k)
     uint64_t random = 0x9E3779B97F4A7C15u;
     if (k <= 0 || k >= n) return;
     while (low < high) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        struct ranked pivot = items[low + (ptrdiff_t)(random % (uint64_t)(high - low + 1))];
-        ptrdiff_t i = low, j = high;
-        while (i <= j) {
-            while (before(&items[i], &pivot)) i++;
-            while (before(&pivot, &items[j])) j--;
-            if (i <= j) {
-                struct ranked held = items[i];
-                items[i++] = items[j];
-                items[j--] = held;
-            }
-        }
-        if (k <= j)
-            high = j;
-        else if (k > i)
-            low = i;
+        draw_pivot(items, low, high, k, &random);
+        ptrdiff_t i = partition(items, low, high, items[high]);
+        swap(&items[i], &items[high]);
+        if (k < i)
+            high = i - 1;
+        else if (k > i + 1)
+            low = i + 1;
         else
             return;
     }

@@ -5,7 +5,7 @@ How many workers should feed the queue? A controller for an asyncio worker pool
 Workers fetch pages and put them into a bounded queue; one server works it off. Too few workers starve the
 server, too many lose pages to a full queue. Real coroutines run here for some seconds, under a fixed number
 of workers, under additive increase with multiplicative decrease, and under `RobotController`, which learns
-both rates as it goes.
+both rates as it goes. So short a run's costs move by several units from one run to the next.
 """
 
 import asyncio
@@ -135,15 +135,17 @@ print(f"cost per second: best fixed number {min(fixed):.1f}, additive increase {
       f"controller {controlled:.1f}")  # fmt: skip
 
 # %%
-# The controller's pool, beside the others and beside what queueing theory says of exponential times.
+# The controller's pool, beside the others and beside what queueing theory says of exponential times at the rates
+# learnt. (The event loop's delays make both rates smaller than those asked of `sleep`, the service rate more so.)
+lam, mu = controller.arrival_rate_, controller.service_rate_
 fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 n = np.arange(3, N + 1)
-ax.plot(n, mm1k_cost(n * LAM / MU, K, STARVATION, MU), color="0.6", label="fixed number, theory (M/M/1/K)")
+ax.plot(n, mm1k_cost(n * lam / mu, K, STARVATION, mu), color="0.6", label="fixed number, theory at the rates learnt")
 ax.plot(numbers, fixed, "o", color="C0", label="fixed number, this pool")
 ax.axhline(additive, color="C1", linestyle="--", label="additive increase, this pool")
 ax.axhline(controlled, color="C2", label="RobotController, this pool")
-gain = solve_robot_control(N, K, LAM, STARVATION, MU).gain
-ax.axhline(gain, color="C2", linestyle=":", label="optimal control, theory")
+gain = solve_robot_control(N, K, lam, STARVATION, mu).gain
+ax.axhline(gain, color="C2", linestyle=":", label="optimal control, theory at the rates learnt")
 ax.set(xlabel="workers", ylabel="cost per second (idle server, lost pages)", ylim=(0, None))
-ax.legend()
+ax.legend(loc="upper center")
 plt.show()

@@ -176,9 +176,7 @@ def _run(
         while done < point:
             stop = min(point, done + chunk)
             made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
-            if made < stop - done:
-                raise ValueError(f"all amounts are zero after {done + made} polls: there is nothing to poll")
-            done, detections = stop, detections + found
+            done, detections = done + made, detections + found
             cancellation.check()
             advance(made)
         counts.append(detections)
@@ -291,9 +289,12 @@ def _check_learner(learner: Any, environment: Any) -> None:
 
 
 def _begin(learner: Any, environment: Any) -> None:
-    """Start a learner that has not seen anything yet on the environment's materials."""
+    """Start a learner that has not seen anything yet on the environment's materials; check one that goes on."""
     if hasattr(learner, "_begin") and not hasattr(learner, "materials_"):
         learner._begin(environment.n_materials)
+    elif hasattr(learner, "_check_all_parameters"):  # they may have been changed since it was fitted
+        learner._check_all_parameters()
+        learner._resize(environment.n_materials)
 
 
 def _amounts(learning: Any) -> np.ndarray:

@@ -96,24 +96,41 @@ cdef class KnapsackGame(Learner):
 
 
 cdef class AutomataTree(Learner):
-    def __init__(self, int32_t[::1] states, int32_t[::1] leaf_of, Py_ssize_t n_known,
-                 const int32_t[::1] base, const double[:, :, ::1] share, double capacity,
+    def __init__(self, int32_t[:, ::1] states, int32_t[::1] leaf_of, Py_ssize_t n_known, int depth,
+                 const int32_t[:, ::1] base, int32_t largest_base, const double[:, :, ::1] share, double capacity,
                  bint linear, bint on_reward, bint on_penalty):
+        cdef int lane
         self.states = states
         self.leaf_of = leaf_of
         self.n_materials = n_known
         self.base = base
+        self.part = 1.0 / np.prod(np.asarray(base, dtype=float)[:, [1, 2, 4]], axis=1)
         self.share = share
-        depth = (<object>states.shape[0]).bit_length() - 1
-        self.tree = share_tree(state=&states[0], material_at=NULL, base=&base[0], share=&share[0, 0, 0],
-                               width=share.shape[2], depth=depth, linear=linear,
-                               paired=share_tree_pairs(max(base)), capacity=capacity)
-        self.direction = [-<int>on_penalty, on_reward]
+        self.tree.state = &states[0, 0]
+        self.tree.material_at = NULL
+        self.tree.base = &base[0, 0]
+        self.tree.part = &self.part[0]
+        self.tree.share = &share[0, 0, 0]
+        self.tree.width = share.shape[2]
+        self.tree.depth = depth
+        self.tree.linear = linear
+        self.tree.paired = share_tree_pairs(largest_base)
+        self.tree.capacity = capacity
+        self.tree.vectors = share_tree_vectors(&self.tree)
+        for lane in range(8):
+            self.tree.direction[0][lane] = -<int>on_penalty
+            self.tree.direction[1][lane] = on_reward
         self.gated = self.cached = -1
 
+    def forgo_vectors(self):
+        """Use the portable code even where vectors are to be had: for tests."""
+        self.tree.vectors = False
+
     cpdef prepare_draws(self):
-        material_at = np.full(2 * self.states.shape[0], -1, dtype=np.int32)
-        material_at[np.asarray(self.leaf_of)[:self.n_materials]] = np.arange(self.n_materials, dtype=np.int32)
+        material_at = np.full(1 << self.tree.depth, -1, dtype=np.int32)
+        leaf = np.asarray(self.leaf_of)[:self.n_materials]
+        depth = np.frexp(leaf)[1] - 1
+        material_at[(leaf << (self.tree.depth - depth)) - (1 << self.tree.depth)] = np.arange(self.n_materials)
         self.material_at = material_at
         self.tree.material_at = &self.material_at[0]
 
@@ -125,45 +142,46 @@ cdef class AutomataTree(Learner):
 
     cdef Py_ssize_t draw(self, bitgen_t *bits) noexcept nogil:
         cdef double *amount = &self.cached_amount if self.amount_wanted else NULL
-        self.drawn = share_tree_draw(&self.tree, bits, &self.gates, amount)
-        self.gated = self.tree.material_at[self.drawn]
+        self.gated = share_tree_draw(&self.tree, bits, &self.path, amount)
         self.cached = self.gated if self.amount_wanted else -1
         return self.gated
 
     cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
-        cdef int32_t leaf
         if self.gated == i:      # drawn by a walk: nobody asks for the new amount
-            share_tree_move(&self.tree, self.drawn, &self.gates, self.direction[v])
-            self.gated = self.cached = -1
+            share_tree_move(&self.tree, &self.path, v)
+            self.cached = -1
         else:
-            leaf = self.leaf_of[i]
-            share_tree_throw(&self.tree, leaf, bits, &self.gates)
-            self.cached_amount = share_tree_move_to(&self.tree, leaf, &self.gates, self.direction[v])
+            self.cached_amount = share_tree_visit(&self.tree, self.leaf_of[i], bits, v)
             self.cached = i
+        self.gated = -1
 
     cdef void admit(self) noexcept nogil:
         """Split the leaf at which the balanced tree has room: the newcomer becomes its right child.
 
         A subtree of m leaves has ceil(m / 2) of them on its left, so its next leaf goes left if m is even.
         """
-        cdef Py_ssize_t m = self.n_materials, i
-        cdef int32_t node = 1
+        cdef Py_ssize_t m = self.n_materials
+        cdef int32_t node = 1, deepest = 1 << self.tree.depth
         cdef int level = 0
         self.cached = self.gated = -1
+        self.n_materials += 1
         if m == 0:
             self.leaf_of[0] = 1
-            self.material_at[1] = 0
-            self.n_materials = 1
+            self.material_at[0] = 0
             return
         while m > 1:
             node = 2 * node + (m & 1)
             m = m // 2
             level += 1
-        i = self.material_at[node]
-        self.material_at[node] = -1
-        self.material_at[2 * node] = <int32_t>i
-        self.material_at[2 * node + 1] = <int32_t>self.n_materials
-        self.leaf_of[i] = 2 * node
-        self.leaf_of[self.n_materials] = 2 * node + 1
-        self.states[node] = self.base[level] // 2
-        self.n_materials += 1
+        self.leaf_of[self.material_at[(node << (self.tree.depth - level)) - deepest]] = 2 * node
+        self.leaf_of[self.n_materials - 1] = 2 * node + 1
+        self.material_at[((2 * node + 1) << (self.tree.depth - level - 1)) - deepest] = <int32_t>(self.n_materials - 1)
+        self.plant(node, level)
+
+    cdef inline void plant(self, int32_t node, int level) noexcept nogil:
+        """An automaton in the middle of its states at an inner node; see csrc/share_tree.h for the layout."""
+        cdef int below = level % 3
+        cdef int64_t first = 1 << (level - below)
+        cdef int64_t block = (first - 1) // 7 + (node >> below) - first
+        cdef int lane = (1 << below) + (node & ((1 << below) - 1))
+        self.states[block, lane] = self.base[level // 3, lane] // 2

@@ -25,6 +25,8 @@ cdef extern from "index_calendar.h":
     enum:
         CALENDAR_LOWER
         CALENDAR_CHAINS
+        CALENDAR_PATH
+        CALENDAR_SAMPLE
     cdef struct calendar:
         Py_ssize_t n_sites
         Py_ssize_t n_crawls
@@ -40,6 +42,9 @@ cdef extern from "index_calendar.h":
         Py_ssize_t waited
         Py_ssize_t least_rest
         double level
+        Py_ssize_t n_path
+        const double *path_step
+        const double *path_level
         double now
 
     int calendar_step(calendar *c, int32_t *sites, double *contents) noexcept nogil
@@ -47,13 +52,18 @@ cdef extern from "index_calendar.h":
     void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start,
                        Py_ssize_t stop) noexcept nogil
     void calendar_set_level(calendar *c, top_stream *stream) noexcept nogil
+    void calendar_clear(calendar *c) noexcept nogil
     void calendar_place(calendar *c, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+
+cdef extern from "calendar_path.h":
+    Py_ssize_t calendar_foresee(calendar *c, site *sample, double *steps, double *levels) noexcept nogil
 
 cdef enum:
     BLOCK = 512
     RANGE = 1 << 17  # sites handled between two looks at Ctrl-C
 
 CHAINS = CALENDAR_CHAINS
+NUMBERS = 8 + 2 * CALENDAR_PATH
 
 
 cdef class BruteForce(Chooser):
@@ -114,7 +124,8 @@ cdef class BruteForce(Chooser):
 cdef class Calendar(Chooser):
     """Views over the arrays of csrc's `struct calendar`, for one call.
 
-    numbers holds (now, level, n_hot, waited, least_rest) between calls; level NaN: not placed yet.
+    numbers (NUMBERS,) holds (now, level, n_hot, waited, least_rest, window, slack, n_path, steps and levels of
+    the path) between calls; level NaN: not placed yet.
     """
 
     cdef calendar c
@@ -135,32 +146,59 @@ cdef class Calendar(Chooser):
         self.c.next, self.c.heads = &self.next[0], &self.heads[0]
         self.c.n_buckets = heads.shape[0] // CALENDAR_CHAINS
         self.c.hot, self.c.room = &self.hot[0], &self.room[0]
-        self.c.slack = max(n_crawls, <Py_ssize_t>64)
-        self.c.window = max(self.c.n_sites // n_crawls, <Py_ssize_t>64)
         self.c.now, self.c.level, self.c.n_hot = numbers[0], numbers[1], <Py_ssize_t>numbers[2]
         self.c.waited, self.c.least_rest = <Py_ssize_t>numbers[3], <Py_ssize_t>numbers[4]
+        self.c.window, self.c.slack = <Py_ssize_t>numbers[5], <Py_ssize_t>numbers[6]
+        self.c.n_path = <Py_ssize_t>numbers[7]
+        self.c.path_step, self.c.path_level = &self.numbers[8], &self.numbers[8 + CALENDAR_PATH]
 
     cpdef prepare(self):
-        """Place all sites anew below a level that enough sites reach; looks at Ctrl-C now and then."""
+        """Place all sites anew: at first for a level that a sample foresees, else below one that enough
+        reach."""
+        cdef bint first = self.numbers[1] != self.numbers[1]
+        cdef Py_ssize_t least = max(self.c.n_crawls, <Py_ssize_t>64)
+        self.numbers[1] = np.nan  # a Ctrl-C before the end leaves the calendar to be placed again
+        self.c.slack = least if first else min(2 * self.c.slack, 4 * least)
+        self.c.window = 64
+        if first:
+            self.foresee()
+        if not first or self.c.n_hot < self.c.n_crawls:
+            self.scan()
+        self.keep()
+
+    cdef int foresee(self) except -1:
+        cdef double[:, ::1] sample = np.empty((CALENDAR_SAMPLE, self.sites.shape[1]))
+        self.c.n_path = calendar_foresee(&self.c, <site *>&sample[0, 0], &self.numbers[8],
+                                         &self.numbers[8 + CALENDAR_PATH])
+        return self.place()
+
+    cdef int scan(self) except -1:
         cdef top_stream stream
         cdef Py_ssize_t start, wanted = calendar_wanted(&self.c)
         cdef ranked[::1] best = np.empty(2 * wanted, dtype=RANKED)
-        self.numbers[1] = np.nan  # a Ctrl-C before the end leaves the calendar to be placed again
         top_stream_start(&stream, &best[0], wanted)
         for start in range(0, self.c.n_sites, RANGE):
             PyErr_CheckSignals()
             with nogil:
                 calendar_scan(&self.c, &stream, start, min(start + RANGE, self.c.n_sites))
         calendar_set_level(&self.c, &stream)
+        return self.place()
+
+    cdef int place(self) except -1:
+        """Sort all sites into hot ones and the calendar; looks at Ctrl-C now and then."""
+        cdef Py_ssize_t start
+        calendar_clear(&self.c)
         for start in range(0, self.c.n_sites, RANGE):
             PyErr_CheckSignals()
             with nogil:
                 calendar_place(&self.c, start, min(start + RANGE, self.c.n_sites))
-        self.keep()
+        return 0
 
     cdef void keep(self) noexcept nogil:
         self.numbers[0], self.numbers[1], self.numbers[2] = self.c.now, self.c.level, <double>self.c.n_hot
         self.numbers[3], self.numbers[4] = <double>self.c.waited, <double>self.c.least_rest
+        self.numbers[5], self.numbers[6] = <double>self.c.window, <double>self.c.slack
+        self.numbers[7] = <double>self.c.n_path
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         return self.step(sites, NULL)

@@ -11,13 +11,14 @@ from knapsolve._core.roles cimport Environment, Learner, Scheduler
 
 def run(Learner learner, Scheduler scheduler, Environment environment, Py_ssize_t done, Py_ssize_t stop,
         double start, double period, learner_stream, environment_stream):
-    """Make polls done + 1 to stop; return (polls made, detections). Fewer polls: nothing was left to poll."""
+    """Make polls done + 1 to stop; return (polls made, detections). Fewer polls: the scheduler has to settle."""
     cdef bitgen_t *learner_bits = bits_of(learner_stream)
     cdef bitgen_t *environment_bits = bits_of(environment_stream)
-    cdef Py_ssize_t k = done, i, detections = 0
+    cdef Py_ssize_t k = done, i = 0, detections = 0
     cdef double elapsed, amount = 0.0
     cdef int v
     learner.amount_wanted = environment.needs_amount
+    scheduler.settle(learner)
     with learner_stream.bit_generator.lock, environment_stream.bit_generator.lock, nogil:
         while k < stop:
             i = scheduler.next(learner, learner_bits)
@@ -36,4 +37,6 @@ def run(Learner learner, Scheduler scheduler, Environment environment, Py_ssize_
         raise learner.error
     if environment.failed:
         raise environment.error
+    if i == -1:
+        raise ValueError(f"all amounts are zero after {k} polls: there is nothing to poll")
     return k - done, detections

@@ -1,13 +1,11 @@
 """Views over columns of items for the knapsack's passes and searches; the work itself is in csrc/nefk_*."""
 
-from libc.stdint cimport int8_t
+from libc.stdint cimport int8_t, uint32_t
 
 cdef extern from "nefk_kernel.h":
     ctypedef struct nefk_column:
         const double *doubles
         const float *singles
-        const double *table
-        const Py_ssize_t *index
         double scalar
     ctypedef struct nefk_problem:
         int shape
@@ -16,38 +14,63 @@ cdef extern from "nefk_kernel.h":
         nefk_column lower
         nefk_column upper
         double ceiling
-        const Py_ssize_t *group
+        uint32_t *order
     ctypedef struct nefk_sum:
         double high
         double low
-    ctypedef struct nefk_group_sum:
-        double high
-        double low
-        double slope
     ctypedef struct nefk_response:
         nefk_sum amount
         nefk_sum slope
     ctypedef struct nefk_prices:
-        nefk_column low
-        nefk_column high
-        nefk_column share
+        double low
+        double high
+        double share
     ctypedef struct nefk_audit:
         nefk_sum amount
         nefk_sum slope
         nefk_sum value
         double residual
     void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
-                            double *amounts, nefk_group_sum *groups, nefk_response *response) noexcept nogil
-    void nefk_settle_range(const nefk_problem *problem, const nefk_prices *prices, size_t start, size_t stop,
-                           double *doubles, float *singles, int8_t *side, nefk_group_sum *groups,
-                           nefk_audit *audit) noexcept nogil
+                            double *amounts, nefk_response *response) noexcept nogil
+    void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
+                           double *doubles, float *singles, int8_t *side, nefk_audit *audit) noexcept nogil
     size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
                              size_t start, size_t stop, Py_ssize_t *rough, size_t room,
                              nefk_response *at_low, nefk_response *at_high) noexcept nogil
     void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                           double *value, double *slope) noexcept nogil
-    size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_group_sum *groups,
+    size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop,
                              nefk_sum *lower, nefk_sum *upper) noexcept nogil
+
+cdef extern from "nefk_groups.h":
+    size_t NEFK_TILE, NEFK_TILE_GROUPS
+    ctypedef struct nefk_grouped:
+        const nefk_problem *problem
+        const uint32_t *offset
+        const double *cap
+    ctypedef struct nefk_tile:
+        size_t first
+        size_t last
+    ctypedef struct nefk_tile_space:
+        pass
+    ctypedef struct nefk_tile_audit:
+        nefk_audit audit
+        double over
+        double n_passes
+        size_t n_wrong
+    size_t nefk_tile_space_size() noexcept nogil
+    void nefk_sort_into_groups(const Py_ssize_t *group, size_t start, size_t count, uint32_t *next,
+                               uint32_t *order) noexcept nogil
+    void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower,
+                          double *upper) noexcept nogil
+    void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
+                           double *total, double *slope) noexcept nogil
+    size_t nefk_tile_narrow(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double low, double high,
+                            double width, double tolerance, int8_t *capped, uint32_t *rough,
+                            nefk_response *at_low, nefk_response *at_high) noexcept nogil
+    void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
+                          double floor, double *own, double *doubles, float *singles, int8_t *side,
+                          nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
     int nefk_use_level(int level) noexcept nogil
@@ -77,22 +100,17 @@ def use_level(int level):
 
 
 cdef class Column:
-    """n doubles, n floats, or one number for all items; with `index`, a table (one more than groups) to look up."""
+    """n doubles, n floats, or one number for all items."""
 
     cdef nefk_column view
     cdef object _keep
 
-    def __cinit__(self, values, index=None):
+    def __cinit__(self, values):
         cdef const double[::1] doubles
         cdef const float[::1] singles
-        cdef const Py_ssize_t[::1] positions
-        self._keep = (values, index)
+        self._keep = values
         if isinstance(values, float):
             self.view.scalar = values
-        elif index is not None:
-            doubles, positions = values, index
-            self.view.table = &doubles[1]  # index -1 reads the first entry
-            self.view.index = &positions[0]
         elif values.dtype.itemsize == 4:
             singles = values
             self.view.singles = &singles[0]
@@ -102,21 +120,21 @@ cdef class Column:
 
 
 cdef class Items:
-    """A separable concave knapsack without its budget: a family, four columns, perhaps a group for each item."""
+    """A separable concave knapsack without its budget: a family, four columns, perhaps an order of their entries."""
 
     cdef nefk_problem problem
     cdef object _keep
 
     def __cinit__(self, int shape, Column parameter, Column weight, Column lower, Column upper, double ceiling,
-                  const Py_ssize_t[::1] group=None):
-        self._keep = (parameter, weight, lower, upper, group)
+                  const uint32_t[::1] order=None):
+        self._keep = (parameter, weight, lower, upper, order)
         self.problem.shape = shape
         self.problem.parameter = parameter.view
         self.problem.weight = weight.view
         self.problem.lower = lower.view
         self.problem.upper = upper.view
         self.problem.ceiling = ceiling
-        self.problem.group = NULL if group is None else &group[0]
+        self.problem.order = NULL if order is None else <uint32_t *> &order[0]
 
     @property
     def shape(self):
@@ -124,33 +142,25 @@ cdef class Items:
         return self.problem.shape
 
 
-cdef nefk_group_sum *group_sums(double[:, ::1] groups) noexcept:
-    """The row after the first, which is that of index -1."""
-    return NULL if groups is None else <nefk_group_sum *> &groups[1, 0]
-
-
-def respond(Items items, Column price, size_t start, size_t stop, double[::1] amounts=None,
-            double[:, ::1] groups=None):
-    """(x high, low, slope high, low) summed over items [start, stop); amounts (n,) and groups (g + 1, 3) change."""
+def respond(Items items, Column price, size_t start, size_t stop, double[::1] amounts=None):
+    """(x high, low, slope high, low) summed over items [start, stop); amounts (n,) change."""
     cdef nefk_response out
     cdef double *target = NULL if amounts is None else &amounts[0]
-    cdef nefk_group_sum *sums = group_sums(groups)
     with nogil:
-        nefk_respond_range(&items.problem, &price.view, start, stop, target, sums, &out)
+        nefk_respond_range(&items.problem, &price.view, start, stop, target, &out)
     return out.amount.high, out.amount.low, out.slope.high, out.slope.low
 
 
-def settle(Items items, Column low, Column high, Column share, size_t start, size_t stop, double[::1] doubles,
-           float[::1] singles, int8_t[::1] side, double[:, ::1] groups=None):
+def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
+           float[::1] singles, int8_t[::1] side):
     """Write amounts; (x high, low, slope high, low, value high, low, violation) of items [start, stop)."""
     cdef nefk_prices prices
     cdef nefk_audit out
     cdef double *wide = NULL if doubles is None else &doubles[0]
     cdef float *narrow = NULL if singles is None else &singles[0]
-    cdef nefk_group_sum *sums = group_sums(groups)
-    prices.low, prices.high, prices.share = low.view, high.view, share.view
+    prices.low, prices.high, prices.share = low, high, share
     with nogil:
-        nefk_settle_range(&items.problem, &prices, start, stop, wide, narrow, &side[0], sums, &out)
+        nefk_settle_range(&items.problem, prices, start, stop, wide, narrow, &side[0], &out)
     return (out.amount.high, out.amount.low, out.slope.high, out.slope.low, out.value.high, out.value.low,
             out.residual)
 
@@ -176,14 +186,13 @@ def worth(Items items, size_t start, size_t stop, const double[::1] amounts, dou
         nefk_worth_range(&items.problem, start, stop, &amounts[0], &value[0], &slope[0])
 
 
-def bounds(Items items, size_t start, size_t stop, double[:, ::1] groups=None):
+def bounds(Items items, size_t start, size_t stop):
     """(lower high, low, upper high, low, first item with crossed bounds or stop) of items [start, stop)."""
     cdef nefk_sum lower, upper
     cdef size_t crossed
-    cdef nefk_group_sum *sums = group_sums(groups)
     lower.high = lower.low = upper.high = upper.low = 0.0
     with nogil:
-        crossed = nefk_bounds_range(&items.problem, start, stop, sums, &lower, &upper)
+        crossed = nefk_bounds_range(&items.problem, start, stop, &lower, &upper)
     return lower.high, lower.low, upper.high, upper.low, crossed
 
 
@@ -201,14 +210,95 @@ def search(Items items, size_t n, double[::1] state, int n_most):
     cdef nefk_column price
     cdef nefk_response out
     cdef int count = 0
-    price.doubles = price.table = NULL
+    price.doubles = NULL
     price.singles = NULL
-    price.index = NULL
     with nogil:
         while own.state == 0 and count < n_most:
             price.scalar = own.price
-            nefk_respond_range(&items.problem, &price, 0, n, NULL, NULL, &out)
+            nefk_respond_range(&items.problem, &price, 0, n, NULL, &out)
             nefk_search_update(own, items.problem.shape, out.amount.high + out.amount.low,
                                out.slope.high + out.slope.low)
             count += 1
     return count
+
+
+TILE, TILE_GROUPS = NEFK_TILE, NEFK_TILE_GROUPS  # most items and groups of a tile
+
+
+def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order):
+    """Put items start .. (group - 1 of each in group, (m,)) into the order by group; next_ (g + 1,) moves on."""
+    with nogil:
+        nefk_sort_into_groups(&group[0], start, group.shape[0], &next_[0], &order[0])
+
+
+def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
+    """Add the items of each group, -1 first, to count (g + 1,)."""
+    cdef Py_ssize_t i
+    for i in range(group.shape[0]):
+        count[group[i] + 1] += 1
+
+
+cdef class TileSpace:
+    """Working space of one thread."""
+
+    cdef object _keep
+    cdef nefk_tile_space *view
+
+    def __cinit__(self):
+        cdef char[::1] memory = bytearray(nefk_tile_space_size())
+        self._keep = memory
+        self.view = <nefk_tile_space *> &memory[0]
+
+
+cdef class Tiles:
+    """Items in order by group, where each group starts (g + 1,), and caps (g,)."""
+
+    cdef nefk_grouped view
+    cdef object _keep
+
+    def __cinit__(self, Items items, const uint32_t[::1] offset, const double[::1] cap):
+        self._keep = (items, offset, cap)
+        self.view.problem, self.view.offset, self.view.cap = &items.problem, &offset[0], &cap[0]
+
+    def bounds(self, size_t first, size_t last, TileSpace space, double[::1] lower, double[::1] upper):
+        """Sums of the bounds of groups [first, last), written to lower and upper (g,)."""
+        cdef nefk_tile tile
+        tile.first, tile.last = first, last
+        with nogil:
+            nefk_tile_bounds(&self.view, tile, space.view, &lower[0], &upper[0])
+
+    def respond(self, size_t first, size_t last, TileSpace space, double price, double[::1] total,
+                double[::1] slope):
+        """What groups [first, last) take at a price, and the slope, written to total and slope (g,)."""
+        cdef nefk_tile tile
+        tile.first, tile.last = first, last
+        with nogil:
+            nefk_tile_respond(&self.view, tile, space.view, price, &total[0], &slope[0])
+
+    def narrow(self, size_t first, size_t last, TileSpace space, double low, double high, double width,
+               double tolerance, int8_t[::1] capped, uint32_t[::1] rough):
+        """As `narrow`, of groups [first, last) that are not capped; marks in capped (g,) change."""
+        cdef nefk_tile tile
+        cdef nefk_response a, b
+        cdef size_t count
+        tile.first, tile.last = first, last
+        with nogil:
+            count = nefk_tile_narrow(&self.view, tile, space.view, low, high, width, tolerance, &capped[0],
+                                     &rough[0], &a, &b)
+        return (count, a.amount.high, a.amount.low, a.slope.high, a.slope.low,
+                b.amount.high, b.amount.low, b.slope.high, b.slope.low)
+
+    def settle(self, size_t first, size_t last, TileSpace space, double low, double high, double share,
+               double floor, double[::1] own, double[::1] doubles, float[::1] singles, int8_t[::1] side):
+        """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged."""
+        cdef nefk_tile tile
+        cdef nefk_prices prices
+        cdef nefk_tile_audit out
+        cdef double *wide = NULL if doubles is None else &doubles[0]
+        cdef float *narrow = NULL if singles is None else &singles[0]
+        tile.first, tile.last = first, last
+        prices.low, prices.high, prices.share = low, high, share
+        with nogil:
+            nefk_tile_settle(&self.view, tile, space.view, prices, floor, &own[0], wide, narrow, &side[0], &out)
+        return (out.audit.amount.high, out.audit.amount.low, out.audit.slope.high, out.audit.slope.low,
+                out.audit.value.high, out.audit.value.low, out.audit.residual, out.over, out.n_passes, out.n_wrong)

@@ -60,6 +60,8 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
 cdef int CPU = cpu_level()
+cdef Py_ssize_t LARGEST_SYSTEM = 3000  # unknowns: 72 MB, a few seconds; beyond, sweeps take less
+cdef Py_ssize_t PATIENCE = 10_000  # sweeps, and as many as were made, without gaining on the bounds: stuck
 cdef Py_ssize_t CHUNK = 10_000_000  # states times lanes between two looks at the signals: about 10 ms
 
 
@@ -88,7 +90,7 @@ cdef class RobotSolver:
         cdef double rate = load * <double>robots + 1.0
         self.model = RobotModel(robots, buffer, 1.0 / rate, load / rate, empty_cost, full_cost, active_cost,
                                 min(cpu, CPU))
-        self.limit = 2 * (robots + buffer) + 16
+        self.limit = min(2 * (robots + buffer) + 16, LARGEST_SYSTEM)
 
     def __dealloc__(self):
         PyMem_Free(self.scratch)
@@ -224,11 +226,11 @@ cdef class RobotSolver:
         """Relative value iteration from `bias`, in place, with a look at the bounds every so many sweeps
         (even).
 
-        `other` (N + 3, K + 1) is scratch.
+        `other` (N + 3, K + 1) is scratch. Ends early where rounding lets the bounds come no closer.
         Return (sweeps, lower, upper)."""
-        cdef Py_ssize_t done = 0, sweeps
+        cdef Py_ssize_t done = 0, gained = 0, sweeps
         cdef Py_ssize_t chunk = CHUNK * 2 // bias.size
-        cdef double lower = -INFINITY, upper = INFINITY
+        cdef double lower = -INFINITY, upper = INFINITY, closest = INFINITY
 
         every = min(every, chunk - chunk % 2 + 2)
         while done < limit:
@@ -238,7 +240,9 @@ cdef class RobotSolver:
                              &other[bias.shape[0], 0])
                 robot_bounds(&self.model, &bias[0, 0], &lower, &upper)
             done += sweeps
-            if upper - lower <= tol:
+            if upper - lower < 0.99 * closest:
+                closest, gained = upper - lower, done
+            if upper - lower <= tol or done > 2 * gained + PATIENCE:
                 break
             PyErr_CheckSignals()
         return done, lower, upper

@@ -38,7 +38,9 @@ cdef class Environment:
 
 
 cdef class Scheduler:
-    # The next material to poll, or -1 if there is nothing to poll.
+    # Work that waits since the last poll and may be long: called, with the GIL, before each run of polls.
+    cpdef settle(self, Learner learner)
+    # The next material to poll, -1 if there is nothing to poll, less if `settle` must be called first.
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil
     # Material i has been polled and observed; its amount may be a new one.
     cdef void polled(self, Learner learner, Py_ssize_t i) noexcept nogil

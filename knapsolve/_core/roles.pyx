@@ -77,6 +77,9 @@ cdef class Environment:
 
 
 cdef class Scheduler:
+    cpdef settle(self, Learner learner):
+        pass
+
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
         return -1
 

@@ -2,7 +2,7 @@
 
 DeadlineOrder is earliest-deadline-first: a material's deadline is its last one plus 1 / amount, at the amount
 it has when it is polled (lazy); first deadlines have a uniform phase in [0, 1 / amount); amount 0 is never
-served.
+served. Work that may take O(n) is done in slices (csrc/deadline_queue.h), with a look at signals between them.
 RandomOrder draws materials in proportion to their amounts. Both leave the amounts to the learner.
 Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1 for its use here.
 """
@@ -10,53 +10,55 @@ Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY
+from libc.float cimport DBL_MAX
 from libc.stdint cimport intptr_t as intp_t, uint64_t
 
+from knapsolve._core.policies cimport FixedAmounts
 from knapsolve._core.random_bits cimport bits_of
 
-cdef Py_ssize_t CHUNK = 65536     # polls between two looks at pending signals
+cdef Py_ssize_t CHUNK = 16384     # polls between two looks at pending signals
+cdef Py_ssize_t ROWS = 1 << 19    # materials between two looks, where each is only entered or added up
 cdef Py_ssize_t SMALL = 65536     # up to here the tournament is faster than the calendar
 
 
 cdef class DeadlineOrder(Scheduler):
-    """View over `memory` = (queue struct, entries, bucket heads or winners), all but the last in words of 64 bits.
+    """View over `memory` = (queue struct, entries, links), all but the last in words of 64 bits.
 
-    Up to SMALL materials in a tournament, more in a calendar; both serve in the same order.
+    A tournament or a calendar, as `allocate` chose; both serve in the same order.
     """
 
     def __init__(self, Py_ssize_t n, memory):
         cdef uint64_t[::1] queue = memory[0]
         cdef uint64_t[::1] entry = memory[1]
-        cdef int32_t[::1] links = memory[2]
-        if n < 1 or [part.size for part in memory] != self.sizes(n):
+        cdef int32_t[::1] link = memory[2]
+        sizes = [part.size for part in memory]
+        if n < 1 or sizes not in (self.sizes(n, False), self.sizes(n, True)):
             raise ValueError(f"memory must be that of allocate({n})")
-        self.small = n <= SMALL
+        self.small = sizes == self.sizes(n, False)
         self.n = n
         self.memory = memory
-        if self.small:
-            self.tree = <deadline_tree *>&queue[0]
-            self.tree.entry = <deadline_entry *>&entry[0]    # a copied or unpickled queue has moved
-            self.tree.winner = &links[0]
-        else:
-            self.queue = <deadline_queue *>&queue[0]
-            self.queue.entry = <deadline_entry *>&entry[0]
-            self.queue.bucket = &links[0]
+        self.queue = <deadline_queue *>&queue[0]
+        self.clock = &self.queue.clock
+        self.clock.entry = <deadline_entry *>&entry[0]    # a copied or unpickled queue has moved
+        self.clock.link = &link[0]
 
     @staticmethod
-    def sizes(Py_ssize_t n):
+    def sizes(Py_ssize_t n, bint calendar):
         """Lengths of the parts of the memory for n materials."""
-        entries, links = n, deadline_queue_buckets(n)
-        if n <= SMALL:
-            entries, links = deadline_tree_leaves(n) + 1, 2 * deadline_tree_leaves(n)
-        words = (max(sizeof(deadline_queue), sizeof(deadline_tree)) + 7) // 8
-        return [words, entries * (sizeof(deadline_entry) // 8), links]
+        words = sizeof(deadline_entry) // 8
+        if calendar:
+            return [sizeof(deadline_queue) // 8, n * words, deadline_queue_buckets(n) + n]
+        return [sizeof(deadline_queue) // 8, (n + 1) * words, 2 * n]
 
     @staticmethod
-    def allocate(Py_ssize_t n):
-        """Memory for n materials: 20 to 24 bytes each in the calendar, 24 to 48 in the tournament."""
+    def allocate(Py_ssize_t n, calendar=None):
+        """Memory for n materials: 24 bytes each in the tournament, 24 to 28 in the calendar.
+
+        By default the tournament up to SMALL materials, where it is faster, and the calendar beyond.
+        """
         kinds = (np.uint64, np.uint64, np.int32)
-        return tuple(np.zeros(size, dtype=kind) for size, kind in zip(DeadlineOrder.sizes(n), kinds))
+        sizes = DeadlineOrder.sizes(n, n > SMALL if calendar is None else calendar)
+        return tuple(np.zeros(size, dtype=kind) for size, kind in zip(sizes, kinds))
 
     @staticmethod
     def copied(memory):
@@ -67,60 +69,100 @@ cdef class DeadlineOrder(Scheduler):
 
     def start(self, Learner learner, generator):
         """Enter every material of positive amount at a random phase of its period."""
-        cdef Py_ssize_t i, n = learner.n_materials
-        cdef double x, total = 0.0
+        cdef Py_ssize_t i = 0, stop, n = learner.n_materials
+        cdef double x, total
         cdef bitgen_t *bits = bits_of(generator)
         if n != self.n:
             raise ValueError(f"learner must have {self.n} materials, got {n}")
-        with generator.bit_generator.lock, nogil:
-            for i in range(n):
-                total += learner.amount(i)
-            if not 0.0 < total < INFINITY:
-                total = 1.0
+        total = self.total(learner) or 1.0
+        if self.small:
+            deadline_init(self.clock, self.clock.entry, self.clock.link, n, total)
+        else:
+            deadline_queue_init(self.queue, self.clock.entry, self.clock.link, n, total)
+        while i < n:
+            stop = min(i + ROWS, n)
+            with generator.bit_generator.lock, nogil:
+                for i in range(i, stop):
+                    x = learner.amount(i)
+                    self.clock.entry[i].next = DEADLINE_ABSENT
+                    if x > 0.0:
+                        deadline_write(self.clock, i, bits.next_double(bits.state) / x)
+            i = stop
+            PyErr_CheckSignals()
+        self.clock.task, self.clock.tolerance = 0, 1      # no strain: the scale is that of these amounts
+        if self.small:
+            deadline_tree_build(self.clock)
+        else:
+            deadline_queue_build(self.queue)
+            self.settle(learner)
+
+    cdef double total(self, Learner learner) except -1.0:
+        """Sum of all amounts, at most the largest number."""
+        cdef Py_ssize_t i = 0, stop, n = learner.n_materials
+        cdef double total = 0.0
+        while i < n:
+            stop = min(i + ROWS, n)
+            with nogil:
+                for i in range(i, stop):
+                    total += learner.amount(i)
+            i = stop
+            PyErr_CheckSignals()
+        return min(total, DBL_MAX) if total > 0.0 else 0.0
+
+    cpdef settle(self, Learner learner):
+        """Do the long work that a call has left, a slice at a time between looks at signals."""
+        if self.clock.task & DEADLINE_STRAINED and deadline_refit(self.clock, self.total(learner)):
             if self.small:
-                deadline_tree_init(self.tree, self.tree.entry, self.tree.winner, n, total)
+                deadline_tree_rescale(self.clock)
             else:
-                deadline_queue_init(self.queue, self.queue.entry, self.queue.bucket, n, total)
-            for i in range(n):
-                x = learner.amount(i)
-                if x > 0.0:
-                    self.enter(i, bits.next_double(bits.state) / x)
+                deadline_queue_rescale(self.queue)
+        while not self.small and not deadline_queue_work(self.queue):
+            PyErr_CheckSignals()
 
     cdef inline Py_ssize_t pop(self) noexcept nogil:
-        return deadline_tree_pop(self.tree) if self.small else deadline_queue_pop(self.queue)
+        return deadline_tree_pop(self.clock) if self.small else deadline_queue_pop(self.queue)
 
     cdef inline void drop(self, Py_ssize_t i) noexcept nogil:
         if self.small:
-            deadline_tree_drop(self.tree, i)
-
-    cdef inline void enter(self, Py_ssize_t i, double delay) noexcept nogil:
-        if self.small:
-            deadline_tree_insert(self.tree, i, delay)
-        else:
-            deadline_queue_insert(self.queue, i, delay)
+            deadline_tree_drop(self.clock, i)
 
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
+        """The next material, -1 if there is none, less if `settle` must be called first."""
         cdef Py_ssize_t i = self.pop()
-        while i >= 0 and not learner.amount(i) > 0.0:      # set to zero while its deadline was pending
+        if i >= 0 and not learner.amount(i) > 0.0:
+            i = self.pass_over(learner, i)
+        if i >= 0:
+            deadline_serve(self.clock, i)
+        return i
+
+    cdef Py_ssize_t pass_over(self, Learner learner, Py_ssize_t i) noexcept nogil:
+        """From a popped material that was set to zero while it waited, to the next that was not."""
+        cdef Py_ssize_t _passed
+        for _passed in range(CHUNK):
             self.drop(i)
             i = self.pop()
-        return i
+            if i < 0 or learner.amount(i) > 0.0:
+                return i
+        self.drop(i)
+        return DEADLINE_LATER
 
     cdef void polled(self, Learner learner, Py_ssize_t i) noexcept nogil:
         cdef double x = learner.amount(i)
         if not x > 0.0:
             self.drop(i)
         elif self.small:
-            deadline_tree_push(self.tree, i, 1.0 / x)
+            deadline_tree_push(self.clock, i, 1.0 / x)
         else:
             deadline_queue_push(self.queue, i, 1.0 / x)
 
     def serve(self, Learner learner, intp_t[::1] materials, double[::1] times):
-        """Fill (n,) materials and their deadlines; return how many there were."""
+        """Fill (n,) materials and deadlines; return how many there were. An interrupted call tells by `served`."""
         cdef Py_ssize_t k = 0, stop, i = 0, n = materials.shape[0]
+        self.served = 0
         if learner.n_materials != self.n or times.shape[0] != n:
             raise ValueError(f"learner must have {self.n} materials and times {n} numbers")
-        while k < n and i >= 0:
+        while k < n and i != DEADLINE_NONE:
+            self.settle(learner)
             stop = min(k + CHUNK, n)
             with nogil:
                 for k in range(k, stop):
@@ -129,31 +171,39 @@ cdef class DeadlineOrder(Scheduler):
                         stop = k
                         break
                     materials[k] = i
-                    if self.small:
-                        times[k] = deadline_tree_time(self.tree, i)
-                    else:
-                        times[k] = deadline_queue_time(self.queue, i)
+                    times[k] = deadline_time(self.clock, i)
                     self.polled(learner, i)
-            k = stop
+            self.served = k = stop
             PyErr_CheckSignals()
         return k
 
     def skip(self, Learner learner, Py_ssize_t n):
         """Serve n polls without telling which: for tests and benchmarks of long runs."""
-        cdef Py_ssize_t _k, i
-        with nogil:
-            for _k in range(n):
-                i = self.next(learner, NULL)
-                if i < 0:
-                    break
-                self.polled(learner, i)
+        cdef Py_ssize_t k = 0, i = 0
+        while k < n and i != DEADLINE_NONE:
+            self.settle(learner)
+            with nogil:
+                while k < n:
+                    i = self.next(learner, NULL)
+                    if i < 0:
+                        break
+                    self.polled(learner, i)
+                    k += 1
 
-    def insert(self, Py_ssize_t i, double delay):
-        """Enter a material unless it is waiting already; its next deadline comes `delay` from now."""
+    def holds(self, Py_ssize_t i):
+        """Whether a material is waiting for its deadline."""
         if not 0 <= i < self.n:
             raise IndexError(f"material must lie between 0 and {self.n - 1}, got {i}")
-        if not (deadline_tree_holds(self.tree, i) if self.small else deadline_queue_holds(self.queue, i)):
-            self.enter(i, delay)
+        return deadline_holds(self.clock, i)
+
+    def insert(self, Py_ssize_t i, double delay):
+        """Enter a material unless it is waiting already, to come `delay` after the last poll; `settle` before."""
+        if self.holds(i):
+            return
+        if self.small:
+            deadline_tree_insert(self.clock, i, delay)
+        else:
+            deadline_queue_insert(self.queue, i, delay)
 
 
 cdef class RandomOrder(Scheduler):
@@ -163,10 +213,17 @@ cdef class RandomOrder(Scheduler):
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
         return learner.draw(bits)
 
-    def serve(self, Learner learner, intp_t[::1] materials, generator):
-        """Fill (n,) materials; return how many there were."""
+    def serve(self, FixedAmounts learner, intp_t[::1] materials, double[::1] times, double[::1] clock, generator):
+        """Fill (n,) materials and times, evenly spaced from clock[0] on, which becomes the last of them.
+
+        Returns how many there were. An interrupted call tells by `served`.
+        """
         cdef Py_ssize_t k = 0, stop, i = 0, n = materials.shape[0]
+        cdef double start = clock[0], rate = learner.total_amount
         cdef bitgen_t *bits = bits_of(generator)
+        self.served = 0
+        if times.shape[0] != n:
+            raise ValueError(f"times must hold {n} numbers")
         while k < n and i >= 0:
             stop = min(k + CHUNK, n)
             with generator.bit_generator.lock, nogil:
@@ -176,6 +233,8 @@ cdef class RandomOrder(Scheduler):
                         stop = k
                         break
                     materials[k] = i
-            k = stop
+                    times[k] = start + <double>(k + 1) / rate
+                    clock[0] = times[k]
+            self.served = k = stop
             PyErr_CheckSignals()
         return k

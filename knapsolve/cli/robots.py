@@ -19,6 +19,8 @@ from knapsolve.robots.problem import RobotProblem
 
 TOLERANCE = 1e-9  # of the least cost, relative to the best fixed number's where that is above 1
 
+MOST_SWEEPS = 100_000  # where rounding keeps the bounds apart, seconds; the bounds reached are printed
+
 
 def command(
     arrival_rate: Annotated[float, typer.Option(help="Pages per unit time that one active robot brings.")],
@@ -77,11 +79,14 @@ def _fixed(
 
 
 def _control(robots: int | None, fixed: dict[str, Any], *parameters: Any) -> RobotControl:
-    """Optimal control of `robots` or, if None, of so many that twice as many would not make it cheaper."""
+    """Optimal control of `robots` or, if None, of so many that twice as many would not make it cheaper.
+
+    Where the cost is not known to the tolerance, more robots would show nothing.
+    """
     n = 2 * fixed["n_robots"] if robots is None else robots
     tol = TOLERANCE * max(1.0, fixed["cost"])
     control, doubts = _solve(RobotProblem.checked(n, *parameters), tol)
-    while robots is None and control.n_max == n:
+    while robots is None and control.n_max == n and control.upper - control.lower <= tol:
         n *= 2
         fewer = control
         control, doubts = _solve(RobotProblem.checked(n, *parameters), tol)
@@ -100,7 +105,7 @@ def _solve(problem: RobotProblem, tol: float) -> tuple[RobotControl, list[str]]:
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", ConvergenceWarning)
-        control = solve_robot_control(n, buffer, *rates, tol=tol)
+        control = solve_robot_control(n, buffer, *rates, tol=tol, max_iter=MOST_SWEEPS)
     return control, [str(warning.message) for warning in caught]
 
 

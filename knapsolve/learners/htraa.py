@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.automata import AutomataTree
-from knapsolve._validation import check_choice, check_integer, check_real, check_states, check_vector
+from knapsolve._validation import check_choice, check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner
 
 MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
@@ -51,7 +52,7 @@ class HTRAA(PollLogLearner):
     ----------
     states_ : ndarray of shape (n_nodes,), int32
         State of the automaton at each inner node, in heap order: the root is 1, the children of k are 2k and
-        2k + 1.
+        2k + 1; 0 where there is none.
     amounts_ : ndarray of shape (n_materials,)
         Amounts held now, in polls per unit of time; they sum to `capacity`.
     materials_ : ndarray of shape (n_materials,)
@@ -79,7 +80,7 @@ class HTRAA(PollLogLearner):
     [0.7, 0.3]
     """
 
-    _state_names = ("states_", "_leaf_of")
+    _state_names = ("_blocks", "_leaf_of")
 
     def __init__(
         self,
@@ -123,31 +124,62 @@ class HTRAA(PollLogLearner):
             )
         return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
 
+    @property
+    def states_(self) -> np.ndarray:
+        """States of the automata, (n_nodes,), in heap order; 0 where there is none."""
+        check_is_fitted(self)
+        nodes = np.arange(1, 2 ** _depth(self._leaf_of.size))
+        block, lane, depth = _places(nodes)
+        states = self._blocks[block, lane]
+        return np.concatenate([[0], np.where(states < self._bases[depth // 3, lane], states, 0)]).astype(np.int32)
+
     def _start(self, n: int) -> None:
         self._leaf_of = _balanced_leaves(n)
-        self.states_ = np.zeros(2 ** _depth(n), dtype=np.int32)
-        for depth, resolution in enumerate(self._resolutions(_depth(n))):
-            self.states_[2**depth : 2 ** (depth + 1)] = (resolution + 1) // 2
+        self._bases = self._lanes_of_bases(n)
+        self._blocks = _empty_blocks(self._bases)
+        above, last = 2 ** max(0, _depth(n) - 1), self._leaf_of[self._leaf_of >= 2 ** _depth(n)]
+        inner = np.concatenate([np.arange(1, above), last[::2] >> 1]) if n > 1 else np.arange(0)
+        block, lane, depth = _places(inner)
+        self._blocks[block, lane] = self._bases[depth // 3, lane] // 2
 
     def _resize(self, n: int) -> None:
-        self._resolutions(_depth(n))
+        bases = self._lanes_of_bases(max(n, self._leaf_of.size))
+        self._check_bases(bases)
         if n > self._leaf_of.size:
             self._leaf_of = np.concatenate([self._leaf_of, np.zeros(n - self._leaf_of.size, dtype=np.int32)])
-        if 2 ** _depth(n) > self.states_.size:
-            room = np.zeros(2 ** _depth(n) - self.states_.size, dtype=np.int32)
-            self.states_ = np.concatenate([self.states_, room])
+        if len(bases) > len(self._bases):
+            blocks = _empty_blocks(bases)
+            blocks[: len(self._blocks)] = self._blocks
+            self._blocks, self._bases = blocks, bases
+
+    def _check_bases(self, bases: np.ndarray) -> None:
+        if not np.array_equal(bases[: len(self._bases)], self._bases):
+            raise ValueError(f"resolution must stay as it was until fit, got {self.resolution}")
+
+    def _lanes_of_bases(self, n: int) -> np.ndarray:
+        """Resolution + 1 in each lane of the blocks on a path of a tree of n leaves, (blocks on a path, 8).
+
+        Depths below those that have a resolution, where no automaton is, repeat the last one.
+        """
+        depth = max(1, _depth(n))
+        base = self._resolutions(depth) + 1
+        levels = np.add.outer(np.arange(0, depth, 3), [0, 0, 1, 1, 2, 2, 2, 2])
+        lanes = base[np.minimum(levels, base.size - 1)]
+        lanes[:, 0] = 1
+        return lanes
 
     def _core(self) -> AutomataTree:
-        resolutions = self._resolutions(max(1, _depth(self._leaf_of.size)))
-        for depth in range(_depth(self._leaf_of.size)):
-            check_states(self.states_[2**depth : 2 ** (depth + 1)], int(resolutions[depth]))
-        share = np.zeros((resolutions.size, 2, int(resolutions.max()) + 2))
-        for depth, resolution in enumerate(resolutions):
+        depth = _depth(self._leaf_of.size)
+        self._check_bases(self._lanes_of_bases(self._leaf_of.size))
+        resolutions = self._resolutions(max(1, depth))
+        largest = int(resolutions.max()) + 1
+        share = np.zeros((resolutions.size, 2, largest + 1 if self.exponent != 1 else 1))
+        for level, resolution in enumerate(resolutions if self.exponent != 1 else []):
             left = _shares(int(resolution), self.exponent)
-            share[depth, :, : resolution + 2] = left, left[::-1]
+            share[level, :, : resolution + 2] = left, left[::-1]
         known = self.materials_.size
-        core = AutomataTree(self.states_, self._leaf_of, known, resolutions + 1, share, self.capacity,
-                            self.exponent == 1, *UPDATES[self.update])  # fmt: skip
+        core = AutomataTree(self._blocks, self._leaf_of, known, depth, self._bases, largest, share,
+                            self.capacity, self.exponent == 1, *UPDATES[self.update])  # fmt: skip
         if known < self._leaf_of.size:
             core.prepare_draws()  # admission looks up whose leaf it splits
         return core
@@ -241,6 +273,23 @@ def _shares(resolution: int, exponent: float) -> np.ndarray:
 def _depth(n: int) -> int:
     """Depth of a balanced tree of n leaves."""
     return max(0, int(n) - 1).bit_length()
+
+
+def _places(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Block, lane and depth of inner nodes given by heap index: see csrc/share_tree.h."""
+    depth = np.frexp(nodes)[1] - 1
+    below = depth % 3
+    first = 1 << (depth - below).astype(np.int64)
+    return (first - 1) // 7 + (nodes >> below) - first, (1 << below) + nodes % (1 << below), depth
+
+
+def _empty_blocks(bases: np.ndarray) -> np.ndarray:
+    """States of a tree without automata, (n_blocks, 8), at the start of a cache line."""
+    counts = 8 ** np.arange(len(bases))
+    room = np.empty(8 * counts.sum() + 16, dtype=np.int32)
+    blocks = room[-room.ctypes.data // 4 % 16 :][: 8 * counts.sum()].reshape(-1, 8)
+    blocks[:] = np.repeat(bases, counts, axis=0)
+    return blocks
 
 
 def _balanced_leaves(n: int) -> np.ndarray:

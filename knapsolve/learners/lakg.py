@@ -120,6 +120,7 @@ class LAKG(PollLogLearner):
         table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
         bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
         states = getattr(self, "states_", np.empty(0, dtype=np.int32))
+        check_states(states, self.resolution)
         held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
         bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))
         return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
@@ -138,6 +139,5 @@ class LAKG(PollLogLearner):
             self.states_ = np.concatenate([self.states_, np.ones(n - self.states_.size, dtype=np.int32)])
 
     def _core(self) -> KnapsackGame:
-        check_states(self.states_, self.resolution)
         table, units = self._tables()
         return KnapsackGame(self.states_, self.materials_.size, table, units, self.exponent, self.capacity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from knapsolve.mdp.evaluate import evaluate_policy
 from knapsolve.mdp.model import Model, check_model
 from knapsolve.mdp.multichain import solve_multichain
 from knapsolve.mdp.result import MDPResult
-from knapsolve.mdp.structure import end_components, pairs_towards
+from knapsolve.mdp.structure import end_components, pairs_towards, unavoidable_state
 
 METHODS = {"auto", "relative-value-iteration", "modified-policy-iteration", "policy-iteration"}
 LARGE = 5_000  # states beyond which a sparse factorisation may fill in
@@ -58,14 +59,17 @@ def solve_average_cost(
 
     Notes
     -----
-    Periodic chains are no obstacle: iterations are damped, which leaves gain and bias as they are. Whether
-    *every* policy has a single recurrent class (a unichain model) is hard to decide and does not matter here:
-    what does is whether some policy can keep to separate sets of states, and that is found exactly, from the
-    end components.
+    Periodic chains are no obstacle: iterations are damped, which leaves gain and bias as they are. What the
+    solution depends on is whether some policies can settle in separate sets of states (multichain), and that is
+    found exactly, from the end components. Whether *every* policy has a single recurrent class (unichain) is
+    NP-hard to decide in general (Tsitsiklis 2007) and changes nothing in the solution; ``structure`` says
+    "unichain" where a state proves it that no policy can avoid, and names what is known for certain elsewhere.
 
     References
     ----------
     M. L. Puterman, "Markov Decision Processes", 1994, Theorem 8.5.5 (bounds), Sections 8.5 to 8.7 and 9.5.
+    J. N. Tsitsiklis, "NP-hardness of checking the unichain condition in average cost MDPs", Operations Research
+    Letters 35 (2007) 319-323.
 
     Examples
     --------
@@ -90,6 +94,7 @@ def solve_average_cost(
         result = solve_multichain(model, label, pairs, parts)
     else:
         result = solve_component(model, label, method, tol, max_iter)
+        result = replace(result, structure=_one_component(model, label))
     gap = float(np.max(np.asarray(result.upper) - np.asarray(result.lower)))
     if not gap <= tol:
         warnings.warn(
@@ -98,6 +103,13 @@ def solve_average_cost(
             stacklevel=2,
         )
     return result
+
+
+def _one_component(model: Model, label: np.ndarray) -> str:
+    """What a model with one end component is called."""
+    if unavoidable_state(model, label) is not None:
+        return "unichain"
+    return "communicating" if label.min() == 0 else "weakly communicating"
 
 
 def solve_component(model: Model, label: np.ndarray, method: str, tol: float, max_iter: int) -> MDPResult:
@@ -115,9 +127,8 @@ def solve_component(model: Model, label: np.ndarray, method: str, tol: float, ma
     if not upper - lower <= tol and done < max_iter and method != "relative-value-iteration":
         more, lower, upper = operator.iterate(h, d, choice, _damping(model), True, tol, max_iter - done, 0)
         done += more
-    structure = "communicating" if label.min() == 0 else "weakly communicating"
     gain = 0.5 * (lower + upper)
-    return MDPResult(gain, lower, upper, h - h[0], model.action[choice], done, structure)
+    return MDPResult(gain, lower, upper, h - h[0], model.action[choice], done, "communicating")
 
 
 def _damping(model: Model) -> float:

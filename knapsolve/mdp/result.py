@@ -22,9 +22,12 @@ class MDPResult:
         Action to take in each state.
     n_iter : int
         Sweeps or policy evaluations.
-    structure : {"communicating", "weakly communicating", "multichain"}
-        Whether some policy leads from every state to every other; or does so but for states that every policy
-        leaves for good; or whether policies can settle in separate sets of states.
+    structure : {"unichain", "communicating", "weakly communicating", "multichain"}
+        "multichain": policies can settle in separate sets of states, for good. Else all settle in one set of
+        states that hang together, and the gain is one number: "unichain" where some state is proven to be
+        visited for ever under every policy, so that each has a single recurrent class; "communicating" where
+        some policy leads from every state to every other; "weakly communicating" where one does so but for
+        states that every policy leaves for good. Of the last two some are unichain without such a state.
 
     References
     ----------
@@ -36,7 +39,7 @@ class MDPResult:
     >>> from knapsolve.mdp import solve_average_cost
     >>> result = solve_average_cost([np.array([[0.0, 1.0], [1.0, 0.0]])], [0.0, 1.0])
     >>> round(result.gain, 9), result.structure
-    (0.5, 'communicating')
+    (0.5, 'unichain')
     """
 
     gain: float | np.ndarray

@@ -8,6 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from knapsolve.mdp.model import Model
 
+MOST_ARCS = 5_000_000  # to look at in search of an unavoidable state: about a second
+
 
 def _components(n: int, source: np.ndarray, target: np.ndarray) -> tuple[int, np.ndarray]:
     """Strongly connected components of a graph of n states."""
@@ -15,8 +17,15 @@ def _components(n: int, source: np.ndarray, target: np.ndarray) -> tuple[int, np
     return connected_components(graph, connection="strong")
 
 
-def end_components(model: Model) -> tuple[np.ndarray, np.ndarray]:
+def end_components(model: Model, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Maximal end components: sets of states within which some policy can stay, and go everywhere.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    allowed : ndarray of shape (n_pairs,), bool, optional
+        The pairs that policies may use; all by default.
 
     Returns
     -------
@@ -31,7 +40,7 @@ def end_components(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """
     pair = np.repeat(np.arange(len(model.cost)), np.diff(model.matrix.indptr))
     target = model.matrix.indices
-    alive = np.ones(len(model.cost), dtype=bool)
+    alive = np.ones(len(model.cost), dtype=bool) if allowed is None else allowed.copy()
     while True:
         arcs = alive[pair]
         _, label = _components(model.n_states, model.state[pair[arcs]], target[arcs])
@@ -41,9 +50,39 @@ def end_components(model: Model) -> tuple[np.ndarray, np.ndarray]:
             break
         alive &= ~leaving
     within = np.full(model.n_states, -1)
+    if not alive.any():
+        return within, alive
     members = np.unique(model.state[alive])
     within[members] = np.unique(label[members], return_inverse=True)[1]
     return within, alive
+
+
+def unavoidable_state(model: Model, label: np.ndarray) -> int | None:
+    """A state that every policy visits again and again from everywhere: where there is one, the model is unichain.
+
+    A state is one unless some policy can settle without it, that is, unless an end component avoids it; all
+    of them lie in every end component, so that each failure rules out many. O(arcs) an attempt. After
+    `MOST_ARCS` arcs looked at, at least one attempt, the search is given up and None returned.
+
+    References
+    ----------
+    E. A. Feinberg and F. Yang, "On polynomial cases of the unichain classification problem for Markov decision
+    processes", Operations Research Letters 36 (2008) 527-530.
+    """
+    entry = model.matrix.tocsc()
+    candidates = np.flatnonzero(label == 0)
+    for _ in range(max(1, MOST_ARCS // max(model.matrix.nnz, 1))):
+        if len(candidates) == 0:
+            return None
+        state = candidates[len(candidates) // 2]
+        allowed = model.state != state
+        allowed[entry.indices[entry.indptr[state] : entry.indptr[state + 1]]] = False
+        without, _ = end_components(model, allowed)
+        if without.max() < 0:
+            return int(state)
+        sizes = np.bincount(without[without >= 0])
+        candidates = np.intersect1d(candidates, np.flatnonzero(without == np.argmin(sizes)))
+    return None
 
 
 def recurrent_classes(chain: csr_matrix) -> np.ndarray:

@@ -29,7 +29,8 @@ class ArrayPasses:
         )
         self.upper = np.minimum(upper, self.criterion.limit)
         self.ceiling = np.minimum(self.upper, CEILING)
-        self.group, self.n_groups = problem.groups, len(problem.caps)
+        self.group: Any = None if problem.groups is None else problem.groups.astype(np.intp)
+        self.caps, self.n_groups = problem.caps, len(problem.caps)
 
     def __enter__(self) -> ArrayPasses:
         return self
@@ -72,12 +73,16 @@ class ArrayPasses:
         x, slope = self._answer(self._at(prices))
         return self._by_group(x, np.zeros(self.n), slope)
 
-    def bounds(self) -> tuple[float, float, int, Any]:
-        """Sums of lower and of upper bounds, the first item whose bounds cross (or n), the sums by group."""
+    def bounds(self) -> tuple[float, float, int]:
+        """Sums of lower and of upper bounds, and the first item whose bounds cross (or n)."""
         crossed = self.lower > self.upper
         first = int(np.argmax(crossed)) if crossed.any() else self.n
-        sums = None if self.group is None else self._by_group(self.lower, np.zeros(self.n), self.upper)
-        return math.fsum(self.lower), float(self.upper.sum()), first, sums
+        return math.fsum(self.lower), float(self.upper.sum()), first
+
+    def bounds_by_group(self) -> tuple[Array, Array]:
+        """Sums of lower and of upper bounds (g + 1,) each."""
+        sums = self._by_group(self.lower, self.upper)
+        return sums[:, 0], sums[:, 1]
 
     def worth(self, amounts: Array) -> tuple[Array, Array]:
         """Weighted value and derivative (n,) of amounts (n,); an item without weight has neither."""
@@ -97,8 +102,16 @@ class ArrayPasses:
         amounts[:] = x
         side[:] = np.where(x <= self.lower, -1, np.where(x >= self.upper, 1, 0))
         total = math.fsum(x)
-        by_group = None if self.group is None else self._by_group(x)[:, 0]
-        return Settled(total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), by_group)
+        over = 0.0 if self.group is None else self._excess(self._by_group(x)[1:, 0], prices.high)
+        return Settled(total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), over)
+
+    def _excess(self, taken: Array, price: Any) -> float:
+        """Largest relative error of a group's total (g,): either way where its own price holds, else above the cap."""
+        off = np.maximum(taken - self.caps, 0.0)
+        if isinstance(price, np.ndarray):
+            off = np.where(price[1:] > price[0], np.abs(taken - self.caps), off)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(np.max(np.where(off > 0, off / self.caps, 0.0), initial=0.0))
 
     def _violation(self, x: Array, price: Array) -> float:
         """Largest relative violation: the price must lie between the slopes a few units to either side of x."""

@@ -36,9 +36,12 @@ class Criterion:
 
     def _passes(self, problem: Any, n_jobs: int) -> Passes:
         """Who answers prices for all items of a problem."""
+        return Passes(self._items_of(problem, problem.order), problem.n, n_jobs)
+
+    def _items_of(self, problem: Any, order: NDArray[np.uint32] | None) -> core.Items:
+        """A problem's items in some order, in the form that the kernels read."""
         columns = (core.Column(x) for x in (self._parameter, problem.weights, problem.lower, problem.upper))
-        items = core.Items(self._shape, *columns, CEILING, problem.groups)
-        return Passes(items, problem.n, n_jobs, problem.groups, len(problem.caps))
+        return core.Items(self._shape, *columns, CEILING, order)
 
     def _take(self, which: Any) -> Criterion:
         """The criterion of some of the items."""

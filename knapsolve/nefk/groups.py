@@ -1,8 +1,8 @@
 """Disjoint groups with caps: every item answers the larger of the budget's price and its group's own price.
 
-The own price pi_g of a group is where its items alone take its cap; it does not depend on the budget. So the
-total at a price mu is T(mu) = sum over groups of min(S_g(mu), cap_g) + what the ungrouped take, and a pass that
-tries mu for the budget tries prices for all groups that mu is known to cap. Both searches run in the same passes.
+The total at a price mu is T(mu) = sum over groups of min(S_g(mu), cap_g): its root is found as that of any total, by
+passes that take the S_g, and with many items over a narrow bracket by a model of T. The own price of a group, where its
+items alone take its cap, does not depend on the budget; it is only needed where the cap binds, once, at the end.
 """
 
 from __future__ import annotations
@@ -15,155 +15,229 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.narrow import narrows, settle_many
-from knapsolve.nefk.passes import Prices
-from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import FAR, enclosed, find_prices, new_searches, share_of, step
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.narrow import BENT, CONFIRMED, CORRECTIONS, MANY, MARGIN, NARROW, NarrowModel, window
+from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step
 
 Array = NDArray[np.float64]
-NO_CAP = 1e290  # beyond any total
-CLOSE = 1e-3  # relative step of the budget's price from which the capped groups are likely to stay
+CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
+SAMPLED_TILES = 6
+LARGE_SAMPLE = 2048  # items of a large group in a sample
+SAMPLE_STEPS = 8
+MOST_ROUGH = 4  # one in so many items may be rough
 
 
-class GroupSearch:
-    """The budget's search and one search for each group, over common passes.
+def solve_groups(passes: GroupPasses, search: Array, amounts: Any, side: Any) -> tuple[Prices, Array, Settled]:
+    """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled."""
+    mu = math.nan
+    sampled_guess(passes, search)
+    while search[core.STATE] == core.RUNNING:
+        mu = float(search[core.PRICE])
+        total, slope = passes.respond(mu)
+        step(search, passes.shape, *capped_sums(passes, total, slope))
+        ends = _ends(search, passes.shape, mu) if passes.problem.n > MANY else None
+        if ends:
+            capped = surely_capped(passes, mu, ends[1], total, slope)
+            own = own_guesses(passes, mu, total, slope)
+            del total, slope  # room for the working space
+            found = _settle_model(passes, search, ends, mu, own, capped, amounts, side)
+            if found:
+                return found
+    prices = _end(passes, search)
+    if mu != prices.high or passes.problem.n > MANY:
+        total, slope = passes.respond(float(prices.high))
+    own = own_guesses(passes, float(prices.high), total, slope)
+    settled, _ = passes.settle(prices, own, float(prices.high), amounts, side)
+    return prices, own[1:], settled
 
-    Near the end they part: the budget's price is found on the items outside capped groups alone, and confirmed by
-    a pass that caps the same groups; the capped groups go on by themselves, the fewer the longer it takes.
-    """
 
-    def __init__(self, problem: Problem, passes: Any, budget: Array, n_jobs: int, scratch: tuple[Any, Any]) -> None:
-        self.problem, self.passes, self.budget, self.n_jobs = problem, passes, budget, n_jobs
-        self.scratch = scratch
-        self.caps = np.minimum(problem.caps, NO_CAP)
-        self.own = new_searches(passes.shape, self.caps, budget[core.TOP], budget[core.PRICE])
+class GroupSample:
+    """T of some tiles and of some items of large groups, scaled up. Answers prices as Passes do."""
 
-    def run(self) -> tuple[Prices, Array]:
-        """Prices of the answer by group (g + 1,), and each group's own price (g,); -inf where its cap is loose."""
-        splits = hasattr(self.passes, "narrow")
-        while self.budget[core.STATE] == core.RUNNING:
-            mu = float(self.budget[core.PRICE])
-            self._pass(mu)
-            near = abs(float(self.budget[core.PRICE]) - mu) <= CLOSE * abs(mu)
-            if splits and near and self.budget[core.STATE] == core.RUNNING:
-                self._find_budget_price(self._capped(mu))
-        if not self.problem.equality and self.budget[core.PRICE] <= 0.0 and self.passes.shape != core.LOG_EXPONENTIAL:
-            self.budget[core.PRICE], self.budget[core.STATE] = 0.0, core.MET  # capacity is left over
-            self._pass(0.0)
-        mu = float(self.budget[core.PRICE])
-        while not splits and self._open(mu).any():
-            self._pass(mu)
-        self._find_own_prices(mu)
-        return self._prices(mu)
+    def __init__(self, passes: GroupPasses) -> None:
+        self.passes, self.shape = passes, passes.shape
+        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
+        sizes = np.array([int(passes.offset[b]) - int(passes.offset[a]) for a, b in passes.tiles])
+        self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
+        self.large = []
+        for one in passes.large:
+            part = one.problem.sample(LARGE_SAMPLE)
+            self.large.append((float(passes.caps[one.group]), one.problem.n / part.n, part.passes()))
 
-    def _items_of(self, chosen: NDArray[np.bool_], ungrouped: bool) -> NDArray[np.intp]:
-        """Positions of the items of the chosen groups."""
-        return np.flatnonzero(np.concatenate([chosen, [ungrouped]])[self.problem.groups])  # -1 is the last
+    def respond(self, price: float) -> tuple[float, float]:
+        """T and its slope at a price, roughly."""
+        total, slope = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
+        for cap, scale, part in self.large:
+            more, steeper = part.respond(price)
+            loose = scale * more <= cap
+            total += scale * more if loose else cap
+            slope += scale * steeper if loose else 0.0
+        return float(total), float(slope)
 
-    def _find_budget_price(self, capped: NDArray[np.bool_]) -> None:
-        """The price at which the items outside capped groups take what those leave, if it caps the same groups."""
-        prices = self._loose_prices(capped)
-        if prices is None:
-            return
-        for price in (prices.low, prices.high):
-            self._try(price)
-        same = all((self._capped(price) == capped).all() for price in (prices.low, prices.high))
-        if self.budget[core.STATE] == core.RUNNING and same:
-            self.budget[core.LOW], self.budget[core.PRICE] = prices.low, prices.high
-            self.budget[core.STATE] = core.MET if prices.low == prices.high else core.ENCLOSED
 
-    def _try(self, price: float) -> None:
-        """One pass at a price that may lie outside the budget's bracket."""
-        low, high = self.budget[core.LOW], self.budget[core.HIGH]
-        self.budget[core.PRICE] = price
-        self._pass(price)
-        self.budget[core.LOW] = max(self.budget[core.LOW], low)
-        self.budget[core.HIGH] = min(self.budget[core.HIGH], high)
+def sampled_guess(passes: GroupPasses, search: Array) -> None:
+    """Bring the first price of a search near the answer."""
+    if passes.problem.n <= MANY or search[core.STATE] != core.RUNNING:
+        return
+    sample, rough = GroupSample(passes), search.copy()
+    rough[core.TOLERANCE] = 1e-3
+    for _ in range(SAMPLE_STEPS):
+        if rough[core.STATE] == core.RUNNING:
+            step(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
+    price = float(rough[core.PRICE])
+    if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
+        search[core.PRICE] = price
 
-    def _loose_prices(self, capped: NDArray[np.bool_]) -> Prices | None:
-        """Prices of the items outside the capped groups alone."""
-        left = self.problem.capacity - math.fsum(self.caps[capped])
-        loose = self.problem.take(self._items_of(~capped, True), left)
-        if loose.n == 0 or not left > 0:
-            return None
-        guess = float(self.budget[core.PRICE])
-        search = new_searches(self.passes.shape, np.array([left]), self.budget[core.TOP], guess)[0]
-        with loose.passes(self.n_jobs) as passes:
-            amounts, side = (x[: loose.n] for x in self.scratch)
-            found = settle_many(loose, passes, search, amounts, side, self.n_jobs) if narrows(loose, passes) else None
-            self.passes.count += passes.count
-            return found[0] if found else find_prices(passes, search)
 
-    def _find_own_prices(self, mu: float) -> None:
-        """The own prices of all groups that are capped at the budget's price."""
-        passes: Any = None
-        members, size = np.empty(0, dtype=np.intp), np.inf
-        while (open_ := np.flatnonzero(self._open(mu))).size:
-            if open_.size <= 0.5 * size:
-                members, size = open_, open_.size
-                passes = self._passes_of(members)
-            prices = np.concatenate([[FAR], self.own[members, core.PRICE]])
-            sums = passes.respond_by_group(prices)[1:]
-            totals, slopes = np.zeros((2, len(self.caps)))
-            totals[members], slopes[members] = sums[:, 0] + sums[:, 1], sums[:, 2]
-            core.advance(self.own, self.passes.shape, totals, slopes, open_)
-            self.passes.count += 1
+def capped_sums(passes: GroupPasses, total: Array, slope: Array) -> tuple[float, float]:
+    """T and its slope from those of the groups (g + 1,)."""
+    loose = total <= passes.caps
+    return float(np.sum(np.minimum(total, passes.caps))), float(np.sum(slope, where=loose))
 
-    def _passes_of(self, members: NDArray[np.intp]) -> Any:
-        """Passes over the items of some groups alone."""
-        chosen, place = np.zeros(len(self.caps), dtype=bool), np.empty(len(self.caps), dtype=np.intp)
-        chosen[members], place[members] = True, np.arange(members.size)
-        which = self._items_of(chosen, False)
-        part = self.problem.take(which, self.problem.capacity)
-        return replace(part, groups=place[self.problem.groups[which]], caps=self.caps[members]).passes(self.n_jobs)
 
-    def _capped(self, mu: float) -> NDArray[np.bool_]:
-        """Groups that are known to reach their cap at the budget's price."""
-        met = self.own[:, core.STATE] == core.MET
-        return (self.own[:, core.LOW] >= mu) | (met & (self.own[:, core.PRICE] > mu))
+def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:
+    """Own price of each group (g + 1,) by one Newton step from mu; NaN where the cap is loose at mu."""
+    with np.errstate(all="ignore"):
+        if passes.shape in LINEAR:
+            guess = total - passes.caps
+            guess /= slope
+            guess += mu
+        else:
+            guess = total / passes.caps
+            np.log(guess, out=guess)
+            guess *= total
+            guess /= slope
+            np.exp(np.minimum(guess, 5.0, out=guess), out=guess)
+            guess *= mu
+    guess[~np.isfinite(guess)] = mu
+    guess[total <= passes.caps] = np.nan
+    return guess
 
-    def _open(self, mu: float) -> NDArray[np.bool_]:
-        """Of those, the groups whose own price is not known yet."""
-        return self._capped(mu) & (self.own[:, core.STATE] == core.RUNNING)
 
-    def _pass(self, mu: float) -> None:
-        """Take every total once: groups known to be capped at their own next price, all others at mu."""
-        running = self.own[:, core.STATE] == core.RUNNING
-        capped = self._capped(mu)
-        tried = np.where(capped, self.own[:, core.PRICE], mu)
-        sums = self.passes.respond_by_group(np.concatenate([[mu], tried]))
-        totals, slopes = sums[:, 0] + sums[:, 1], sums[:, 2].copy()
-        moves = np.flatnonzero(running & (capped | (tried > self.own[:, core.LOW]) & (tried < self.own[:, core.HIGH])))
-        self.own[moves, core.PRICE] = tried[moves]
-        core.advance(self.own, self.passes.shape, totals[1:], slopes[1:], moves)
-        if self.budget[core.STATE] == core.RUNNING:
-            over = capped | (totals[1:] > self.caps)
-            total = float(np.sum(np.where(over, self.caps, totals[1:]))) + totals[0]
-            step(self.budget, self.passes.shape, total, float(np.sum(slopes[1:][~over])) + slopes[0])
+def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Array) -> NDArray[np.int8]:
+    """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
+    with np.errstate(all="ignore"):
+        reach = total - passes.caps
+        reach /= slope
+    return (reach > CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)).astype(np.int8)
 
-    def _totals(self, prices: Array) -> Array:
-        sums = self.passes.respond_by_group(prices)
-        return sums[:, 0] + sums[:, 1]
 
-    def _prices(self, mu: float) -> tuple[Prices, Array]:
-        """Tables of prices and shares once every search has ended."""
-        low = float(self.budget[core.LOW]) if enclosed(self.budget) else mu
-        capped = self._capped(mu)
-        ended = self.own[:, core.STATE] == core.ENCLOSED
-        split = np.flatnonzero(capped & ended)
-        highs = np.concatenate([[mu], np.where(capped, self.own[:, core.PRICE], mu)])
-        lows = np.concatenate([[low], np.where(capped, self.own[:, core.PRICE], low)])
-        lows[1 + split] = self.own[split, core.LOW]
-        shares = np.zeros(len(highs))
-        if (lows != highs).any():
-            at_low, at_high = self._totals(lows), self._totals(highs)
-            for g in 1 + split:
-                shares[g] = share_of(self.caps[g - 1], at_low[g], at_high[g])
-            loose = np.concatenate([[True], ~capped])
-            limit = np.concatenate([[np.inf], self.caps])
-            room = np.where(loose, np.maximum(np.minimum(at_low, limit) - at_high, 0.0), 0.0)
-            fixed = np.where(loose, at_high, limit)
-            part = share_of(self.budget[core.TARGET], fixed.sum() + room.sum(), fixed.sum())
-            moves = loose & (at_low > at_high)
-            shares[moves] = part * room[moves] / (at_low - at_high)[moves]
-        return Prices(lows, highs, shares), np.where(capped, highs[1:], -np.inf)
+def _end(passes: GroupPasses, search: Array) -> Prices:
+    """Prices of a search that has ended; a jump is shared."""
+    price = float(search[core.PRICE])
+    if not passes.problem.equality and price <= 0.0 and passes.shape != core.LOG_EXPONENTIAL:
+        return Prices(0.0, 0.0)  # capacity is left over
+    if not enclosed(search):
+        return Prices(price, price)
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    more, less = (capped_sums(passes, *passes.respond(x))[0] for x in (low, high))
+    return Prices(low, high, share_of(search[core.TARGET], more, less))
+
+
+class GroupModel:
+    """T over a bracket: rough items and groups that pass their cap exactly, large groups and all the rest by cubics."""
+
+    def __init__(self, passes: GroupPasses, ends: tuple[float, float], capped: NDArray[np.int8]) -> None:
+        self.shape, self.ends, self.offset = passes.shape, ends, 0.0
+        low, high = ends
+        width = high - low if passes.shape in LINEAR else math.log(high / low)
+        rough, sums = passes.narrow(low, high, width, BENT, capped)
+        self.valid = len(rough) <= passes.problem.n // MOST_ROUGH
+        problem, jobs = passes.problem, passes.n_jobs
+        items = rough if passes.order is None else passes.order[rough]
+        self.smooth = NarrowModel(problem, items, ends, width, sums, jobs)
+        self.passes, self.capped = passes, capped
+        self._open_groups()
+        self.large = []
+        for one in passes.large:
+            if capped[one.group] != 1 and self.valid:
+                found, own_sums = one.passes.narrow(low, high, width, BENT)
+                self.valid &= found is not None
+                if found is not None:
+                    model = NarrowModel(one.problem, found, ends, width, own_sums, jobs)
+                    self.large.append((one.group, float(passes.caps[one.group]), model))
+
+    def _open_groups(self) -> None:
+        """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
+        passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
+        self.fixed = math.fsum(passes.caps[self.capped == 1])
+        if self.open.size:
+            which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
+            items = which if passes.order is None else passes.order[which]
+            sizes = np.diff(passes.offset)[self.open]
+            part = passes.problem.take(items, 1.0)
+            groups = np.repeat(np.arange(self.open.size), sizes)
+            self.some = GroupPasses(replace(part, groups=groups, caps=passes.caps[self.open]), 1)
+
+    def reopen(self, wrong: NDArray[np.bool_]) -> bool:
+        """Take some groups (g + 1,) by all their items that were taken to be capped; False if one is large."""
+        self.capped[wrong] = 2
+        self._open_groups()
+        return not any(wrong[one.group] for one in self.passes.large)
+
+    def search(self, search: Array) -> None:
+        """Nothing is compiled for this one."""
+
+    def respond(self, price: float) -> tuple[float, float]:
+        """T and its slope at a price within the bracket."""
+        total, slope = self.smooth.respond(price)
+        if self.some is not None:
+            more, steeper = capped_sums(self.some, *self.some.respond(price))
+            total, slope = total + more, slope + steeper
+        for _, cap, model in self.large:
+            more, steeper = model.respond(price)
+            total, slope = (total + more, slope + steeper) if more <= cap else (total + cap, slope)
+        return total + self.fixed + self.offset, slope
+
+    def decide(self, price: float, own: Array) -> None:
+        """Own prices (g + 1,) of the groups that are not marked 1: a guess, NaN where the cap is loose at a price."""
+        own[self.open] = np.nan
+        if self.some is not None:
+            over = (self.some.respond(price)[0] > self.some.caps)[1:]
+            own[self.open[over]] = price
+        for group, cap, model in self.large:
+            own[group] = price if model.respond(price)[0] > cap else np.nan
+
+
+def _ends(search: Array, shape: int, mu: float) -> tuple[float, float] | None:
+    """A bracket of prices for a model of T, if the step from mu was short enough for one."""
+    price, linear = float(search[core.PRICE]), shape in LINEAR
+    if search[core.STATE] != core.RUNNING or not (linear or (mu > 0.0 and price > 0.0)):
+        return None
+    low, high = window(search, linear, MARGIN * abs(price - mu if linear else (price - mu) / mu))
+    return (low, high) if low < high and (linear or high <= low * (1.0 + 3.0 * NARROW)) else None
+
+
+def _settle_model(
+    passes: GroupPasses,
+    search: Array,
+    ends: tuple[float, float],
+    floor: float,
+    own: Array,
+    capped: NDArray[np.int8],
+    amounts: Any,
+    side: Any,
+) -> tuple[Prices, Array, Settled] | None:
+    """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it."""
+    target, (low, high) = float(search[core.TARGET]), ends
+    model = GroupModel(passes, ends, capped)
+    if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
+        return None
+    own[np.isnan(own) & (capped > 0)] = high
+    own[capped == 0] = np.nan
+    for _ in range(CORRECTIONS):
+        inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
+        inner[core.LOW], inner[core.HIGH] = low, high
+        prices = find_prices(model, inner)
+        model.decide(float(prices.high), own)
+        settled, wrong = passes.settle(prices, own, min(floor, low), amounts, side)
+        if wrong:
+            below = own < prices.high
+            if np.count_nonzero(below) != wrong or not model.reopen(below):
+                return None
+        elif abs(settled.total - target) <= CONFIRMED * target:
+            return prices, own[1:], settled
+        else:
+            model.offset += settled.total - target
+    return None

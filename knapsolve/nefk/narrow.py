@@ -38,7 +38,7 @@ class NarrowModel:
     def __init__(
         self,
         problem: Problem,
-        rough: NDArray[np.intp],
+        rough: NDArray[np.integer],
         ends: tuple[float, float],
         width: float,
         sums: tuple[float, ...],
@@ -68,6 +68,7 @@ class NarrowModel:
 def window(search: NDArray[np.float64], linear: bool, half: float) -> tuple[float, float]:
     """Two prices with the answer likely between them: the bracket if that is narrow, else about the next price."""
     price, low, high = (float(search[k]) for k in (core.PRICE, core.LOW, core.HIGH))
+    half = half if linear else min(half, 1.0)
     if linear:
         return (low, high) if high - low <= 4.0 * half else (price - half, price + half)
     narrow = low > 0.0 and high <= low * (1.0 + 2.0 * NARROW)

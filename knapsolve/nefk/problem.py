@@ -26,9 +26,10 @@ class Problem:
     weights: Any
     lower: Any
     upper: Any
-    groups: Any  # NDArray[np.intp] of shape (n,), or None
+    groups: Any  # integers of shape (n,), or None
     caps: NDArray[np.float64]
     equality: bool
+    order: Any = None  # NDArray[np.uint32] of shape (n,): item k is entry order[k] of the columns
 
     def passes(self, n_jobs: int = 1) -> Any:
         """Who answers prices for all items."""
@@ -36,6 +37,8 @@ class Problem:
 
     def take(self, which: Any, capacity: float) -> Problem:
         """The problem of some items, by slice or positions, without groups."""
+        if self.order is not None:
+            which = self.order[which]
         weights, lower, upper = (
             np.ascontiguousarray(x[which]) if isinstance(x, np.ndarray) else x
             for x in (self.weights, self.lower, self.upper)
@@ -43,6 +46,7 @@ class Problem:
         n = len(range(*which.indices(self.n))) if isinstance(which, slice) else len(which)
         return replace(
             self,
+            order=None,
             criterion=self.criterion._take(which),
             n=n,
             capacity=capacity,
@@ -52,6 +56,10 @@ class Problem:
             groups=None,
             caps=np.empty(0),
         )
+
+    def view(self, order: NDArray[np.uint32], capacity: float) -> Problem:
+        """The problem of some items, by their positions, without copies and without groups."""
+        return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
 
     def sample(self, size: int) -> Problem:
         """The problem of every so many-th item, with its share of the capacity."""
@@ -95,13 +103,13 @@ def check_problem(
 
 
 def _check_groups(groups: Any) -> NDArray[np.intp]:
-    """Group of each item (n,), -1 for none."""
+    """Group of each item (n,), -1 for none, in whatever integers it is given."""
     given = np.asarray(groups)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise TypeError(f"groups must be a one-dimensional array of integers, got {given.dtype} {given.shape}")
     if given.size and given.min() < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {given.min()}")
-    return np.ascontiguousarray(given, dtype=np.intp)
+    return given
 
 
 def common_size(columns: dict[str, Any]) -> int:
@@ -127,26 +135,29 @@ class Bounds:
     lower_by_group: Any
 
 
-def check_feasible(problem: Problem, passes: Any) -> Bounds:
-    """The sums of the bounds; InfeasibleError if no amounts lie between them."""
-    lower, upper, crossed, by_group = passes.bounds()
+def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bounds:
+    """The sums of the bounds; InfeasibleError if no amounts lie between them.
+
+    `by_group` are the sums of lower and of upper bounds by group (g + 1,), with those of items without one first.
+    """
+    lower, upper, crossed = passes.bounds()
     if crossed < problem.n:
         low, high = (float(np.broadcast_to(x, problem.n)[crossed]) for x in (problem.lower, problem.upper))
         raise InfeasibleError(f"lower exceeds upper at position {crossed}: {low!r} > {high!r}")
     least = None
     if by_group is not None:
-        least, most = by_group[:, 0] + by_group[:, 1], by_group[:, 2]
-        tight = least[1:] > problem.caps * (1 + SLACK)
-        if tight.any():
-            g = int(np.argmax(tight))
+        least, most = by_group
+        over = least[1:] > problem.caps * (1 + SLACK)
+        if over.any():
+            g = int(np.argmax(over))
             raise InfeasibleError(
                 f"the lower bounds of group {g} sum to {least[1 + g]!r}, more than its cap {problem.caps[g]!r}"
             )
-        upper = float(most[0] + np.minimum(most[1:], problem.caps).sum())
+        upper = float(most[0] + np.minimum(most[1:], problem.caps, out=most[1:]).sum())
     if lower > problem.capacity * (1 + SLACK):
         raise InfeasibleError(f"the lower bounds sum to {lower!r}, more than the capacity {problem.capacity!r}")
     if problem.equality and upper < problem.capacity * (1 - SLACK):
-        what = "upper bounds" if by_group is None else "upper bounds and group caps"
+        what = "upper bounds" if problem.groups is None else "upper bounds and group caps"
         raise InfeasibleError(f"the {what} allow {upper!r}, less than the capacity {problem.capacity!r}")
     if problem.capacity == math.inf and upper == math.inf:
         raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")

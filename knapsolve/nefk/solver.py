@@ -11,15 +11,16 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
-from knapsolve.nefk.groups import GroupSearch
-from knapsolve.nefk.narrow import narrows, settle_many
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
-from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
+from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 
@@ -112,44 +113,52 @@ def _check_out(out: Any, n: int) -> NDArray[Any]:
 
 def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult:
     with problem.passes(n_jobs) as passes:
-        bounds = check_feasible(problem, passes)
-        own, settled = None, None
-        if bounds.lower >= problem.capacity * (1 - SLACK):
-            prices = Prices(*2 * (_edge_price(problem, passes, at_lower=True),))
-        elif problem.groups is None and problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
-            price = _edge_price(problem, passes, at_lower=False)
-            prices = Prices(price, price) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
-        elif problem.groups is None:
-            budget = _new_search(problem, passes, n_jobs)
-            found = settle_many(problem, passes, budget, amounts, side, n_jobs) if narrows(problem, passes) else None
-            prices, settled = found or (find_prices(passes, budget), None)
-            if not problem.equality and prices.high <= 0.0:
-                prices = Prices(0.0, 0.0)
-        else:
-            budget = _new_search(problem, passes, n_jobs)
-            prices, own = GroupSearch(problem, passes, budget, n_jobs, (amounts, side)).run()
-            tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
-            own = _reprice_tight_groups(problem, passes, own, tight)
-            for column in (prices.low, prices.high):  # nothing but an infinite price holds an infinite slope at 0
-                column[1:][own == np.inf] = np.inf
-        settled = settled or passes.settle(prices, amounts, side)
-        return _result(problem, passes, prices, own, settled, amounts, side)
+        if problem.groups is None:
+            prices, settled = _solve_single(problem, passes, amounts, side, n_jobs)
+            return _result(problem, prices, settled, passes.count, amounts, side, None)
+        if isinstance(passes, ArrayPasses):
+            return _solve_array_groups(problem, passes, amounts, side)
+        with GroupPasses(problem, n_jobs) as grouped:
+            return _solve_groups(problem, passes, grouped, amounts, side)
 
 
-def _new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float64]:
-    """The budget's search (8,), from a price guessed on a sample."""
-    target = np.array([min(problem.capacity, FAR)])
-    top, guess = passes.guess(problem.capacity) if isinstance(passes, ArrayPasses) else guess_price(problem, n_jobs)
-    search = new_searches(passes.shape, target, top, guess)[0]
-    if (
-        passes.shape == core.QUADRATIC and not problem.equality and problem.groups is None
-    ):  # its price could be negative
-        search[core.PRICE] = 0.0
-        if passes.respond(0.0)[0] <= problem.capacity:
-            search[core.STATE] = core.MET
-            return search
-        search[core.LOW], search[core.PRICE] = 0.0, guess
-    return search
+def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs: int) -> tuple[Prices, Settled]:
+    bounds = check_feasible(problem, passes)
+    if bounds.lower >= problem.capacity * (1 - SLACK):
+        prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
+    elif problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
+        price = edge_price(problem, passes, at_lower=False)
+        prices = Prices(price, price) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
+    else:
+        return find_and_settle(problem, passes, new_search(problem, passes, n_jobs), amounts, side, n_jobs)
+    return prices, passes.settle(prices, amounts, side)
+
+
+def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, amounts: Any, side: Any) -> NEFKResult:
+    least = check_feasible(problem, passes, grouped.bounds_by_group()).lower
+    if least >= problem.capacity * (1 - SLACK):
+        prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
+        own = np.full(len(problem.caps) + 1, np.nan)
+        settled, _ = grouped.settle(prices, own, 0.0, amounts, side)
+        own = own[1:]
+    else:
+        search = new_search(problem, passes, grouped.n_jobs)
+        prices, own, settled = solve_groups(grouped, search, amounts, side)
+    return _result(problem, prices, settled, passes.count + grouped.count, amounts, side, own)
+
+
+def _solve_array_groups(problem: Problem, passes: ArrayPasses, amounts: Any, side: Any) -> NEFKResult:
+    bounds = check_feasible(problem, passes, passes.bounds_by_group())
+    if bounds.lower >= problem.capacity * (1 - SLACK):
+        prices, own = Prices(*2 * (edge_price(problem, passes, at_lower=True),)), np.full(len(problem.caps), -np.inf)
+    else:
+        prices, own = ArrayGroupSearch(problem, passes, new_search(problem, passes, 1)).run()
+        tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
+        own = _reprice_tight_groups(problem, passes, own, tight)
+        for column in (prices.low, prices.high):  # nothing but an infinite price holds an infinite slope at 0
+            column[1:][own == np.inf] = np.inf
+    settled = passes.settle(prices, amounts, side)
+    return _result(problem, prices, settled, passes.count, amounts, side, own)
 
 
 def _reprice_tight_groups(problem: Problem, passes: Any, own: Any, tight: Any) -> NDArray[np.float64]:
@@ -163,31 +172,20 @@ def _reprice_tight_groups(problem: Problem, passes: Any, own: Any, tight: Any) -
     return own
 
 
-def _edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
-    """The price just beyond which all items sit at a bound; 0 if none can move."""
-    bounds = problem.lower if at_lower else problem.upper
-    edge = np.ascontiguousarray(np.broadcast_to(np.asarray(bounds, dtype=np.float64), problem.n))
-    slope = passes.worth(edge)[1]
-    free = np.broadcast_to(np.less(problem.lower, problem.upper), problem.n)
-    if not free.any():
-        return 0.0
-    price = float(slope[free].max() if at_lower else slope[free].min())
-    return price + (4e-16 if at_lower else -4e-16) * abs(price) if math.isfinite(price) else price
-
-
 def _result(
-    problem: Problem, passes: Any, prices: Prices, own: Any, settled: Settled, amounts: Any, side: Any
+    problem: Problem, prices: Prices, settled: Settled, count: int, amounts: Any, side: Any, own: Any
 ) -> NEFKResult:
+    """The answer; `own` (g,) are the own prices of groups, not above the common one (or NaN) where a cap is loose."""
     price = float(np.ravel(prices.high)[0])
     gap = settled.total - problem.capacity
     if not problem.equality and price <= 0.0:
         gap = max(gap, 0.0)
     budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
     group_prices = None
-    if problem.groups is not None:
-        group_prices = np.zeros(len(problem.caps)) if own is None else np.maximum(own - price, 0.0)
-        over = np.maximum(settled.by_group[1:] - problem.caps, 0.0)
-        off = np.where(group_prices > 0, np.abs(settled.by_group[1:] - problem.caps), over)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            budget = max(budget, float(np.max(np.where(off > 0, off / problem.caps, 0.0), initial=0.0)))
-    return NEFKResult(amounts, price, settled.value, settled.residual, budget, passes.count, side, group_prices)
+    if own is not None:
+        group_prices = np.zeros(len(own))
+        if price < np.inf:
+            np.fmax(np.subtract(own, price, out=own), 0.0, out=group_prices)
+    return NEFKResult(
+        amounts, price, settled.value, settled.residual, max(budget, settled.over), count, side, group_prices
+    )

@@ -97,7 +97,8 @@ class WhittlePolicy:
         waiting = None if ages is None else check_whole("ages", ages)
         if waiting is not None and waiting.shape != (self.n_sites,):
             raise ValueError(f"ages must have {self.n_sites} entries, got {waiting.size}")
-        self._clock = np.array([0.0, np.nan, 0.0, 0.0, 0.0])
+        self._clock = np.zeros(kernel.NUMBERS)
+        self._clock[1] = np.nan
         rates = self.arrival_rate, self.decay_rate, self.max_age
         if self._is_brute():
             self._table = np.empty((8, self.n_sites))

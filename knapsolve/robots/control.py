@@ -15,7 +15,8 @@ from knapsolve.robots.result import RobotControl
 STEP = 0.99999  # the paper's tau: any less only slows the iteration, and 1 could meet a periodic chain
 SMALL = 24  # states below which value iteration takes no longer than policy iteration
 COARSE_EVALUATIONS = 4  # a coarse grid serves only as a start
-MOST_EVALUATIONS = 60
+ATTEMPTS, EVALUATIONS = 16, 15
+ROUNDING = 1e-12  # of the largest bias
 
 
 def solve_robot_control(
@@ -104,23 +105,48 @@ def iterate_policy(
     """
     action = coarse_start(problem) if start is None else start.copy()
     solver, bias, scaled = problem.solver(), np.empty(problem.shape), tol / problem.service_rate
-    done = 0
-    for _ in range(4):
-        limit = min(max_iter - done, MOST_EVALUATIONS)
+    done, gain, best = 0, np.inf, Attempt()
+    for attempt in range(ATTEMPTS):
+        limit = min(max_iter - done, EVALUATIONS)
         evaluations, solved, gain = solver.iterate_policy(
             action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled
         )
         done += evaluations
-        if solved or done >= max_iter:
+        if np.isfinite(gain):
+            best.offer(gain, solver.bounds(bias), bias)
+        if solved or done >= max_iter or best.is_exhausted():
             break
-        if not np.isfinite(gain):
-            bias[...] = 0.0
-            bias[0, 0] = np.inf
-        solver.iterate_values(bias, STEP, scaled, 500, 500, scratch(bias))
-        solver.improve(bias, action)
-    if not solved or not np.isfinite(gain):
-        return iterate_values(problem, tol, max_iter, bias if np.isfinite(gain) else None)
-    return finish(problem, tol, gain, solver.bounds(bias), bias, done)
+        if attempt % 4 == 3:  # policies come back or cannot be evaluated
+            if not np.isfinite(gain):
+                bias[...] = 0.0
+                bias[0, 0] = np.inf
+            solver.iterate_values(bias, STEP, scaled, 500, 500, scratch(bias))
+            solver.improve(bias, action)
+    if best.bias is None or not (solved or done >= max_iter or best.is_exhausted()):
+        return iterate_values(problem, tol, max_iter, best.bias)
+    return finish(problem, tol, best.gain, best.bounds, best.bias, done)
+
+
+class Attempt:
+    """The best of several biases: the one with the closest bounds."""
+
+    gain = np.inf
+    bounds = (-np.inf, np.inf)
+    bias: np.ndarray | None = None
+    failures = 0
+
+    def offer(self, gain: float, bounds: tuple[float, float], bias: np.ndarray) -> None:
+        """Keep this one if its bounds are closer."""
+        self.failures += 1
+        if self.bias is None or bounds[1] - bounds[0] < 0.9 * (self.bounds[1] - self.bounds[0]):
+            self.gain, self.bounds, self.bias, self.failures = gain, bounds, bias.copy(), 0
+
+    def is_exhausted(self) -> bool:
+        """Whether the bounds came no closer, and are as close as the rounding of so large a bias lets any be."""
+        if self.bias is None or self.failures < 2:
+            return False
+        largest = float(np.abs(self.bias[np.isfinite(self.bias)]).max())
+        return self.bounds[1] - self.bounds[0] <= ROUNDING * largest
 
 
 def coarse_start(problem: RobotProblem) -> np.ndarray:

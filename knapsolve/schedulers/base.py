@@ -1,4 +1,4 @@
-"""What both schedulers share: amounts that only they write, one call at a time, copies that share nothing."""
+"""What both schedulers share: amounts that only they write, one call at a time, no lost poll, copies apart."""
 
 from __future__ import annotations
 
@@ -8,17 +8,50 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import check_amounts, resolve_random_state
+from knapsolve._validation import check_amounts, check_integer, resolve_random_state
+
+Polls = tuple[np.ndarray, np.ndarray]  # materials (n,), times (n,)
 
 
 class LockedSchedule:
-    """Amounts and random numbers of a schedule, under a lock that every call takes."""
+    """Amounts and random numbers of a schedule, under a lock that every call takes.
+
+    A subclass says `_serve(n, served)`: make n polls and append them, or what was made of them before an
+    interrupt, to the list.
+    """
 
     def __init__(self, amounts: Any, random_state: Any):
         self._amounts = check_amounts(amounts)
         self.random_state = random_state
         self._generator = resolve_random_state(random_state)
+        self._undelivered: list[Polls] = []  # served in calls that were interrupted
         self._lock = threading.Lock()
+
+    def _serve(self, n: int, served: list[Polls]) -> None:
+        raise NotImplementedError
+
+    def _next(self, n: int) -> Polls:
+        """Polls that interrupted calls have left, and new ones.
+
+        An interrupt comes with a call or when it has returned, never between a return and an assignment: what is
+        not handed over is in `served` or `_undelivered`.
+        """
+        n = check_integer("n", n, low=0, high=2**48)
+        served: list[Polls] = []
+        try:
+            with self._lock:
+                served, self._undelivered = self._undelivered, []
+                ready = sum(materials.size for materials, _ in served)
+                if ready > n:
+                    materials, times = _joined(served)
+                    rest = [(materials[n:], times[n:])]
+                    served, self._undelivered = [(materials[:n], times[:n])], rest
+                else:
+                    self._serve(n - ready, served)
+            return _joined(served)
+        except BaseException:
+            self._undelivered[:0] = served
+            raise
 
     @property
     def amounts(self) -> np.ndarray:
@@ -27,7 +60,7 @@ class LockedSchedule:
 
     def _state(self) -> dict[str, Any]:
         """Everything but the lock, in arrays of its own."""
-        state = {**self.__dict__, "_amounts": self._amounts.copy()}
+        state = {**self.__dict__, "_amounts": self._amounts.copy(), "_undelivered": self._undelivered.copy()}
         del state["_lock"]
         return state
 
@@ -41,3 +74,10 @@ class LockedSchedule:
 
     def __copy__(self) -> LockedSchedule:
         return copy.deepcopy(self)
+
+
+def _joined(polls: list[Polls]) -> Polls:
+    if len(polls) == 1:
+        return polls[0]
+    materials, times = zip(*polls)
+    return np.concatenate(materials), np.concatenate(times)

@@ -9,7 +9,7 @@ import numpy as np
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
 from knapsolve._validation import check_amount, check_integer
-from knapsolve.schedulers.base import LockedSchedule
+from knapsolve.schedulers.base import LockedSchedule, Polls
 
 
 class EDFScheduler(LockedSchedule):
@@ -35,10 +35,10 @@ class EDFScheduler(LockedSchedule):
 
     Notes
     -----
-    Up to 65,536 materials a tournament serves a poll in O(log n), above that a calendar in O(1) on average. The
-    calendar slows down to O(n) a poll where tens of thousands of deadlines tie exactly, as they do when as many
-    materials enter by `update` at once with the same amount. Its clock is chosen for the sum of the first amounts:
-    build a new scheduler when amounts have grown a billionfold.
+    Up to 65,536 materials a tournament serves a poll in O(log n), above that a calendar in O(1) on average, and in
+    O(log n) where many deadlines tie exactly. The clock fits the sum of the first amounts; when an amount has grown
+    four-thousandfold since, or fallen so far that it no longer fits, the clock is chosen anew from the sum that there
+    is then, in O(n).
 
     References
     ----------
@@ -81,18 +81,25 @@ class EDFScheduler(LockedSchedule):
         ------
         ValueError, TypeError
             If `n` is not a non-negative integer.
+        KeyboardInterrupt
+            On Ctrl-C, within a fraction of a second. No poll is lost: the next call hands over first what this
+            one had served, whatever `update` has changed since.
         """
-        n = check_integer("n", n, low=0, high=2**48)
+        return self._next(n)
+
+    def _serve(self, n: int, served: list[Polls]) -> None:
         materials, times = np.empty(n, dtype=np.intp), np.empty(n)
-        with self._lock:
-            order, learner = self._views()
-            made = order.serve(learner, materials, times)
-        return materials[:made], times[:made]
+        order, learner = self._views()
+        try:
+            order.serve(learner, materials, times)
+        finally:
+            served.append((materials[: order.served], times[: order.served]))
 
     def update(self, material: int, amount: float) -> None:
         """Change a material's amount; it takes effect at the material's next poll.
 
-        A material whose amount was 0 enters with its first deadline one period from now.
+        A material that has fallen out of the schedule, its amount 0 when its turn came, enters again at a random
+        phase: its first deadline comes in ``(0, 1 / amount]`` after that of the last poll.
 
         Parameters
         ----------
@@ -109,9 +116,13 @@ class EDFScheduler(LockedSchedule):
         material = check_integer("material", material, low=0, high=self._amounts.size - 1)
         amount = check_amount(amount)
         with self._lock:
-            self._amounts[material] = amount
-            if amount > 0:
-                self._views()[0].insert(material, 1 / amount)
+            order, learner = self._views()
+            order.settle(learner)
+            enters = amount > 0 and not order.holds(material)
+            delay = (1 - self._generator.random()) / amount if enters else 0.0
+            self._amounts[material] = amount  # no interrupt comes between this and the insertion
+            if enters:
+                order.insert(material, delay)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "_memory": DeadlineOrder.copied(self._memory)}

@@ -9,7 +9,7 @@ import numpy as np
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import RandomOrder
 from knapsolve._validation import check_amount, check_integer
-from knapsolve.schedulers.base import LockedSchedule
+from knapsolve.schedulers.base import LockedSchedule, Polls
 
 
 class RandomScheduler(LockedSchedule):
@@ -43,7 +43,7 @@ class RandomScheduler(LockedSchedule):
 
     def __init__(self, amounts: Any, random_state: Any = None):
         super().__init__(amounts, random_state)
-        self._time = 0.0
+        self._clock = np.zeros(1)  # time of the last poll
         self._learner = FixedAmounts(self._amounts)
         self._learner.prepare_draws()
 
@@ -66,15 +66,19 @@ class RandomScheduler(LockedSchedule):
         ------
         ValueError, TypeError
             If `n` is not a non-negative integer.
+        KeyboardInterrupt
+            On Ctrl-C, within a fraction of a second. No poll is lost: the next call hands over first what this
+            one had served, whatever `update` has changed since.
         """
-        n = check_integer("n", n, low=0, high=2**48)
-        materials = np.empty(n, dtype=np.intp)
-        with self._lock:
-            made = RandomOrder().serve(self._learner, materials, self._generator)
-            rate = self._learner.total_amount
-            times = self._time + np.arange(1, made + 1) / rate if made else np.empty(0)
-            self._time = float(times[-1]) if made else self._time
-        return materials[:made], times
+        return self._next(n)
+
+    def _serve(self, n: int, served: list[Polls]) -> None:
+        materials, times = np.empty(n, dtype=np.intp), np.empty(n)
+        order = RandomOrder()
+        try:
+            order.serve(self._learner, materials, times, self._clock, self._generator)
+        finally:
+            served.append((materials[: order.served], times[: order.served]))
 
     def update(self, material: int, amount: float) -> None:
         """Change a material's amount, from the next poll on.
@@ -98,7 +102,7 @@ class RandomScheduler(LockedSchedule):
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
-        state["_unit"] = state.pop("_learner").unit
+        state.update(_unit=state.pop("_learner").unit, _clock=self._clock.copy())
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

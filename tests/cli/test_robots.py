@@ -53,7 +53,7 @@ def test_the_table_shows_both_and_the_picture_is_saved(succeed, folder):
 
 
 def test_a_warning_of_the_solver_is_one_line_on_standard_error(folder, capsys, monkeypatch):
-    def reluctant(*parameters, tol):
+    def reluctant(*parameters, tol, max_iter):
         return solve_robot_control(*parameters, tol=1e-300)
 
     monkeypatch.setattr(module, "solve_robot_control", reluctant)
@@ -92,7 +92,7 @@ def test_what_has_no_default_must_be_given(refuse):
 
 
 def test_ctrl_c_ends_with_status_130_and_no_table(folder, capsys, monkeypatch):
-    def press(*parameters, tol):
+    def press(*parameters, tol, max_iter):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "solve_robot_control", press)

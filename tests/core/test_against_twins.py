@@ -22,6 +22,30 @@ def same_loop(learner, twin, unchanged, pages, scheduler, switch_every=None, see
 
 
 @pytest.mark.parametrize("scheduler", ["random", "edf"])
+@pytest.mark.parametrize("environment", [BernoulliEnvironment, PollingEnvironment])
+@pytest.mark.parametrize(
+    ("n", "resolution"), [(2, 10), (3, 511), (8, 500), (9, 500), (100, (9, 40, 511, 20, 5, 7, 300)), (1500, 30)]
+)
+def test_htraa_is_the_same_with_vectors_and_without(n, resolution, environment, scheduler, monkeypatch):
+    world = environment(zipf_unchanged(n, 0.9, 0.8))
+    histories = []
+    for vectors in (True, False):
+        learner = HTRAA(resolution=resolution, capacity=0.7)
+        if not vectors:
+            with_vectors = HTRAA._core
+
+            def without(self, with_vectors=with_vectors):
+                core = with_vectors(self)
+                core.forgo_vectors()
+                return core
+
+            monkeypatch.setattr(HTRAA, "_core", without)
+        history = simulate(learner, world, 3_000, scheduler=scheduler, random_state=5)
+        histories.append((learner.states_.tolist(), history.amounts.tolist(), history.detections.tolist()))
+    assert histories[0] == histories[1]
+
+
+@pytest.mark.parametrize("scheduler", ["random", "edf"])
 @pytest.mark.parametrize("pages", [False, True])
 @pytest.mark.parametrize(
     ("n", "resolution", "exponent", "capacity"),

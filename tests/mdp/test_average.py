@@ -26,7 +26,7 @@ def test_random_models_agree_with_linear_programming(method):
         assert (np.asarray(result.lower) - 1e-9 <= exact).all()
         assert (exact <= np.asarray(result.upper) + 1e-9).all()
         assert np.max(np.asarray(result.upper) - result.lower) <= 1e-9
-    assert seen == {"communicating", "weakly communicating", "multichain"}
+    assert seen == {"unichain", "communicating", "weakly communicating", "multichain"}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,10 +1,12 @@
 import itertools
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
+from knapsolve.mdp import solve_average_cost, structure
 from knapsolve.mdp.evaluate import evaluate_policy
 from knapsolve.mdp.model import check_model
-from knapsolve.mdp.structure import end_components, pairs_towards, recurrent_classes
+from knapsolve.mdp.structure import end_components, pairs_towards, recurrent_classes, unavoidable_state
 from tests.mdp.oracles import random_model
 
 
@@ -86,3 +88,46 @@ def test_a_sweep_equals_its_twin():
         assert (model.action[choice] == q.argmin(axis=1)).all()
         assert lower <= d.min() <= d.max() <= upper
         assert upper - lower < d.max() - d.min() + 1e-12
+
+
+def recurrent_sets(matrices, allowed):
+    """The recurrent classes of all deterministic policies, policy by policy."""
+    choices = [np.flatnonzero(row) for row in allowed]
+    for policy in itertools.product(*choices):
+        chain = np.array([matrices[a][s] for s, a in enumerate(policy)])
+        label = recurrent_classes(csr_matrix(chain))
+        yield [set(np.flatnonzero(label == c)) for c in range(label.max() + 1)]
+
+
+def test_a_model_is_called_unichain_just_where_all_policies_share_a_recurrent_state():
+    rng = np.random.default_rng(5)
+    seen = {"unichain": 0, "communicating": 0, "weakly communicating": 0, "multichain": 0}
+    for _ in range(400):
+        matrices, cost = random_model(rng, rng.integers(1, 6), rng.integers(1, 4), rng.integers(1, 4))
+        classes = list(recurrent_sets(matrices, np.isfinite(cost)))
+        shared = set.intersection(*(c for policy in classes for c in policy))
+        together = brute_force_components(matrices, np.isfinite(cost))
+        one = (together.any(axis=1)[:, None] & together.any(axis=1) <= together).all()
+        expected = "multichain" if not one else "communicating" if together.all() else "weakly communicating"
+        name = solve_average_cost(list(matrices), cost).structure
+        seen[name] += 1
+        assert name == ("unichain" if shared else expected)
+        assert name != "unichain" or all(len(policy) == 1 for policy in classes)
+    assert min(seen.values()) > 2
+
+
+def test_a_unichain_model_whose_classes_share_no_state_is_named_by_what_is_certain():
+    # one class under every policy, of any two neighbours on a triangle: no state is in all of them
+    matrices = np.zeros((2, 3, 3))
+    for s in range(3):
+        matrices[0, s, (s + 1) % 3] = matrices[1, s, (s + 2) % 3] = 1.0
+    classes = list(recurrent_sets(matrices, np.ones((3, 2), dtype=bool)))
+    assert all(len(policy) == 1 for policy in classes)
+    assert solve_average_cost(list(matrices), np.zeros(3)).structure == "communicating"
+
+
+def test_the_search_for_an_unavoidable_state_is_given_up_after_a_while(monkeypatch):
+    ways = [np.roll(np.eye(50), 1, axis=1), np.eye(50)]
+    model = check_model(ways, np.zeros((50, 2)))
+    monkeypatch.setattr(structure, "MOST_ARCS", 1)
+    assert unavoidable_state(model, np.zeros(50, dtype=int)) is None

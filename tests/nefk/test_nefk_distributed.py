@@ -121,6 +121,17 @@ def test_dask_arrays_are_solved_where_they_lie():
         solve_dask(criteria.Freshness, da.ones(10, chunks=5), 1.0, weights=da.ones(10, chunks=2))
 
 
+def test_columns_of_a_dask_data_frame_are_solved_where_they_lie():
+    pandas, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rate, weight = np.exp(np.random.default_rng(3).standard_normal((2, 5000)))
+    frame = dd.from_pandas(pandas.DataFrame({"rate": rate, "weight": weight}), npartitions=4)
+    result = solve_dask(criteria.Freshness, frame["rate"], 1500.0, weights=frame["weight"])
+    whole = solve_nefk(criteria.Freshness(rate), 1500.0, weights=weight)
+    np.testing.assert_allclose(result.amounts.compute(), whole.amounts, rtol=1e-10, atol=1e-12)
+    with pytest.raises(TypeError, match="parameter must be a dask array or series"):
+        solve_dask(criteria.Freshness, frame, 1500.0)
+
+
 @pytest.mark.slow
 def test_sixteen_million_items_in_eight_partitions_of_a_local_cluster():
     da = pytest.importorskip("dask.array")

@@ -85,6 +85,33 @@ def test_calendar_follows_when_the_cutoff_falls(n_buckets):
         assert n_lowered >= 2  # the first time is the start
 
 
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("spread", [1, 60])
+def test_a_level_foreseen_from_a_sample_misses_no_site(limited, spread):
+    # from like ages the level rises a hundredfold, and sites are filed for what it will be
+    random = np.random.default_rng(9)
+    rate, decay = random.lognormal(0, 1, 20_000), random.lognormal(-3, 1, 20_000)
+    limit = random.integers(1, 200, rate.size).astype(float) if limited else np.inf
+    crawls = []
+    for method in ("brute", "calendar"):
+        policy = WhittlePolicy(rate, decay, 20, limit, method=method)
+        policy.reset(np.random.default_rng(1).integers(0, spread, rate.size))
+        crawls.append([policy.step() for _ in range(600)])
+    assert np.array_equal(*crawls)
+
+
+def test_a_sample_that_misleads_costs_only_time():
+    # sampled sites are all that matter, or do not matter at all
+    for every in (0, 1):
+        rate = np.full(100_000, 1e-3)
+        rate[[int(j * 100_000 / 8192) + every for j in range(8191)]] = 1.0
+        runs = [
+            WhittlePolicy(rate, np.full(rate.size, 0.01), 50, method=m).simulate(400, return_crawls=True)
+            for m in ("brute", "calendar")
+        ]
+        assert np.array_equal(runs[0].crawls, runs[1].crawls)
+
+
 def test_indices_that_nearly_touch_the_level_are_not_missed():
     # long ages at tiny decay: neighbouring ages differ by little more than rounding
     rate, decay = np.linspace(1.0, 1.0 + 1e-12, 600), np.full(600, 1e-9)

@@ -244,6 +244,21 @@ def test_extreme_parameters_end_with_bounds_or_an_error(robots, buffer, rate, we
     assert control.n_mean <= control.n_max * (1 + 1e-9) <= robots * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("robots", "buffer"), [(16, 5), (60, 10), (40, 40)])
+@pytest.mark.parametrize("weight", [1e-12, 1e9, 1e12, 1e15])
+@pytest.mark.parametrize("service", [1e-9, 1.0, 1e9])
+def test_weights_that_rounding_drowns_end_with_the_bounds_reached(robots, buffer, weight, service):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        control = solve_robot_control(robots, buffer, 0.1 * service, weight * service, service)
+    gap = control.upper - control.lower
+    assert control.lower <= control.gain <= control.upper
+    assert (gap > 1e-9) == any("upper - lower" in str(warning.message) for warning in caught)
+    assert gap <= 1e-13 * np.abs(control.bias[np.isfinite(control.bias)]).max() * service + 1e-9
+    fixed = mm1k_cost(np.arange(1, robots + 1) * 0.1, buffer, weight * service, service).min()
+    assert control.lower <= fixed * (1 + 1e-9) + 1e-9
+
+
 @pytest.mark.slow
 def test_the_largest_grid_is_solved_within_tolerance_everywhere():
     with warnings.catch_warnings():

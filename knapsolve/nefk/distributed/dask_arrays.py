@@ -43,18 +43,18 @@ def solve_dask(
     upper: Any = None,
     equality: bool = True,
 ) -> DistributedResult:
-    """Solve a knapsack whose columns are dask arrays.
+    """Solve a knapsack whose columns are dask arrays or columns of a dask data frame.
 
     Parameters
     ----------
     criterion : class of knapsolve.criteria with a closed form
         For instance ``knapsolve.criteria.Freshness``; called with each partition's parameters.
-    parameter : dask array of shape (n,)
-        The criterion's parameter of each item.
+    parameter : dask array or dask series of shape (n,)
+        The criterion's parameter of each item. The lengths of a series' partitions are counted first.
     capacity : float
         What there is to share out.
-    weights, lower, upper : dask array of shape (n,), float or None
-        As in `solve_nefk`; arrays in the same chunks as `parameter`.
+    weights, lower, upper : dask array or dask series of shape (n,), float or None
+        As in `solve_nefk`; in the same chunks as `parameter`.
     equality : bool, default=True
         Whether all capacity must be given out.
 
@@ -66,9 +66,10 @@ def solve_dask(
     import dask
     import dask.array as da
 
+    parameter = _as_array(parameter)
     if not isinstance(parameter, da.Array) or parameter.ndim != 1:
-        raise TypeError(f"parameter must be a one-dimensional dask array, got {type(parameter).__name__}")
-    columns = {"weights": weights, "lower": lower, "upper": upper}
+        raise TypeError(f"parameter must be a dask array or series of one dimension, got {type(parameter).__name__}")
+    columns = {"weights": _as_array(weights), "lower": _as_array(lower), "upper": _as_array(upper)}
     for name, column in columns.items():
         if isinstance(column, da.Array) and column.chunks != parameter.chunks:
             raise ValueError(f"{name} must have the chunks of parameter, {parameter.chunks}, got {column.chunks}")
@@ -108,6 +109,11 @@ def solve_dask(
         float(gap / rounds.capacity),
         rounds.n_rounds + 1,
     )
+
+
+def _as_array(column: Any) -> Any:
+    """A series as a dask array with known chunks, all else as it is."""
+    return column.to_dask_array(lengths=True) if hasattr(column, "to_dask_array") else column
 
 
 def _block(column: Any, k: int) -> Any:

@@ -63,7 +63,7 @@ def summarise(criterion: Criterion, request: Request, **columns: Any) -> Array:
         Lower bounds and upper bounds, then for each price the total, its low part and its slope.
     """
     with _passes(criterion, columns) as passes:
-        lower, upper, crossed, _ = passes.bounds()
+        lower, upper, crossed = passes.bounds()
         if crossed < passes.n:
             raise InfeasibleError(f"lower exceeds upper at position {crossed} of a partition")
         out = np.zeros((len(request.prices) + 2, 3))

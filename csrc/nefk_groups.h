@@ -1,0 +1,62 @@
+/* Passes over items in groups with caps: what every group takes at a price, and the groups' own prices.
+ *
+ * `order` lists the items group by group, `offset` (g + 1,) says where each group starts in it. A tile is a run of
+ * whole groups, items [offset[first], offset[last]), at most NEFK_TILE items and NEFK_TILE_GROUPS
+ * groups; its columns are gathered once
+ * into buffers of a few hundred kilobytes, and all else (also every step of its groups' searches) happens there.
+ * Larger groups are no matter of this file: they are knapsacks by themselves. Group 0 has no cap. Nothing is
+ * allocated; results depend on the tile alone. Units: amounts in capacity, prices in value per capacity.
+ */
+#ifndef NEFK_GROUPS_H
+#define NEFK_GROUPS_H
+
+#include "nefk_kernel.h"
+
+enum { NEFK_TILE = 8192, NEFK_TILE_GROUPS = 2048 };
+
+typedef struct {
+    const nefk_problem *problem;
+    const uint32_t *offset;   /* (g + 1,) */
+    const double *cap;        /* (g,) of which entry 0 is infinite */
+} nefk_grouped;
+
+typedef struct { size_t first, last; } nefk_tile;
+
+/* Working space of one thread. */
+typedef struct nefk_tile_space nefk_tile_space;
+size_t nefk_tile_space_size(void);
+
+/* Counting sort. `next` (g + 1,) holds where each group starts, and in the end where it stops; item start + i of
+ * group[i] (-1 .. g - 2, here counted from 0) goes into `order`. O(count). */
+void nefk_sort_into_groups(const ptrdiff_t *group, size_t start, size_t count, uint32_t *next, uint32_t *order);
+
+/* Sums of lower and of upper bounds by group, written to (g,). O(items). */
+void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper);
+
+/* What every group of the tile takes at a common price, and its slope, written to (g,). O(items). */
+void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
+                       double *total, double *slope);
+
+/* As nefk_narrow_range over the groups that are not marked in `capped` (g,). A group above its cap at the high
+ * price becomes marked 1, one that passes its cap within the bracket 2; neither is summed or listed. `rough` has room
+ * for one more than the items of a tile. */
+size_t nefk_tile_narrow(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double low, double high,
+                        double width, double tolerance, int8_t *capped, uint32_t *rough,
+                        nefk_response *at_low, nefk_response *at_high);
+
+/* How a tile's answer turned out. */
+typedef struct {
+    nefk_audit audit;
+    double over;        /* largest relative error of a group's total where its cap binds, and excess where not */
+    double n_passes;    /* items answered in searches of own prices, in units of the tile */
+    size_t n_wrong;     /* groups that were taken to be capped and are not, or the other way round */
+} nefk_tile_audit;
+
+/* Settle all groups of a tile. Groups whose `own` (g,) is NaN take `prices` (where these differ, each group has
+ * `prices.share` of the room that its cap leaves); any other number is a guess of the group's own price, which is
+ * above `floor`, is found, and written to `own`. A group whose cap is the sum of its lower bounds is priced at its
+ * best slope there. O(items times steps). */
+void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
+                      double floor, double *own, double *doubles, float *singles, int8_t *side, nefk_tile_audit *audit);
+
+#endif

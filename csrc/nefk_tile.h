@@ -1,0 +1,126 @@
+/* What the passes over tiles share: the working space, items gathered into it, and sums by group. */
+#ifndef NEFK_TILE_H
+#define NEFK_TILE_H
+
+#include <math.h>
+
+#include "nefk_groups.h"
+#include "nefk_load.h"
+
+enum { NEFK_COLUMNS = 4, NEFK_SHORT = 24 /* items that are summed one by one */ };
+
+/* Columns of items, gathered; a column that is one number for all is a single block of it. */
+typedef struct { double entries[NEFK_COLUMNS][NEFK_TILE]; size_t step[NEFK_COLUMNS]; } gathered;
+
+struct nefk_tile_space {
+    gathered all, part; /* items of the tile, and of the groups that are still searched */
+    double price[NEFK_TILE], lower_price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
+    double low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS], share[NEFK_TILE_GROUPS], mark[NEFK_TILE_GROUPS];
+    double total[NEFK_TILE_GROUPS], slope[NEFK_TILE_GROUPS];
+    double from[NEFK_TILE_GROUPS], to[NEFK_TILE_GROUPS], at[NEFK_TILE_GROUPS], met[NEFK_TILE_GROUPS];
+    double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], steep[NEFK_TILE_GROUPS];
+    double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS];
+    uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
+};
+
+static inline nefk_block block_of(const gathered *columns, size_t at) {
+    nefk_block items;
+    items.parameter = columns->entries[0] + (columns->step[0] ? at : 0);
+    items.weight = columns->entries[1] + (columns->step[1] ? at : 0);
+    items.lower = columns->entries[2] + (columns->step[2] ? at : 0);
+    items.upper = columns->entries[3] + (columns->step[3] ? at : 0);
+    return items;
+}
+
+/* Gather the tile's items; returns how many. */
+static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+    const nefk_problem *problem = all->problem;
+    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
+    size_t start = all->offset[tile.first], m = all->offset[tile.last] - start;
+    for (size_t k = 0; k < NEFK_COLUMNS; k++) {
+        double *to = space->all.entries[k];
+        space->all.step[k] = columns[k]->doubles || columns[k]->singles;
+        const double *from = nefk_load(columns[k], problem->order, start, space->all.step[k] ? m : NEFK_BLOCK, to);
+        if (from != to) memcpy(to, from, m * sizeof *to);
+    }
+    for (size_t g = tile.first; g <= tile.last; g++) space->offset[g - tile.first] = all->offset[g] - (uint32_t)start;
+    return m;
+}
+
+static inline void spread(size_t groups, const uint32_t *offset, const double *value, double *to) {
+    for (size_t g = 0; g < groups; g++)
+        for (size_t i = offset[g]; i < offset[g + 1]; i++) to[i] = value[g];
+}
+
+static inline void fill(size_t m, double value, double *to) {
+    for (size_t i = 0; i < m; i++) to[i] = value;
+}
+
+/* Amounts and slopes of m gathered items at their prices. */
+static inline void respond(const nefk_problem *problem, const gathered *columns, size_t m, const double *price,
+                    double *x, double *d) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
+        size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
+        use->respond(problem->shape, count, block_of(columns, at), price + at, problem->ceiling, x + at, d + at);
+    }
+}
+
+static inline double sum_of(const nefk_instructions *use, const double *x, size_t m) {
+    if (m < NEFK_SHORT) {
+        double sum = 0.0;
+        for (size_t i = 0; i < m; i++) sum += x[i];
+        return sum;
+    }
+    double high = 0.0, low = 0.0;
+    for (size_t at = 0; at < m; at += NEFK_BLOCK)
+        nefk_add(&high, &low, use->sum(m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, x + at));
+    return high + low;
+}
+
+static inline void sum_groups(size_t groups, const uint32_t *offset, const double *x, double *sum) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t g = 0; g < groups; g++) sum[g] = sum_of(use, x + offset[g], offset[g + 1] - offset[g]);
+}
+
+/* Totals and slopes at once: the ends of short groups are what a processor guesses wrong. */
+static inline void sum_both(size_t groups, const uint32_t *offset, const double *x, const double *d, double *total,
+                     double *slope) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t g = 0; g < groups; g++) {
+        size_t start = offset[g], m = offset[g + 1] - start;
+        double sum = 0.0, fall = 0.0;
+        for (size_t i = start; i < start + m && m < NEFK_SHORT; i++) {
+            sum += x[i];
+            fall += d[i];
+        }
+        total[g] = m < NEFK_SHORT ? sum : sum_of(use, x + start, m);
+        slope[g] = m < NEFK_SHORT ? fall : sum_of(use, d + start, m);
+    }
+}
+
+/* Copy the items of `groups` chosen groups, whose items lie at `offset` in `from`, to the front of space->part. */
+static inline size_t choose(const gathered *from, const uint32_t *offset, size_t groups, const uint32_t *which,
+                     nefk_tile_space *space) {
+    size_t m = 0;
+    gathered *to = &space->part;
+    for (size_t k = 0; k < groups; k++) {
+        size_t start = offset[which[k]], count = offset[which[k] + 1] - start;
+        for (size_t c = 0; c < NEFK_COLUMNS; c++)
+            if (from->step[c])
+                for (size_t i = 0; i < count; i++) to->entries[c][m + i] = from->entries[c][start + i];
+        space->part_offset[k] = (uint32_t)m;
+        m += count;
+    }
+    space->part_offset[groups] = (uint32_t)m;
+    return m;
+}
+
+static inline void share_scalars(nefk_tile_space *space) {
+    for (size_t c = 0; c < NEFK_COLUMNS; c++) {
+        space->part.step[c] = space->all.step[c];
+        if (!space->all.step[c]) memcpy(space->part.entries[c], space->all.entries[c], NEFK_BLOCK * sizeof(double));
+    }
+}
+
+#endif

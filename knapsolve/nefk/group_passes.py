@@ -1,0 +1,232 @@
+"""Passes over items in groups with caps: small groups in tiles, large ones as knapsacks by themselves.
+
+The items are put in order by group once (4 bytes an item; nothing if they lie in order). A tile is a run of groups
+whose items are gathered into a buffer that stays in the second-level cache; there the totals of its groups are taken,
+and in the settling pass all steps of the searches for their own prices. So a group costs no pass of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve.nefk.passes import CHUNK, Prices, Settled, fold, worst
+from knapsolve.nefk.problem import SLACK, Problem
+from knapsolve.nefk.search import share_of
+from knapsolve.nefk.single import edge_price, find_and_settle, new_search
+
+Array = NDArray[np.float64]
+BATCH = 4  # tiles that one thread takes at a time
+LARGEST_ORDER = 2**32
+
+
+@dataclass(frozen=True)
+class LargeGroup:
+    """A group that is too large for a tile: a problem of its own, in place."""
+
+    group: int
+    problem: Problem
+    passes: Any
+    where: slice | None  # its items, if they lie side by side; else they are found by the order
+
+    def settle(self, prices: Prices, amounts: Any, side: Any) -> Settled:
+        """Write its amounts at prices."""
+        return self.passes.settle(prices, *self._own(amounts, side))
+
+    def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
+        """Fill its cap: its own price, and how it settled."""
+        search = new_search(self.problem, self.passes, n_jobs)
+        if floor < guess < search[core.HIGH]:
+            search[core.PRICE], search[core.LOW] = guess, floor
+        x, place = self._own(amounts, side)
+        prices, settled = find_and_settle(self.problem, self.passes, search, x, place, n_jobs)
+        return float(prices.high), settled
+
+    def _own(self, *arrays: Any) -> tuple[Any, ...]:
+        return arrays if self.where is None else tuple(x[self.where] for x in arrays)
+
+
+def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
+    """Items in order by group (n,), None if they are, and where each group, -1 first, starts in it (g + 2,)."""
+    n = len(groups)
+    if n >= LARGEST_ORDER:
+        raise ValueError(f"groups must have less than 2**32 items, got {n}")
+    chunks = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
+    offset = np.zeros(n_groups + 2, dtype=np.uint32)
+    in_order = all(groups[part.start - 1] <= groups[part.start] for part in chunks[1:])
+    for part in chunks:
+        chunk = groups[part].astype(np.intp)
+        in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
+        core.count_groups(chunk, offset[1:])
+    np.cumsum(offset, out=offset)
+    if in_order:
+        return None, offset
+    order, fill = np.empty(n, dtype=np.uint32), offset[:-1].copy()
+    for part in chunks:
+        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, fill, order)
+    return order, offset
+
+
+def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Runs of groups [first, last) that fit a tile, and the groups that do not."""
+    tiles, large, first, n_groups = [], [], 0, len(offset) - 1
+    while first < n_groups:
+        room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
+        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
+        if last > first:
+            tiles.append((first, last))
+        else:
+            large.append(first)
+        first = max(last, first + 1)
+    return tiles, large
+
+
+class GroupPasses:
+    """The compiled items of a problem with groups. Use as a context manager."""
+
+    def __init__(self, problem: Problem, n_jobs: int) -> None:
+        self.problem, self.n_jobs, self.count = problem, n_jobs, 0
+        self.shape = problem.criterion._shape
+        self.caps = np.concatenate([[np.inf], problem.caps])
+        self.order, self.offset = sort_by_group(problem.groups, len(problem.caps))
+        items = problem.criterion._items_of(problem, self.order)
+        self._tiles = core.Tiles(items, self.offset, self.caps)
+        self.tiles, large = tile_groups(self.offset)
+        self.large = [self._large(group) for group in large]
+        self._local = threading.local()
+        jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
+        self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
+
+    def _large(self, group: int) -> LargeGroup:
+        where = slice(int(self.offset[group]), int(self.offset[group + 1]))
+        cap = float(self.caps[group])
+        if self.order is None:
+            part, here = self.problem.take(where, cap), where
+        else:
+            part, here = self.problem.view(self.order[where], cap), None
+        return LargeGroup(group, part, part.passes(self.n_jobs), here)
+
+    def __enter__(self) -> GroupPasses:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+        for one in self.large:
+            one.passes.__exit__()
+
+    def _space(self) -> core.TileSpace:
+        if not hasattr(self._local, "space"):
+            self._local.space = core.TileSpace()
+        return self._local.space
+
+    def _run(self, work: Callable[[int, int, core.TileSpace], Any], every: int = 1) -> list[Any]:
+        """`work(first, last, space)` of every tile, or every so many-th, in order."""
+        tiles = self.tiles[::every]
+
+        def batch(start: int) -> list[Any]:
+            space = self._space()
+            return [work(first, last, space) for first, last in tiles[start : start + BATCH]]
+
+        run: Any = map if self._pool is None else self._pool.map
+        return [part for parts in run(batch, range(0, len(tiles), BATCH)) for part in parts]
+
+    def bounds_by_group(self) -> tuple[Array, Array]:
+        """Sums of lower and of upper bounds by group (g + 1,) each."""
+        lower, upper = np.zeros(len(self.caps)), np.zeros(len(self.caps))
+        if not any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
+            return self._even_bounds(lower, upper)
+        self._run(lambda a, b, space: self._tiles.bounds(a, b, space, lower, upper))
+        for one in self.large:
+            lower[one.group], upper[one.group], _ = one.passes.bounds()
+        return lower, upper
+
+    def _even_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The same for bounds that are one number for all items."""
+        np.subtract(self.offset[1:], self.offset[:-1], out=lower)
+        np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
+        np.multiply(lower, self.problem.lower, out=lower)
+        return lower, upper
+
+    def respond(self, price: float, every: int = 0) -> tuple[Array, Array]:
+        """What every group takes at a price, and minus its derivative, (g + 1,) each.
+
+        With `every`, of every so many-th tile alone, else 0.
+        """
+        total, slope = np.zeros((2, len(self.caps)))
+        self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
+        if every:
+            return total, slope
+        self.count += 1
+        for one in self.large:
+            total[one.group], slope[one.group] = one.passes.respond(price)
+        return total, slope
+
+    def narrow(
+        self, low: float, high: float, width: float, tolerance: float, capped: NDArray[np.int8]
+    ) -> tuple[NDArray[np.uint32], tuple[float, ...]]:
+        """Positions of rough items of tiled groups between two prices, and the others' sums as of Passes.narrow.
+
+        Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
+        """
+
+        def work(first: int, last: int, space: core.TileSpace) -> tuple:
+            rough = np.empty(core.TILE + 1, dtype=np.uint32)
+            found = self._tiles.narrow(first, last, space, low, high, width, tolerance, capped, rough)
+            return (*found[1:], rough[: found[0]].copy())
+
+        self.count += 2
+        parts = self._run(work)
+        sums = tuple(fold(parts, position) for position in (0, 2, 4, 6))
+        return np.concatenate([part[8] for part in parts] or [np.empty(0, np.uint32)]), sums
+
+    def settle(self, prices: Prices, own: Array, floor: float, amounts: Any, side: Any) -> tuple[Settled, int]:
+        """Write the amounts; how they turned out, and how many groups are not as `own` (g + 1,) says.
+
+        `own` is NaN for groups that take the common prices, else a guess of the own price, which is above `floor`;
+        it changes into the own price.
+        """
+        wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
+        common = (prices.low, prices.high, prices.share)
+        parts = self._run(lambda a, b, space: self._tiles.settle(a, b, space, *common, floor, own, wide, narrow, side))
+        wrong = sum(part[9] for part in parts)
+        self.count += 1 + int(max((part[8] for part in parts), default=0.0))
+        total = [part[:2] for part in parts]
+        over, slope, value = [part[7] for part in parts], fold(parts, 2), fold(parts, 4)
+        violations = [part[6] for part in parts]
+        for one in self.large:
+            settled, missed = self._settle_large(one, prices, own, floor, amounts, side)
+            wrong += missed
+            total.append((settled.total, 0.0))
+            over.append(settled.over)
+            violations.append(settled.residual)
+            slope, value = slope + settled.slope, value + settled.value
+        return Settled(fold(total, 0), slope, value, worst(violations), worst(over)), wrong
+
+    def _settle_large(
+        self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any, side: Any
+    ) -> tuple[Settled, int]:
+        cap, g = self.caps[one.group], one.group
+        if one.passes.bounds()[0] >= cap * (1 - SLACK):
+            edge = edge_price(one.problem, one.passes, at_lower=True)
+            own[g] = edge if edge > prices.high else np.nan
+            settled, missed = one.settle(Prices(*2 * (max(edge, prices.high),)), amounts, side), 0
+        elif not np.isnan(own[g]):
+            own[g], settled = one.solve(own[g], floor, amounts, side, self.n_jobs)
+            missed = own[g] < prices.high
+        else:
+            share = prices.share
+            if prices.low != prices.high:
+                more, less = (one.passes.respond(x)[0] for x in (prices.low, prices.high))
+                share *= share_of(min(more, cap), more, less)
+            settled = one.settle(Prices(prices.low, prices.high, share), amounts, side)
+            missed = settled.total > cap * (1 + SLACK)
+        off = max(settled.total - cap, 0.0) if np.isnan(own[g]) else abs(settled.total - cap)
+        return Settled(settled.total, settled.slope, settled.value, settled.residual, off / cap if off else 0.0), missed

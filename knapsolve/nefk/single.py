@@ -1,0 +1,57 @@
+"""One budget without groups: where to begin, and how to end."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve.nefk.narrow import narrows, settle_many
+from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
+
+
+def new_search(problem: Problem, passes: Any, n_jobs: int) -> NDArray[np.float64]:
+    """The budget's search (8,), from a price guessed on a sample."""
+    target = np.array([min(problem.capacity, FAR)])
+    top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem, n_jobs)
+    search = new_searches(passes.shape, target, top, guess)[0]
+    if (
+        passes.shape == core.QUADRATIC and not problem.equality and problem.groups is None
+    ):  # its price could be negative
+        search[core.PRICE] = 0.0
+        if passes.respond(0.0)[0] <= problem.capacity:
+            search[core.STATE] = core.MET
+            return search
+        search[core.LOW], search[core.PRICE] = 0.0, guess
+    return search
+
+
+def find_and_settle(
+    problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
+) -> tuple[Prices, Settled]:
+    """Run a search to its end and write the amounts."""
+    found = settle_many(problem, passes, search, amounts, side, n_jobs) if narrows(problem, passes) else None
+    if found:
+        return found
+    prices = find_prices(passes, search)
+    if not problem.equality and prices.high <= 0.0:
+        prices = Prices(0.0, 0.0)
+    return prices, passes.settle(prices, amounts, side)
+
+
+def edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
+    """The price just beyond which all items sit at a bound; 0 if none can move."""
+    whole = problem if problem.order is None else problem.take(slice(None), problem.capacity)
+    bounds = whole.lower if at_lower else whole.upper
+    edge = np.ascontiguousarray(np.broadcast_to(np.asarray(bounds, dtype=np.float64), whole.n))
+    slope = passes.worth(edge)[1]
+    free = np.broadcast_to(np.less(whole.lower, whole.upper), whole.n)
+    if not free.any():
+        return 0.0
+    price = float(slope[free].max() if at_lower else slope[free].min())
+    return price + (4e-16 if at_lower else -4e-16) * abs(price) if math.isfinite(price) else price

@@ -1,0 +1,156 @@
+"""Groups in tiles: order of items, threads, sizes and the model of the total change nothing; memory is bounded."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from group_fuzz import residual
+from nefk_oracle import random_parameters, solve
+from test_nefk_groups import assert_certified, random_problem
+
+import knapsolve._core.nefk as core
+import knapsolve.nefk.groups as groups_module
+import knapsolve.nefk.narrow as narrow_module
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_passes import sort_by_group, tile_groups
+
+
+def test_sorting_is_stable_and_counts_every_item():
+    groups = np.random.default_rng(1).integers(-1, 7, 100_000)
+    order, offset = sort_by_group(groups, 7)
+    np.testing.assert_array_equal(order, np.argsort(groups, kind="stable"))
+    np.testing.assert_array_equal(np.diff(offset), np.bincount(groups + 1, minlength=8))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64])
+def test_items_in_order_are_not_sorted(dtype):
+    order, offset = sort_by_group(np.repeat(np.arange(5, dtype=dtype), 20_000), 6)
+    assert order is None
+    np.testing.assert_array_equal(offset, [0, 0, 20_000, 40_000, 60_000, 80_000, 100_000, 100_000])
+
+
+def test_tiles_and_large_groups_cover_all_groups_once():
+    sizes = np.random.default_rng(2).choice([0, 1, 5, 3000, core.TILE, core.TILE + 1, 40_000], 3000)
+    offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
+    tiles, large = tile_groups(offset)
+    covered = np.concatenate([np.arange(*tile) for tile in tiles] + [large])
+    np.testing.assert_array_equal(np.sort(covered), np.arange(sizes.size))
+    assert all(sizes[a:b].sum() <= core.TILE and b - a <= core.TILE_GROUPS for a, b in tiles)
+    assert (sizes[large] > core.TILE).all()
+
+
+@pytest.mark.parametrize("family", ["freshness", "harmonic", "quadratic"])
+@pytest.mark.parametrize(("n", "n_groups"), [(70_000, 3), (70_000, 20), (70_000, 14_000)])
+def test_many_items_in_large_and_small_groups_are_certified(family, n, n_groups):
+    problem = random_problem(family, n, n_groups, 1, n_groups == 20)
+    p, w, groups, caps, low, high, capacity = problem
+    options = {"weights": w, "lower": low, "upper": high, "groups": groups, "group_caps": caps}
+    one, two = (solve(family, p, capacity, n_jobs=jobs, **options) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.amounts, two.amounts)
+    assert (one.price, one.value, one.n_passes) == (two.price, two.value, two.n_passes)
+    sample = np.random.default_rng(3).choice(n_groups, min(n_groups, 100), replace=False)
+    own = one.price + np.where(groups >= 0, one.group_prices[np.maximum(groups, 0)], 0.0)
+    assert one.residual <= 1e-12
+    for g in sample:
+        taken = math.fsum(one.amounts[groups == g])
+        assert taken <= caps[g] * (1 + 1e-12)
+        if one.group_prices[g] > 1e-9 * abs(one.price):
+            assert taken == pytest.approx(caps[g], rel=1e-12)
+    slope = w * criteria.Harmonic(p).derivative(one.amounts) if family == "harmonic" else None
+    if slope is not None:
+        inside = (one.amounts > low) & (one.amounts < high)
+        np.testing.assert_allclose(slope[inside], own[inside], rtol=1e-11)
+
+
+def test_the_order_of_the_items_changes_the_answer_by_rounding_alone():
+    p, w, groups, caps, low, high, capacity = random_problem("freshness", 30_000, 900, 4, True)
+    by = np.argsort(groups, kind="stable")
+    options = {"groups": groups, "group_caps": caps, "lower": low, "upper": high}
+    mixed = solve("freshness", p, capacity, weights=w, **options)
+    options |= {"groups": groups[by], "lower": low[by], "upper": high[by]}
+    sorted_ = solve("freshness", p[by], capacity, weights=w[by], **options)
+    np.testing.assert_allclose(mixed.amounts[by], sorted_.amounts, rtol=1e-11)
+    np.testing.assert_allclose(mixed.group_prices, sorted_.group_prices, rtol=1e-10, atol=1e-12)
+
+
+def test_every_instruction_set_solves_groups_to_the_same_bits():
+    p, w, groups, caps, _, _, capacity = random_problem("freshness", 20_000, 3000, 5, False)
+    answers = []
+    try:
+        for level in (0, 1, 2):
+            core.use_level(level)
+            result = solve("freshness", p, capacity, weights=w, groups=groups, group_caps=caps)
+            answers.append((result.amounts.tobytes(), result.group_prices.tobytes()))
+    finally:
+        core.use_level(2)
+    assert len(set(answers)) == 1
+
+
+@pytest.mark.parametrize("family", ["detection", "freshness", "poisson", "power", "quadratic"])
+def test_the_model_of_the_total_gives_the_answer_of_exact_passes(family, monkeypatch):
+    problem = random_problem(family, 2000, 300, 6, True)
+    p, w, groups, caps, low, high, capacity = problem
+    options = {"weights": w, "lower": low, "upper": high, "groups": groups, "group_caps": caps}
+    exact = solve(family, p, capacity, **options)
+    for module in (groups_module, narrow_module):
+        monkeypatch.setattr(module, "MANY", 100)
+    modelled = solve(family, p, capacity, **options)
+    assert_certified(family, *problem, modelled)
+    assert modelled.price == pytest.approx(exact.price, rel=1e-11)
+
+
+def test_float32_output_rounds_the_same_amounts():
+    p, w, groups, caps, _, _, capacity = random_problem("freshness", 9000, 700, 7, False)
+    out = np.empty(9000, dtype=np.float32)
+    options = {"weights": w, "groups": groups, "group_caps": caps}
+    wide, narrow = solve("freshness", p, capacity, **options), solve("freshness", p, capacity, out=out, **options)
+    np.testing.assert_array_equal(wide.amounts.astype(np.float32), narrow.amounts)
+
+
+@pytest.mark.parametrize("n_groups", [10, 200_000])
+def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
+    n = 1_000_000
+    generator = np.random.default_rng(8)
+    rates, groups = np.exp(generator.standard_normal(n)), generator.integers(0, n_groups, n)
+    caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.5, 3.0, n_groups)
+    criterion = criteria.Freshness(rates)
+    tracemalloc.start()
+    solve_nefk(criterion, 0.25 * n, groups=groups, group_caps=caps, n_jobs=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("first", range(0, 3000, 250))
+def test_adversarial_problems_leave_no_residual(first):
+    assert [seed for seed in range(first, first + 250) if not residual(seed) <= 1e-12] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(10_000, 40_000, 2500))
+def test_many_adversarial_problems_leave_no_residual(first):
+    assert [seed for seed in range(first, first + 2500) if not residual(seed) <= 1e-12] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(50_000, 60_000, 2500))
+def test_many_adversarial_problems_leave_no_residual_by_the_model_either(first, monkeypatch):
+    for module in (groups_module, narrow_module):
+        monkeypatch.setattr(module, "MANY", 5)
+    assert [seed for seed in range(first, first + 2500) if not residual(seed) <= 1e-12] == []
+
+
+@pytest.mark.parametrize("first", [60_000, 60_300])
+def test_groups_taken_to_be_capped_too_early_are_opened_again(first, monkeypatch):
+    for module in (groups_module, narrow_module):
+        monkeypatch.setattr(module, "MANY", 5)
+    monkeypatch.setattr(groups_module, "CLEAR", 0.0)
+    assert [seed for seed in range(first, first + 300) if not residual(seed) <= 1e-12] == []
+
+
+def test_a_power_of_almost_one_at_almost_no_capacity_stays_on_the_floor_of_doubles():
+    exponents = random_parameters("power", 300, np.random.default_rng(9)) * 0 + np.linspace(0.1, 0.97, 300)
+    result = solve("power", exponents, 1e-12)
+    assert result.residual <= 1e-12
+    assert (result.amounts > 0).all()
