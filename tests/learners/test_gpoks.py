@@ -12,6 +12,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern
 
 from knapsolve import GPOKS, simulate
+from knapsolve._core.loop import run
 from knapsolve._core.schedulers import RandomOrder
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, TraceEnvironment, zipf_unchanged
 from knapsolve.processes.likelihood import log_likelihood
@@ -262,13 +263,13 @@ WORLDS = {
 def test_every_world_and_scheduler_runs_it_and_the_seed_decides(world, scheduler, draw):
     polls = None if world == "trace" else 150
 
-    def run(n_jobs):
+    def ensemble(n_jobs):
         learner = GPOKS(draw=draw, n_points=30, feedback_noise=0.1)
         return simulate(
             learner, WORLDS[world], polls, scheduler=scheduler, n_runs=3, n_jobs=n_jobs, random_state=4
         )
 
-    one, other = run(1), run(2)
+    one, other = ensemble(1), ensemble(2)
     assert one.amounts.tolist() == other.amounts.tolist()
     assert one.detections.tolist() == other.detections.tolist()
     assert one.amounts.sum(axis=1) == pytest.approx(1, abs=1e-9)
@@ -276,10 +277,15 @@ def test_every_world_and_scheduler_runs_it_and_the_seed_decides(world, scheduler
 
 
 def test_random_access_follows_the_amounts():
-    learner = with_curves(np.linspace([1.0, 0.9, 0.7], [0.0, 0.0, 0.2], 50).T.copy(), scale="linear")
-    core, polled = learner._core(), np.zeros(30_000, dtype=np.intp)
-    RandomOrder().serve(core, polled, np.random.default_rng(0))
-    assert np.bincount(polled) / 30_000 == pytest.approx(learner.amounts_, abs=0.012)
+    """Polls of each material come to the sum of the amounts that it had before each poll."""
+    learner, n_polls = GPOKS(draw="mean", scale="linear", n_materials=3), 4000
+    learner._begin(3)
+    core, trail, streams = learner._core(), np.zeros((n_polls, 3)), [np.random.default_rng(k) for k in (1, 2)]
+    core.keep_trail(trail)
+    run(core, RandomOrder(), BernoulliEnvironment([0.9, 0.6, 0.2])._core(), 0, n_polls, 0.0, 1.0, *streams)
+    spread = np.sqrt((trail * (1 - trail)).sum(axis=0))
+    assert (np.abs(learner._counts.sum(axis=1) - trail.sum(axis=0)) < 4 * spread).all()
+    assert np.ptp(trail.mean(axis=0)) > 0.2
 
 
 def test_feedback_noise_adds_its_variance_and_nothing_to_the_mean():
