@@ -53,6 +53,8 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.rate_filters": [],
     "_core.rate_learner": [],
     "_core.refit_learner": [],
+    "_core.gpoks": ["gp_posterior.c", "truncated_normal.c", "curve_market.c", "cpu_level.c"],
+    "_core.credit_order": [],
 }
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]

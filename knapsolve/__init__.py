@@ -3,6 +3,7 @@
 from knapsolve import criteria, datasets, environments, mdp
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
+    GPOKS,
     HTRAA,
     LAKG,
     AdaptiveIntervalPolicy,
@@ -27,6 +28,7 @@ from knapsolve.simulation import History, simulate
 __version__ = "0.1.0"
 
 __all__ = [
+    "GPOKS",
     "HTRAA",
     "LAKG",
     "AdaptiveIntervalPolicy",

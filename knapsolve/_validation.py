@@ -71,6 +71,20 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_kernel(name: str, kernel: Any) -> None:
+    """Raise unless `kernel` is None or a kernel object as scikit-learn's."""
+    needed = ("theta", "bounds", "clone_with_theta", "diag")
+    if kernel is not None and (isinstance(kernel, type) or not all(hasattr(kernel, each) for each in needed)):
+        raise TypeError(f"{name} must be None or a kernel of sklearn.gaussian_process.kernels, got {_brief(kernel)}")
+
+
 def check_vector(
     name: str,
     values: Any,
@@ -254,6 +268,12 @@ def check_poll_log(
     """Return the material column, elapsed (n_polls,) float64 and changed (n_polls,) int8 of a poll log."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y must say 0 or 1 for each poll")
+    materials, gaps = check_poll_columns(X, material, elapsed)
+    return materials, gaps, _check_changed(y, gaps.size)
+
+
+def check_poll_columns(X: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray]:
+    """Return the material column and elapsed (n_polls,) float64 of polls."""
     if not _frames.is_frame(X):
         X = _check_log_array(X)
     n_polls, n_columns = X.shape[0], X.shape[1]
@@ -268,7 +288,7 @@ def check_poll_log(
     materials = _frames.take_column(X, material, "material")
     if np.asarray(materials).dtype.kind == "f" and not np.isfinite(np.asarray(materials)).all():
         raise ValueError("material must not hold NaN or infinity (missing or infinite identifiers)")
-    return materials, gaps, _check_changed(y, n_polls)
+    return materials, gaps
 
 
 def _check_elapsed(values: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from knapsolve.environments.rates import expected_detections
 from knapsolve.history import History
 from knapsolve.restless.crawling import simulate_ephemeral
 
-CHUNK = 65536  # polls between two looks at pending signals
+CHUNK = 65536  # polls between two looks at pending signals, unless the compiled learner has a `chunk`
 N_RECORDS = 100  # by default
 GOLDEN = 0.6180339887498949
 
@@ -164,6 +164,8 @@ def _run(
         if hasattr(environment, "_core")
         else PythonEnvironment(environment, environment.n_materials)
     )
+    learning.start_run(streams[0])
+    chunk = getattr(learning, "chunk", CHUNK)
     n = learning.n_materials
     if hasattr(learning, "own_order"):
         order = learning.own_order()
@@ -176,7 +178,7 @@ def _run(
     counts: list[int] = []
     for point in records.tolist():
         while done < point:
-            stop = min(point, done + CHUNK)
+            stop = min(point, done + chunk)
             made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
             done, detections = done + made, detections + found
             cancellation.check()

@@ -25,6 +25,7 @@ MIDDLE = {
     "robots",
     "mdp",
     "rates",
+    "processes",
     "schedulers",
     "environments",
     "criteria",

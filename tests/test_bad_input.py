@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
 
 from knapsolve import (
+    GPOKS,
     HTRAA,
     LAKG,
     AdaptiveIntervalPolicy,
@@ -124,7 +126,7 @@ COMMON = [
 ]
 BAD_PARAMETERS = [
     (kind, name, value)
-    for kind in (LAKG, HTRAA, UniformPolicy, OptimalPolicy, RenewalIndexPolicy, AdaptiveIntervalPolicy)
+    for kind in (LAKG, HTRAA, GPOKS, UniformPolicy, OptimalPolicy, RenewalIndexPolicy, AdaptiveIntervalPolicy)
     for name, value in COMMON
 ]
 BAD_PARAMETERS += [
@@ -144,6 +146,16 @@ BAD_PARAMETERS += [
         (OptimalPolicy, "unchanged", value)
         for value in ([0.5], [-0.5] * 4, {0: 0.5}, {0: 2, 1: 0, 2: 0, 3: 0}, [[0.5] * 4])
     ),
+    *((GPOKS, "draw", value) for value in ("optimist", "", None, 1, ["mean"])),
+    *((GPOKS, "scale", value) for value in ("loglog", None, 2)),
+    *((GPOKS, "sampler", value) for value in ("gibbs", None, 2)),
+    *((GPOKS, name, value) for name in ("monotone", "fit_kernel") for value in (None, 1, "yes")),
+    *((GPOKS, "kernel", value) for value in ("rbf", 1.0, RBF, [RBF()])),
+    *((GPOKS, "noise", value) for value in (0, -1.0, nan, inf, "1", None, 1e-12)),
+    *((GPOKS, "feedback_noise", value) for value in (-1.0, nan, inf, "1", None)),
+    *((GPOKS, "n_points", value) for value in (1, 0, -5, 2.5, nan, "10", None, 10**12)),
+    *((GPOKS, "max_tries", value) for value in (0, -5, 2.5, "10", None)),
+    *((GPOKS, "smallest", value) for value in (0, -1.0, nan, 2.0, "10")),
     *((EstimatorPolicy, "phase", value) for value in (0, -1, 2.5, nan, "x", None, 10**12)),
     *((EstimatorPolicy, "estimate", value) for value in ("naive", None, 1)),
 ]

@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 
 from knapsolve import (
+    GPOKS,
     HTRAA,
     LAKG,
     EDFScheduler,
@@ -105,7 +106,7 @@ def test_logs_nearly_right_never_do_worse_than_an_error(n, data):
 
 
 @SLOW
-@given(st.sampled_from([LAKG, HTRAA, ProportionalPolicy, OptimalPolicy, EstimatorPolicy]), st.data())
+@given(st.sampled_from([LAKG, HTRAA, GPOKS, ProportionalPolicy, OptimalPolicy, EstimatorPolicy]), st.data())
 @pytest.mark.filterwarnings("ignore")
 def test_parameters_of_any_kind_never_do_worse_than_an_error(kind, data):
     names = [name for name in kind().get_params() if name != "phase"]

@@ -41,6 +41,7 @@ else:
     sys.exit("it was not interrupted")
 """
 CALLS = {
+    "dear polls": ("GPOKS()", "simulate(learner, environment, 10**9, random_state=1)"),
     "single": ("LAKG()", "simulate(learner, environment, 10**11, random_state=1)"),
     "single-random": ("HTRAA()", "simulate(learner, environment, 10**11, scheduler='random')"),
     "one-job": ("LAKG()", "simulate(learner, environment, 10**9, n_runs=50)"),

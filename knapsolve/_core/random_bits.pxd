@@ -1,14 +1,17 @@
 # numpy's bit generators, reached through their capsule; the caller holds the generator's lock.
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 cdef extern from "numpy/random/bitgen.h":
     ctypedef struct bitgen_t:
         void *state
         uint64_t (*next_uint64)(void *state) noexcept nogil
+        uint32_t (*next_uint32)(void *state) noexcept nogil
         double (*next_double)(void *state) noexcept nogil
+        uint64_t (*next_raw)(void *state) noexcept nogil
 
 cdef extern from "numpy/random/distributions.h":
     double random_standard_exponential(bitgen_t *bitgen) noexcept nogil
+    double random_standard_normal(bitgen_t *bitgen) noexcept nogil
 
 cdef bitgen_t *bits_of(object generator) except NULL

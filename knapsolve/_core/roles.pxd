@@ -18,6 +18,8 @@ cdef class Learner:
     cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil
     # One more material, the next in order of first appearance.
     cdef void admit(self) noexcept nogil
+    # Called once before the first poll of a simulation: what is random from the start.
+    cpdef start_run(self, generator)
     # What only random access needs (sum trees, leaf tables).
     cpdef prepare_draws(self)
     # A new vector (n_materials,) of all amounts.

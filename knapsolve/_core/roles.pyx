@@ -28,6 +28,9 @@ cdef class Learner:
     cdef void admit(self) noexcept nogil:
         self.n_materials += 1
 
+    cpdef start_run(self, generator):
+        pass
+
     cpdef prepare_draws(self):
         pass
 

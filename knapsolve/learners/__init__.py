@@ -1,6 +1,7 @@
 """Online allocators: scikit-learn estimators whose `allocate` says how often to poll what."""
 
 from knapsolve.learners.adaptive import AdaptiveIntervalPolicy
+from knapsolve.learners.gpoks import GPOKS
 from knapsolve.learners.htraa import HTRAA, traa_stationary_distribution
 from knapsolve.learners.lakg import LAKG
 from knapsolve.learners.lspe_whittle import LSPEWhittle
@@ -12,6 +13,7 @@ from knapsolve.learners.robot_controller import RobotController
 from knapsolve.learners.windowed import WindowedRatePolicy
 
 __all__ = [
+    "GPOKS",
     "HTRAA",
     "LAKG",
     "AdaptiveIntervalPolicy",

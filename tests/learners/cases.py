@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 
 from knapsolve import (
+    GPOKS,
     HTRAA,
     LAKG,
     AdaptiveIntervalPolicy,
@@ -24,6 +25,10 @@ LEARNERS = {
     "htraa-ri": HTRAA(resolution=700, update="reward-inaction", random_state=2),
     "htraa-ip": HTRAA(resolution=(5, 9, 700, 12, 8, 6, 5, 4), update="inaction-penalty", random_state=3),
     "htraa-curved": HTRAA(resolution=30, exponent=1.7, capacity=3.0, random_state=4),
+    "gpoks": GPOKS(n_points=19, random_state=5),
+    "gpoks-thompson": GPOKS(n_points=12, draw="thompson", monotone=False, capacity=3.0, random_state=6),
+    "gpoks-rejection": GPOKS(n_points=9, sampler="rejection", max_tries=20, feedback_noise=0.1, random_state=7),
+    "gpoks-mean": GPOKS(n_points=19, draw="mean"),
     "uniform": UniformPolicy(),
     "proportional": ProportionalPolicy(),
     "optimal": OptimalPolicy(),

@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from knapsolve import (
+    GPOKS,
     HTRAA,
     LAKG,
     AdaptiveIntervalPolicy,
@@ -27,7 +28,7 @@ from knapsolve import (
 )
 from tests.learners.cases import LEARNERS, poll_log, state_of
 
-ESTIMATORS = [LAKG(), HTRAA(), UniformPolicy(), ProportionalPolicy(), OptimalPolicy(), EstimatorPolicy(),
+ESTIMATORS = [LAKG(), HTRAA(), GPOKS(), UniformPolicy(), ProportionalPolicy(), OptimalPolicy(), EstimatorPolicy(),
               RenewalIndexPolicy(), AdaptiveIntervalPolicy()]  # fmt: skip
 ESTIMATORS += [RateAllocator(), RateAllocator(estimator="mle")]
 LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)

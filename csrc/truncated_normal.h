@@ -1,0 +1,32 @@
+/* Exact moves through a standard normal cut by half-spaces.
+ *
+ * z in R^r with density exp(-|z|^2 / 2) where every row_i . z + slack_i >= 0. A move flies a quarter of the circle
+ * z(t) = z cos t + v sin t, v a fresh standard normal, and bounces off the walls: it leaves the law unchanged,
+ * and without walls its end is independent of its start. Times of hits come from a quadratic in tan(t / 2):
+ * no trigonometric function is called. A flight of more than `most` bounces is taken back; its reverse has as many,
+ * so that too leaves the law unchanged and bounds the work.
+ * Rows may be of any length: only their directions matter. O(r n) a bounce for n walls.
+ * Reference: Pakman and Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 2014.
+ */
+#ifndef KNAPSOLVE_TRUNCATED_NORMAL_H
+#define KNAPSOLVE_TRUNCATED_NORMAL_H
+
+#include <stddef.h>
+
+enum { WALL_BLOCK = 8 };
+
+struct truncated_normal {
+    ptrdiff_t r, n, stride; /* n walls, a multiple of WALL_BLOCK; fill up with rows 0 and slack 1 */
+    const double *rows;     /* (r, n), `stride` apart */
+    const double *slack;    /* (n,) */
+    double *value, *speed, *near; /* (n,) each, scratch */
+};
+
+/* The least row_i . z + slack_i. */
+double truncated_normal_least(const struct truncated_normal *t, const double *z);
+
+/* One move from z, (r,), inside; v, (r,), a standard normal, is used up; 1, or 0 if it was taken back.
+ * y and side, (r,) each, are scratch. */
+int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most);
+
+#endif

@@ -1,0 +1,79 @@
+"""The reproduction of GPOKS: complete, repeatable, and near what an independent implementation got."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from knapsolve import GPOKS
+from knapsolve._core.credit_order import CreditOrder
+from knapsolve.environments import BernoulliEnvironment
+from knapsolve.reproduce import gpoks, gpoks_runs
+from knapsolve.reproduce.gpoks_tables import PAIRS, TABLE_1
+
+
+def test_the_report_has_every_table_figure_and_reading(tmp_path):
+    text = gpoks.compute(2, tmp_path, 0)
+    for head in ("Table 1.", "Table 2.", "Figure 1.", "Figure 3.", "Figure 4.", "Figure 5.", "Other readings"):
+        assert head in text
+    assert text.count(" ± ") == 27 + 6 + 3 * sum(len(ways) for ways in gpoks.READINGS.values()) + 2
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert [path.stem[-1] for path in pictures] == ["1", "3", "4", "5"]
+    for path in pictures:
+        assert np.ptp(imread(path)) > 0.5
+    assert gpoks.table_2(2, 0) == gpoks.table_2(2, 0)
+
+
+def test_the_optimum_and_uniform_have_the_printed_values():
+    assert 1000 * gpoks_runs.unit_values(gpoks.optimum(PAIRS[1]), PAIRS[1]) == pytest.approx(812.5)
+    uniform = [1000 * gpoks_runs.unit_values(np.full(2, 0.5), pair) for pair in PAIRS]
+    assert uniform == pytest.approx([590.0, 687.5, 747.5])
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_few_runs_score_about_as_the_prototype(pair):
+    learner = GPOKS(scale="linear", n_materials=2, feedback_noise=0.1)
+    found = gpoks_runs.scores(learner, pair, 30, 1)
+    _, prototype = TABLE_1["GPOKS", pair[0]]
+    error = found.std(axis=0, ddof=1) / np.sqrt(30)
+    assert (np.abs(found.mean(axis=0) - prototype) < 4 * error + [0.1, 0.9, 1.2]).all()
+
+
+def test_lakg_scores_as_the_paper():
+    found = gpoks_runs.lakg_scores((0.9, 0.1), 20, 0).mean(axis=0)
+    assert found == pytest.approx([6.0, 71.6, 874.9], rel=0.01)
+
+
+def test_credit_polls_each_material_in_proportion_to_within_one():
+    class Fixed:
+        capacity = 1.0
+
+        def __init__(self):
+            self.polled = []
+
+        def amount(self, i):
+            return (0.05, 0.65, 0.3)[i]
+
+        def observe(self, i, elapsed, changed):
+            self.polled.append(i)
+
+    from knapsolve._core.loop import run
+    from knapsolve._core.python_roles import PythonLearner
+
+    learner, generator = Fixed(), np.random.default_rng(0)
+    core, order = PythonLearner(learner, 3), CreditOrder()
+    order.start(core, generator)
+    run(core, order, BernoulliEnvironment([0.5] * 3)._core(), 0, 1000, 0.0, 1.0, generator, np.random.default_rng(1))
+    counts = np.cumsum(np.eye(3)[learner.polled], axis=0)
+    expected = np.outer(np.arange(1, 1001), [0.05, 0.65, 0.3])
+    assert np.abs(counts - expected).max() <= 1.0
+
+
+def test_the_trail_holds_the_amounts_before_each_poll():
+    learner = GPOKS(scale="linear", n_materials=2)
+    trail = gpoks_runs.one_run(learner, (0.75, 0.25), np.random.SeedSequence(3), "edf", 50)
+    assert trail.sum(axis=1) == pytest.approx(np.ones(50), abs=1e-9)
+    again = gpoks_runs.one_run(GPOKS(scale="linear", n_materials=2), (0.75, 0.25), np.random.SeedSequence(3), "edf", 20)
+    assert trail[:20].tolist() == again.tolist()
