@@ -26,7 +26,7 @@ typedef struct { double amount, slope; } rate_answer;
 
 NEFK_INLINE double rate_column(const nefk_column *c, ptrdiff_t i)
 {
-    return c->index ? c->table[c->index[i]] : c->doubles ? c->doubles[i] : c->singles ? c->singles[i] : c->scalar;
+    return c->doubles ? c->doubles[i] : c->scalar; /* singles are never given */
 }
 
 /* What item i takes at the present price, given its rate, and how that answers log mu. */

@@ -9,8 +9,6 @@ from knapsolve._core.weight_tree cimport WeightTree
 cdef extern from "nefk_kernel.h":
     ctypedef struct nefk_column:
         const double *doubles
-        const double *table
-        const Py_ssize_t *index
         double scalar
 
 cdef extern from "rate_price.h":

@@ -26,8 +26,7 @@ cdef nefk_column column(values):
     """A view of one number or an array (n,)."""
     cdef nefk_column view
     cdef const double[::1] doubles
-    view.doubles = view.table = NULL
-    view.index = NULL
+    view.doubles = NULL
     view.scalar = 0.0
     if isinstance(values, float):
         view.scalar = values
