@@ -33,7 +33,7 @@ LAKG_START_STATE = (
 HTRAA_ROOT_RESOLUTION = 200
 HTRAA_LEAST_RESOLUTION = 10
 MOST_PHASE_POLLS_PER_ITEM = 200  # the estimator keeps a log of its phase
-WINDOW_POLLS_PER_ITEM = 32  # of rates fitted anew: about as good as any on the Debian uploads from July 2020 to June 2021
+WINDOW_POLLS_PER_ITEM = 32  # of rates fitted anew: as good as any on the Debian uploads of July 2020 to June 2021
 FITS_PER_WINDOW = 8
 
 
