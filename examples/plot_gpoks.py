@@ -29,8 +29,8 @@ for row, after in zip(axes, (20, 400)):
         ax.fill_between(x, mean - 1.96 * std, mean + 1.96 * std, alpha=0.2, lw=0, label="95% band")
         ax.plot(x, mean, lw=2, label="posterior mean")
         ax.plot(x, -np.expm1(-rates[i] / x), "k:", label="true chance of a change")
-        for curve in learner.sample_curves(i, 4, random_state=1):
-            ax.plot(learner.grid_, curve, color="C1", lw=0.8, alpha=0.8)
+        curves = learner.sample_curves(i, 4, random_state=1)
+        ax.plot(learner.grid_, curves.T, color="C1", lw=0.8, alpha=0.8, label=["other draws", None, None, None])
         ax.plot(learner.grid_, learner.curves_[i], color="C3", lw=1.5, label="curve in use")
         ax.axvline(learner.amounts_[i], color="C3", lw=1.5, label="amount chosen")
         ax.axvline(optimal[i], color="k", ls="--", lw=1, label="optimal amount")
