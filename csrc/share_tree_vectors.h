@@ -9,8 +9,11 @@
 #include "cpu_level.h"
 #include "share_tree.h"
 
-/* Where the g-th block begins whose path to `bottom` goes on by `prefix` = bottom >> 3 (blocks - 1 - g), child included. */
-static inline int64_t block_at(int64_t prefix, int g) { return (prefix & ~7) + 8 * ((((int64_t)1 << 3 * g) - 1) / 7); }
+/* Blocks before those that hold depths 3g to 3g + 2: (8^g - 1) / 7. */
+static inline int64_t blocks_before(int g) { return 0111111111111 & (((int64_t)1 << 3 * g) - 1); }
+
+/* Where the g-th block of a path to `bottom` begins; prefix = bottom >> 3 (blocks - 1 - g), child included. */
+static inline int64_t block_at(int64_t prefix, int g) { return (prefix & ~(int64_t)7) + 8 * blocks_before(g); }
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -35,31 +38,37 @@ static const int32_t PATH_LANES[8][8] __attribute__((aligned(64))) = {
 static const int32_t LEFT_LANES[8][8] __attribute__((aligned(64))) = {
     LEFT_OF(0), LEFT_OF(1), LEFT_OF(2), LEFT_OF(3), LEFT_OF(4), LEFT_OF(5), LEFT_OF(6), LEFT_OF(7)};
 
+/* The three of them first. */
+#define WAY_TO(c) {1, 2 + (c) / 4, 4 + (c) / 2, 0, 0, 0, 0, 0}
+static const int32_t WAY_LANES[8][8] __attribute__((aligned(64))) = {
+    WAY_TO(0), WAY_TO(1), WAY_TO(2), WAY_TO(3), WAY_TO(4), WAY_TO(5), WAY_TO(6), WAY_TO(7)};
+
 INLINE_AVX2 __m256i load(const int32_t *lanes) { return _mm256_loadu_si256((const __m256i *)lanes); }
 INLINE_AVX2 void store(int32_t *lanes, __m256i v) { _mm256_storeu_si256((__m256i *)lanes, v); }
 
-/* 32 random bits a depth, from draws of 64: a block's three depths take one and a half. They stay in registers, since
- * a vector cannot be read from memory soon after its halves were written. */
+/* 32 random bits a depth, from draws of 64; a block's three depths take one and a half. */
 typedef struct {
-    bitgen_t *bits;
-    uint64_t first, second;
+    uint64_t draw[SHARE_TREE_MAX_DEPTH / 2 + 3];
 } path_words;
 
-INLINE_AVX2 void draw_words(path_words *w, int g, int depth)
+static inline void draw_words(path_words *w, int depth, bitgen_t *bits)
 {
-    bitgen_t *bits = w->bits;
-    int odd = g & 1;
-    w->first = odd ? w->second : bits->next_uint64(bits->state);
-    w->second = depth - 3 * g > 2 - odd ? bits->next_uint64(bits->state) : 0;
+    int n = (depth + 1) / 2;
+    for (int k = 0; k < n; k++) w->draw[k] = bits->next_uint64(bits->state);
+    w->draw[n] = w->draw[n + 1] = 0; /* a last block of one depth or two reads more than it needs */
 }
 
-/* Digits of block g in the lanes of its three depths. */
+/* Which word each lane of an even and of an odd block takes, of the four read. */
+static const int32_t WORD_OF_LANE[2][8] __attribute__((aligned(32))) = {{0, 0, 1, 1, 2, 2, 2, 2}, {1, 1, 2, 2, 3, 3, 3, 3}};
+
+/* Digits of block g in the lanes of its three depths. The words are read one by one (volatile): a vector cannot be
+ * read soon after its halves were written. */
 INLINE_AVX2 void split_words(const path_words *w, int g, __m256i base, __m256i *side, __m256i *gate)
 {
-    __m256i first = _mm256_castsi128_si256(_mm_cvtsi64_si128((int64_t)w->first));
-    __m256i both = _mm256_castsi128_si256(_mm_insert_epi64(_mm256_castsi256_si128(first), (int64_t)w->second, 1));
-    __m256i at = _mm256_add_epi32(_mm256_setr_epi32(0, 0, 1, 1, 2, 2, 2, 2), _mm256_set1_epi32(g & 1));
-    __m256i word = _mm256_permutevar8x32_epi32(both, at), odd_base = _mm256_srli_epi64(base, 32);
+    const volatile uint64_t *draw = w->draw + 3 * g / 2;
+    __m128i four = _mm_insert_epi64(_mm_cvtsi64_si128((int64_t)draw[0]), (int64_t)draw[1], 1);
+    __m256i word = _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(four), load(WORD_OF_LANE[g & 1]));
+    __m256i odd_base = _mm256_srli_epi64(base, 32);
     __m256i even = _mm256_mul_epu32(word, base), odd = _mm256_mul_epu32(_mm256_srli_epi64(word, 32), odd_base);
     *side = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
     even = _mm256_mul_epu32(even, base);
@@ -89,13 +98,13 @@ INLINE_AVX2 __m256i child_shares(__m256i s, __m256i base)
 /* As descend() by a walk; the amount too, unless that is null. */
 INLINE_AVX2 int64_t walk_down(const share_tree *t, bitgen_t *bits, share_path *path, double *amount)
 {
-    path_words words = {bits, 0, 0};
+    path_words words;
     double share[8] __attribute__((aligned(32))), x = t->capacity;
     const int32_t *state = t->state;
     int64_t at = 0;
     int blocks = path->blocks = share_tree_blocks(t->depth);
+    draw_words(&words, t->depth, bits);
     for (int g = 0; g < blocks; g++) {
-        draw_words(&words, g, t->depth);
         __m256i base = load(t->base + 8 * g), s = load(state + at), side, gate;
         split_words(&words, g, base, &side, &gate);
         __m256i left = _mm256_cmpgt_epi32(s, side);
@@ -112,7 +121,7 @@ INLINE_AVX2 int64_t walk_down(const share_tree *t, bitgen_t *bits, share_path *p
         at = 8 * at + next;
     }
     if (amount) *amount = x;
-    return at / 8 - ((int64_t)1 << (3 * blocks)) / 7;
+    return at / 8 - blocks_before(blocks);
 }
 
 WITH_AVX2 static int64_t walk_vectors(const share_tree *t, bitgen_t *bits, share_path *path, double *amount)
@@ -136,15 +145,23 @@ WITH_AVX2 static void move_vectors(share_tree *t, const share_path *path, int v)
     }
 }
 
-/* As amount_at(), from places in registers: what was written as a vector is slow to read in pieces. */
+/* block_share of one child; what was written as a vector is slow to read in pieces. */
+INLINE_AVX2 double child_share(__m256i s, __m256i base, int64_t child)
+{
+    __m256i part = _mm256_blendv_epi8(_mm256_sub_epi32(base, s), s, load(LEFT_LANES[child]));
+    __m256d way = _mm256_cvtepi32_pd(_mm256_castsi256_si128(_mm256_permutevar8x32_epi32(part, load(WAY_LANES[child]))));
+    __m128d two = _mm256_castpd256_pd128(way);
+    two = _mm_mul_sd(two, _mm_unpackhi_pd(two, two));
+    return _mm_cvtsd_f64(_mm_mul_sd(two, _mm256_extractf128_pd(way, 1)));
+}
+
+/* As amount_at(). */
 WITH_AVX2 static double amount_vectors(const share_tree *t, int64_t bottom, int blocks)
 {
-    int32_t share[8] __attribute__((aligned(32)));
     double x = t->capacity;
     for (int g = 0, shift = 3 * blocks - 3; g < blocks; g++, shift -= 3) {
         int64_t prefix = bottom >> shift;
-        store(share, child_shares(load(t->state + block_at(prefix, g)), load(t->base + 8 * g)));
-        x *= t->part[g] * share[prefix & 7];
+        x *= t->part[g] * child_share(load(t->state + block_at(prefix, g)), load(t->base + 8 * g), prefix & 7);
     }
     return x;
 }
@@ -152,20 +169,18 @@ WITH_AVX2 static double amount_vectors(const share_tree *t, int64_t bottom, int 
 /* Gates, move and new amount at once. */
 WITH_AVX2 static double visit_vectors(share_tree *t, int64_t bottom, int depth, bitgen_t *bits, int v)
 {
-    path_words words = {bits, 0, 0};
-    int32_t share[8] __attribute__((aligned(32)));
+    path_words words;
     double x = t->capacity;
     int blocks = share_tree_blocks(depth);
+    draw_words(&words, depth, bits);
     for (int g = 0, shift = 3 * blocks - 3; g < blocks; g++, shift -= 3) {
         int64_t prefix = bottom >> shift, child = prefix & 7;
         int32_t *state = t->state + block_at(prefix, g);
-        draw_words(&words, g, depth);
         __m256i base = load(t->base + 8 * g), s = load(state), side, gate;
         split_words(&words, g, base, &side, &gate);
         s = moved(s, base, step_of(s, base, gate, load(LEFT_LANES[child]), load(PATH_LANES[child])), t->direction[v]);
         store(state, s);
-        store(share, child_shares(s, base));
-        x *= t->part[g] * share[child];
+        x *= t->part[g] * child_share(s, base, child);
     }
     return x;
 }
