@@ -14,8 +14,8 @@
  *             there goes left for certain, and nothing moves. So all leaves seem to lie at one depth.
  * Invariant   1 <= state <= N_d for every automaton at depth d, N_d + 1 elsewhere; 1 in lane 0.
  * Complexity  O(log2 n) for walk, gates, amount and move; no branch depends on the random numbers.
- * Memory      4.6 bytes an inner node, up to four times that where the last block holds one depth (there are n to 2n
- *             inner nodes); 4 bytes a leaf, 4 more a node for walks; allocated by the caller.
+ * Memory      4.6 bytes a leaf where the deepest depth fills its blocks (n = 8^k), 37 where it has just begun one
+ *             (n = 8^k + 1); 4 more a leaf, and 4 to 8 for walks; allocated by the caller.
  * Reference   Granmo and Oommen (2011), equations 1 to 3 and section 4.3.2.
  */
 #ifndef KNAPSOLVE_SHARE_TREE_H
@@ -45,7 +45,7 @@ typedef struct {
 /* What a poll moves: the blocks on its path, and for each lane which way it goes (+1 or -1, 0 where the gate is shut)
  * when the move is towards the leaf. */
 typedef struct {
-    int32_t step[SHARE_TREE_MAX_BLOCKS][8] __attribute__((aligned(32)));
+    int32_t step[SHARE_TREE_MAX_BLOCKS][8];
     int64_t at[SHARE_TREE_MAX_BLOCKS]; /* where the block's states begin */
     int blocks;
 } share_path;

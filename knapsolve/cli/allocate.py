@@ -185,10 +185,12 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float)
     once = int((log.polls == 1).sum())
     if once:
         print(f"{once:,} items were polled only once: they are taken to change as others do, or oftener.")
+    budget = facts["capacity"]
     if facts["used"] < 0.999 * found.capacity / scale:
+        budget = f"{facts['used']:,.6g}/{per}"
         print(f"Note: host caps and shortest intervals leave room for {facts['used']:,.6g} polls a {per} only.")
     print(
-        f"At {facts['capacity']} copies should be current for {facts['expected_freshness']:.1%} of the time, "
+        f"At {budget} copies should be current for {facts['expected_freshness']:.1%} of the time, "
         f"and {facts['expected_changes_found']:,.4g} polls a {per} find a change."
     )
     rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])

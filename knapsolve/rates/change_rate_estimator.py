@@ -61,7 +61,8 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
     materials_ : ndarray of shape (n_materials,)
         Identifiers in order of first appearance.
     classes_ : ndarray of shape (2,)
-        Labels of unchanged and changed.
+        Labels of unchanged and changed: 0 and 1, or of two other labels the one that sorts last is changed (with a
+        warning, since that may be wrong).
     n_features_in_ : int
         Number of columns seen.
 

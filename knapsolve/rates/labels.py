@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def outcomes_of(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndar
         if (changed | (values == 0)).all() and (classes is None or np.array_equal(np.unique(classes), [0, 1])):
             return (np.array([0, 1], dtype=values.dtype) if known is None else known), changed.astype(np.int8)
     check_classification_targets(values)
+    first = known is None and classes is None
     if known is None:
         known = np.unique(values) if classes is None else np.unique(np.asarray(classes))
         if np.isin(known, [0, 1]).all() and known.dtype.kind in "biuf":
@@ -38,6 +40,12 @@ def outcomes_of(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndar
         )
     if known.size < 2:
         raise ValueError(f"y must hold 0 and 1, or labels of two classes, got one class only, {known[0]!r}")
+    if first and not np.isin(known, [0, 1]).all():
+        warnings.warn(
+            f"y of {known[1]!r} is taken for changed and {known[0]!r} for unchanged, as they sort; "
+            "give 0 and 1 if that is wrong",
+            stacklevel=4,
+        )
     if not np.isin(values, known).all():
         wrong = values[~np.isin(values, known)][0]
         raise ValueError(f"y must hold the labels {known.tolist()}, got {wrong!r}")
