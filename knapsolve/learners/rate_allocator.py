@@ -193,6 +193,10 @@ class RateAllocator(PollLogLearner):
         table = X if hasattr(X, "shape") else np.asarray(X)
         return values, gaps, changed, *complete_observations(table, gaps, changed, self.n_changes, self.age)
 
+    @property
+    def _atomic_rows(self) -> int:  # type: ignore[override]
+        return self._model.atomic_rows
+
     def _start(self, n: int) -> None:
         forgetting = (self.memory, self.gain, self.evidence_limit)
         self._model = make_model(self.estimator, *forgetting, self.prior, self.rate_range)

@@ -1,6 +1,8 @@
 """RateAllocator: exact budgets, the loop's kept price against the exact solution, and the papers' environments."""
 
+import copy
 import math
+import signal
 
 import numpy as np
 import pytest
@@ -196,3 +198,31 @@ def test_bounds_that_no_amounts_meet_are_infeasible():
     allocator = RateAllocator(lower=0.5).fit(*poll_log(50, 4))
     with pytest.raises(InfeasibleError, match="lower"):
         allocator.allocate(1.0)
+
+
+@pytest.mark.parametrize("estimator", ["bayes", "recursive"])
+def test_an_interrupted_batch_is_learnt_wholly_or_not_at_all(estimator, monkeypatch):
+    X, y = np.column_stack([np.arange(30_000) % 50, np.ones(30_000)]), np.arange(30_000) % 3 == 0
+    allocator = RateAllocator(estimator=estimator).fit(X[:1000], y[:1000])
+    before = allocator.rates_.tolist()
+    after = copy.deepcopy(allocator).partial_fit(X[1000:], y[1000:]).rates_.tolist()
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    interrupted = 0
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for delay in np.geomspace(1e-3, 3e-2, 10):
+            again = copy.deepcopy(allocator)
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            try:
+                again.partial_fit(X[1000:], y[1000:])
+            except KeyboardInterrupt:
+                interrupted += 1
+                assert again.rates_.tolist() in (before, after)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert interrupted
