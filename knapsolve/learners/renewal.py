@@ -133,7 +133,7 @@ class RenewalIndexPolicy(PollLogLearner):
         last = self.items_[:size, 6]
         slots = np.empty(0)
         if ages is not None:
-            slots = _times(check_vector("ages", ages, low=0, size=size), self._first_capacity)
+            slots = _times(check_vector("ages", ages, low=0, high=1e100, size=size), self._first_capacity)
             last = -slots
         index = self._core().indices(slots)
         if n < size:  # only those that reach the n-th largest index need sorting
