@@ -388,7 +388,10 @@ cdef class CurveGame(Learner):
     @property
     def chunk(self):
         """Polls that take some tens of milliseconds."""
-        return max(1, 200_000 // (self.r * (self.m + self.r) // 4 + self.n_materials // 4))
+        cost = self.r * (self.m + self.r) // 4 + self.n_materials // 4
+        if self.reject:  # none of the tries may be admissible
+            cost += self.tries * self.r * self.m // 16
+        return max(1, 200_000 // cost)
 
     @property
     def price(self):
