@@ -237,6 +237,11 @@ def test_flat_curves_share_in_proportion_to_their_length():
     assert learner.amounts_ == pytest.approx(np.full(5, 0.2), abs=1e-9)
 
 
+def test_all_but_flat_curves_of_many_materials_fill_the_capacity():
+    learner = GPOKS(n_materials=4096, draw="mean").fit([[0, 2.0], [1, 2.0]], [0, 0])
+    assert learner.amounts_.sum() == pytest.approx(1, rel=1e-12)
+
+
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_the_mean_policy_learns_a_log_as_its_twin(scale):
     X, y = poll_log(400, 5, seed=3)
