@@ -254,6 +254,21 @@ cdef class CurveGame(Learner):
     cdef double amount(self, Py_ssize_t i) noexcept nogil:
         return self.pair[i] if self.crossing else curve_market_amount(&self.market, i)
 
+    cpdef amounts(self):
+        """Amounts; what the price cannot resolve where curves are all but flat is shared as their slopes share it."""
+        cdef Py_ssize_t i
+        result = Learner.amounts(self)
+        if self.crossing or not self.n_materials:
+            return result
+        falls = np.empty(self.n_materials)
+        for i in range(self.n_materials):
+            falls[i] = -self.market.slope[i]
+        total = falls.sum()
+        if total > 0.0:
+            result += (self.market.capacity - result.sum()) * (falls / total)
+            np.clip(result, self.grid[0], self.grid[self.m - 1], out=result)
+        return result
+
     cdef Py_ssize_t draw(self, bitgen_t *bits) noexcept nogil:
         cdef Py_ssize_t i
         cdef double left = bits.next_double(bits.state) * self.market.capacity
@@ -388,7 +403,10 @@ cdef class CurveGame(Learner):
     @property
     def chunk(self):
         """Polls that take some tens of milliseconds."""
-        return max(1, 200_000 // (self.r * (self.m + self.r) // 4 + self.n_materials // 4))
+        cost = self.r * (self.m + self.r) // 4 + self.n_materials // 4
+        if self.reject:  # none of the tries may be admissible
+            cost += self.tries * self.r * self.m // 16
+        return max(1, 200_000 // cost)
 
     @property
     def price(self):

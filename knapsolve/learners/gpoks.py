@@ -26,6 +26,7 @@ from knapsolve.processes.likelihood import posterior_sums
 
 SCALES = ("auto", "linear", "log")
 SAMPLERS = ("truncated", "rejection")
+MOST_TRIES = 100_000  # of one draw, which no signal interrupts
 DECADES = 4  # that a grid spans when it is not known how many materials will come
 
 
@@ -66,7 +67,8 @@ class GPOKS(PollLogLearner):
         Exact moves through the posterior cut to the admissible curves, which need no rejection; or independent draws
         until one is admissible.
     max_tries : int, default=2000
-        Draws before rejection falls back on ``max(draw, mean)`` made non-increasing by isotonic regression.
+        At most 100,000 draws before rejection falls back on ``max(draw, mean)``, made non-increasing by isotonic
+        regression.
     feedback_noise : float, default=0.0
         Standard deviation of normal noise added to each outcome before it is learnt (the paper's w).
     fit_kernel : bool, default=False
@@ -273,7 +275,7 @@ class GPOKS(PollLogLearner):
         check_real("noise", self.noise, low=1e-9, high=1e9)
         check_real("feedback_noise", self.feedback_noise, low=0, high=1e6)
         check_integer("n_points", self.n_points, low=2, high=MOST_POINTS)
-        check_integer("max_tries", self.max_tries, low=1, high=10**9)
+        check_integer("max_tries", self.max_tries, low=1, high=MOST_TRIES)
         if self.smallest is not None:
             check_real("smallest", self.smallest, low=1e-12 * self.capacity, high=0.5 * self.capacity)
 
@@ -284,7 +286,7 @@ class GPOKS(PollLogLearner):
         self.noise_ = float(self.noise)
         self._key = int(self._generator.integers(2**63))
         self._form = (int(self.n_points), scale, float(smallest), float(self.capacity))
-        self._process = make_grid_process(self.kernel_, *self._form, self._falls())
+        self._process = make_grid_process(self.kernel_, *self._form, self._falls(), self.noise_)
         self._fallbacks = np.zeros(1, dtype=np.int64)
         self._counts = np.zeros((0, self.n_points))
         self._sums, self._curves, self._squares = self._counts.copy(), self._counts.copy(), np.zeros(0)
@@ -362,7 +364,7 @@ class GPOKS(PollLogLearner):
         self.kernel_, self.noise_ = fit_hyperparameters(
             given, float(self.noise), self._process.positions, self._counts, self._sums, self._squares
         )
-        self._process = make_grid_process(self.kernel_, *self._form, self._falls())
+        self._process = make_grid_process(self.kernel_, *self._form, self._falls(), self.noise_)
         n, rows = self._counts.shape[0], np.tril_indices(self._process.features.shape[0])
         precision, self._information = posterior_sums(self._process.features, self._counts, self._sums, self.noise_)
         self._precision = np.ascontiguousarray(precision[:, *rows])

@@ -14,6 +14,8 @@ import numpy as np
 
 TOLERANCE = 1e-13  # of the largest eigenvalue: what is left out is rounding
 MOST_POINTS = 1024
+MOST_SIGNAL = 1e12  # largest variance over the noise's: beyond it, rounding decides
+LEAST_VARIANCE = 1e-12  # below it, what keeps curves from being flat is larger than they are
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def default_kernel() -> Any:
 
 
 def make_grid_process(
-    kernel: Any, n_points: int, scale: str, smallest: float, capacity: float, falling: bool
+    kernel: Any, n_points: int, scale: str, smallest: float, capacity: float, falling: bool, noise: float
 ) -> GridProcess:
     """The process with `kernel` on a "linear" or "log" grid between 0 (`smallest`) and the capacity.
 
@@ -51,7 +53,7 @@ def make_grid_process(
     else:
         positions = np.linspace(np.log10(smallest / capacity), 0.0, n_points)
         shares, edges = 10**positions, 10 ** (0.5 * (positions[1:] + positions[:-1]))
-    features = kernel_features(kernel, positions)
+    features = kernel_features(kernel, positions, noise)
     lift = falling_weights(features)
     if falling:
         check_falls(kernel, lift)
@@ -67,11 +69,17 @@ def check_falls(kernel: Any, lift: np.ndarray) -> None:
         )
 
 
-def kernel_features(kernel: Any, positions: np.ndarray) -> np.ndarray:
+def kernel_features(kernel: Any, positions: np.ndarray, noise: float) -> np.ndarray:
     """Features (r, m) whose inner products are the kernel's covariances of the positions (m,)."""
     covariance = np.asarray(kernel(positions[:, None]), dtype=float)
     if covariance.shape != (positions.size, positions.size) or not np.isfinite(covariance).all():
         raise ValueError(f"kernel must give finite covariances of amounts, got {kernel!r}")
+    largest = float(np.diagonal(covariance).max())
+    if largest > MOST_SIGNAL * noise:
+        raise ValueError(
+            f"kernel must have variances of at most {MOST_SIGNAL:g} times the noise, got {largest:g} from {kernel!r} "
+            f"with noise={noise:g}"
+        )
     values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
     kept = (values > TOLERANCE * values[-1]) & (values > 0)
     if kept.sum() < 2:
@@ -79,6 +87,8 @@ def kernel_features(kernel: Any, positions: np.ndarray) -> np.ndarray:
             f"kernel must not be singular: {kernel!r} has a covariance of rank {kept.sum()} on the grid, and curves "
             "that differ need at least 2"
         )
+    if largest < LEAST_VARIANCE:
+        raise ValueError(f"kernel must have a variance of at least {LEAST_VARIANCE:g}, got {largest:g} from {kernel!r}")
     if values[0] < -1e-8 * values[-1]:
         raise ValueError(f"kernel must be positive semidefinite, got eigenvalue {values[0]:g} from {kernel!r}")
     features = vectors[:, kept] * np.sqrt(values[kept])

@@ -49,8 +49,9 @@ def fit_hyperparameters(
 
     def objective(theta: np.ndarray) -> float:
         try:
-            features = kernel_features(kernel.clone_with_theta(theta[:-1]), positions)
-            return -log_likelihood(features, counts, sums, squares, float(np.exp(theta[-1])))
+            variance = float(np.exp(theta[-1]))
+            features = kernel_features(kernel.clone_with_theta(theta[:-1]), positions, variance)
+            return -log_likelihood(features, counts, sums, squares, variance)
         except (ValueError, np.linalg.LinAlgError):
             return 1e25
 

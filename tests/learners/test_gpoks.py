@@ -195,6 +195,7 @@ def test_rejection_that_gives_up_counts_it_and_still_gives_an_admissible_curve()
 def test_other_kernels_draw_admissible_curves(kernel):
     learner = GPOKS(kernel=kernel, random_state=1)
     history = simulate(learner, BernoulliEnvironment(zipf_unchanged(6, 0.9, 1.0)), 400, random_state=2)
+    assert learner.n_fallbacks_ == 0
     assert (np.diff(learner.curves_, axis=1) < 0).all()
     assert np.isfinite(history.value).all()
 
@@ -234,6 +235,11 @@ def test_the_market_clears_at_the_price_that_bisection_finds(n, m, seed, capacit
 def test_flat_curves_share_in_proportion_to_their_length():
     learner = with_curves(np.zeros((5, 99)) - 1e-8 * np.arange(99), scale="linear")
     assert learner.amounts_ == pytest.approx(np.full(5, 0.2), abs=1e-9)
+
+
+def test_all_but_flat_curves_of_many_materials_fill_the_capacity():
+    learner = GPOKS(n_materials=4096, draw="mean").fit([[0, 2.0], [1, 2.0]], [0, 0])
+    assert learner.amounts_.sum() == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -360,6 +366,11 @@ class Nowhere(RBF):
 @pytest.mark.parametrize(("bad", "match"), [
     ({"kernel": ConstantKernel(1.0)}, "kernel must not be singular.* rank 1 "),
     ({"kernel": 0.0 * RBF()}, "kernel must not be singular.* rank 0 "),
+    ({"kernel": 1e100 * RBF()}, "kernel must have variances of at most 1e.12 times the noise"),
+    ({"kernel": 1e150 * RBF()}, "kernel must have variances of at most"),
+    ({"noise": 1e-9, "kernel": 1e4 * RBF()}, "with noise=1e-09"),
+    ({"kernel": 1e-13 * RBF()}, "kernel must have a variance of at least 1e-12"),
+    ({"max_tries": 100_001}, r"max_tries must be an integer in .1, 100000"),
     ({"kernel": Nowhere()}, "kernel must give finite covariances"),
     ({"n_points": 1}, r"n_points must be an integer in \[2, "),
     ({"smallest": 0.4}, "smallest must leave 4 materials room"),
@@ -374,6 +385,14 @@ def test_what_cannot_be_a_process_is_refused_and_named(bad, match):
     assert not hasattr(learner, "materials_")
     with pytest.raises(ValueError, match=match):
         simulate(learner, BernoulliEnvironment([0.5] * 4), 5)
+
+
+def test_polls_between_two_looks_at_signals_are_fewer_the_more_tries_a_draw_may_take():
+    chunks = []
+    for tries in (1, 2000, 100_000):
+        learner = two(sampler="rejection", max_tries=tries).fit(*log_at([0.5], [1]))
+        chunks.append(learner._core().chunk)
+    assert chunks[0] > chunks[1] >= chunks[2] == 1
 
 
 def test_bad_predictions_and_samples_are_refused():
