@@ -97,6 +97,8 @@ NEFK_INLINE void rate_pool(double *pool, double rate, rate_poll poll)
     pool[POOL_EXPOSURE] += poll.weight * exposure;
 }
 
+#define RATE_MOST_BENT 745.0 /* h / (e^h - 1) is 0 beyond */
+
 NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_poll poll)
 {
     double rate = row[RATE_VALUE], quiet = row[RATE_QUIET], score = row[RATE_SCORE], curvature = row[RATE_CURVATURE];
@@ -126,9 +128,12 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
     double prior = rate_prior_pull(f, rate);
     double step = (score - quiet + f->prior - prior) / (quiet + curvature + prior);
     double ratio = rate_step(step), bent = score > 0.0 ? curvature / score : 0.0;
+    bent = bent < RATE_MOST_BENT ? bent : RATE_MOST_BENT;
+    double less = bent * (ratio - 1.0), most = quiet > score ? quiet : score;
+    double then = score * nefk_exp_negative(less > -40.0 ? less : -40.0); /* lowering the rate, up to balance only */
     row[RATE_VALUE] = fabs(step) < 0.5 ? rate * ratio : rate_clamp(rate * ratio); /* only large steps go far */
     row[RATE_QUIET] = quiet * ratio;
-    row[RATE_SCORE] = score * nefk_exp_negative(bent * (ratio - 1.0));
+    row[RATE_SCORE] = then < most ? then : most;
     row[RATE_CURVATURE] = row[RATE_SCORE] * (bent * ratio);
 }
 

@@ -263,7 +263,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         values, gaps, changed = self._check_log(X, outcomes)
         weights = None
         if sample_weight is not None:
-            weights = check_vector("sample_weight", sample_weight, low=0.0, high=1e140, size=gaps.size)
+            weights = check_vector("sample_weight", sample_weight, low=0.0, high=1e100, size=gaps.size)
             if not weights.any():
                 raise ValueError("sample_weight must hold a positive number, got zeros only")
         counts, exposures = complete_observations(X, gaps, changed, self.n_changes, self.age)

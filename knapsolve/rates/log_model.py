@@ -48,7 +48,7 @@ class LogModel:
         """A part (materials, elapsed, changed) of n_polls that a loop fills; materials are -1 where it has not."""
         codes: NDArray[np.int32] = np.full(n_polls, -1, dtype=np.int32)
         part = Polls(codes, np.zeros(n_polls), np.zeros(n_polls, dtype=np.int8))
-        self.parts = (*self.parts, part)
+        self.parts, self._fitted = (*self.parts, part), None
         return part.codes, part.elapsed, part.changed
 
     def _filled(self) -> int:

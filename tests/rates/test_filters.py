@@ -152,3 +152,22 @@ def test_rates_that_jump_are_followed_with_a_memory(name):
     y = (rng.random(4_000) < -np.expm1(-rates)).astype(int)
     estimator = ChangeRateEstimator(name, memory=100.0, gain=0.05).fit(np.column_stack([np.zeros(4_000), gaps]), y)
     assert estimator.rates_[0] == pytest.approx(2.0, rel=0.35)
+
+
+@pytest.mark.parametrize("memory", [None, 3.0])
+def test_recursive_rates_stay_finite_whatever_the_gaps(memory):
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = int(rng.integers(4, 60))
+        X = np.column_stack([np.zeros(n), 10.0 ** rng.uniform(-10, 10, n)])
+        estimator = ChangeRateEstimator(estimator="recursive", memory=memory).fit(X, np.arange(n) % 3 == 1)
+        assert np.isfinite(estimator._model.rows[:1]).all()
+        assert np.isfinite(estimator.rate_interval()).all()
+
+
+def test_four_polls_far_apart_in_length_do_not_lead_to_the_largest_rate():
+    X, y = [[0, 1e-6], [0, 100], [0, 1e6], [0, 1e-4]], [0, 1, 0, 0]
+    estimator = ChangeRateEstimator(estimator="recursive").fit(X, y)
+    again = np.column_stack([np.zeros(500), np.ones(500)])
+    exact = ChangeRateEstimator().fit([*X, *again.tolist()], [*y, *([0, 1] * 250)])
+    assert estimator.partial_fit(again, [0, 1] * 250).rates_[0] == pytest.approx(exact.rates_[0], rel=0.2)
