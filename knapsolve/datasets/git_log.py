@@ -18,6 +18,8 @@ DATES = {"committer": "%ct", "author": "%at"}
 PLACED_BY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE")  # would point elsewhere than `path`
 
 
+PLAIN = ("-c", "log.showRoot=true", "-c", "diff.relative=false")  # whatever the user's settings
+
 def from_git_log(
     path: str | os.PathLike[str],
     *,
@@ -148,7 +150,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
     environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, env=environment, check=False
+            ["git", "-C", str(folder), *PLAIN, *arguments], capture_output=True, env=environment, check=False
         )
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, "git must be installed to read a repository", "git") from error

@@ -177,3 +177,11 @@ def test_without_git_there_is_one_clear_line(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="git must be installed"):
         from_git_log(tmp_path)
+
+
+def test_settings_of_the_user_change_nothing(tmp_path):
+    make_repository(tmp_path)
+    expected = days_of(from_git_log(tmp_path))
+    for setting in ("log.showRoot", "false"), ("diff.relative", "true"):
+        subprocess.run(["git", "-C", str(tmp_path), "config", *setting], check=True)
+    assert days_of(from_git_log(tmp_path)) == expected
