@@ -72,7 +72,7 @@ async def demo(given: argparse.Namespace) -> None:
     server = ReplayServer(pages, changes, BEGIN, (END - BEGIN) / given.seconds)
     port = await server.start()
     store = Store(given.state, pages)
-    before = len(store.answered())
+    before = len(store.polled(told=True))
     crawler = Crawler(store, pages, port, given.rate, given.host_gap)
     print(f"{len(pages)} pages on {crawler.host.max() + 1} hosts, {given.rate:g} polls a second; {before} polls so far")
     await crawler.run(given.seconds)
@@ -88,7 +88,7 @@ def show(given: argparse.Namespace, server: ReplayServer, crawler: Crawler, stor
     statuses = [status for *_, status in server.requests]
     print(f"answers: {statuses.count(200)} x 200, {statuses.count(304)} x 304", end="; ")
     print(f"beats without a poll: {crawler.idle_beats}")
-    polled, sent = (np.array(column) for column in zip(*store.answered()[before:]))
+    polled, sent = (np.array(column) for column in zip(*store.polled(told=True)[before:]))
     gaps = [np.diff(np.sort(sent[crawler.host[polled] == host])) for host in range(crawler.host.max() + 1)]
     least = min((gap.min(initial=np.inf) for gap in gaps), default=np.inf)
     print(f"least time between two polls of one host: {1000 * least:.2f} ms (allowed: {1000 * given.host_gap:g} ms)")

@@ -44,10 +44,10 @@ class Crawler:
         n = len(pages)
         self.policy = new_policy(n, rate)
         learn(self.policy, store.log())
-        self.sent = np.full(n, np.nan)  # last poll that was answered
-        for page, sent in store.answered():
-            self.sent[page] = sent
-        self.tried = self.sent.copy()  # last poll, answered or not
+        self.sent, self.tried = np.full((2, n), np.nan)  # last poll that told something, and last of all
+        for times, told in (self.sent, True), (self.tried, False):
+            for page, sent in store.polled(told=told):
+                times[page] = sent
         self.validators = store.validators()
         hosts = {host: k for k, host in enumerate(dict.fromkeys(host for host, _ in pages))}
         self.host = np.array([hosts[host] for host, _ in pages])

@@ -99,4 +99,7 @@ async def fetch(
     head, _, body = answer.partition(b"\r\n\r\n")
     first, *rest = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)}
-    return int(first.split(" ")[1]), headers, body
+    status = int(first.split(" ")[1])
+    if status == 200 and len(body) != int(headers.get("content-length", len(body))):
+        raise ValueError("the connection broke before the page's end")
+    return status, headers, body

@@ -72,9 +72,10 @@ class Store:
         """ETag and Last-Modified of each page's copy."""
         return self.connection.execute("SELECT etag, last_modified FROM pages ORDER BY page").fetchall()
 
-    def answered(self) -> list[tuple[int, float]]:
-        """Page and time of every poll that was answered, in order."""
-        return self.connection.execute("SELECT page, sent FROM polls WHERE status > 0 ORDER BY poll").fetchall()
+    def polled(self, *, told: bool) -> list[tuple[int, float]]:
+        """Page and time of every poll in order, or of those alone that told whether the page had changed."""
+        which = "WHERE status IN (200, 304)" if told else ""
+        return self.connection.execute(f"SELECT page, sent FROM polls {which} ORDER BY poll").fetchall()
 
     def log(self, upto: int | None = None) -> list[tuple[int, float, int]]:
         """Page, elapsed time and outcome of the polls to learn from, in the order in which they were learnt."""

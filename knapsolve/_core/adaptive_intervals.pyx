@@ -7,7 +7,8 @@ units of the mean interval n / capacity,
     stormcrawler  I <- (I + low) / 2 if changed, else 1.5 I;
 clipped to [low, high]; then x_i follows from I at the total before the poll.
 State: weights (room,), numbers (1,) = total. Invariant: total is the sum of the weights, to 1e-12; when it has moved
-2^10-fold it is brought back by a power of two and summed anew. O(1) a poll, O(log n) with random access.
+2^10-fold it is brought back by a power of two and summed anew, and no weight is let sink below 2^-500.
+O(1) a poll, O(log n) with random access.
 Reference: Apache Nutch, AdaptiveFetchSchedule; StormCrawler, AdaptiveScheduler.
 """
 
@@ -23,6 +24,7 @@ from knapsolve._core.weight_tree cimport WeightTree, sum_tree_add
 cdef double NUTCH_FASTER = 0.8, NUTCH_SLOWER = 1.2
 cdef double STORM_FASTER = 0.5, STORM_SLOWER = 1.5
 cdef double FAR = 1024.0          # how far the total may move from the number of items
+cdef double LEAST = ldexp(1.0, -500)  # weight of an item that was not polled for so long that it would underflow
 
 
 cdef class AdaptiveIntervals(Learner):
@@ -74,7 +76,7 @@ cdef class AdaptiveIntervals(Learner):
         cdef Py_ssize_t i
         frexp(self.numbers[0] / <double>self.n_materials, &exponent)
         for i in range(self.n_materials):
-            self.x[i] = ldexp(self.x[i], -exponent)
+            self.x[i] = max(ldexp(self.x[i], -exponent), LEAST)
             total += self.x[i]
         self.numbers[0] = total
         if self.tree is not None:

@@ -115,7 +115,7 @@ def _changes(data: bytes) -> Iterator[tuple[str, float]]:
     when = 0.0
     for token in tokens:
         status = token.lstrip(b"\n")
-        if status[:1] in (b"R", b"C"):
+        if status[:1] == b"R":
             old, new = next(tokens), next(tokens)
             file = _name(latest, new)
             latest[old] = file

@@ -103,11 +103,11 @@ class PollLogLearner(BaseEstimator):
         NotFittedError
             If the learner has not seen any poll.
         ValueError, TypeError
-            If `capacity` is not a positive number.
+            If `capacity` is not a positive number, or (InfeasibleError) the learner's bounds do not allow it.
         """
         check_is_fitted(self)
         budget = check_capacity(self.capacity if capacity is None else capacity)
-        return share_out(self.amounts_, budget)
+        return self._amounts_at(budget)
 
     @property
     def amounts_(self) -> np.ndarray:
@@ -139,6 +139,10 @@ class PollLogLearner(BaseEstimator):
 
     def _core(self) -> Any:
         raise NotImplementedError
+
+    def _amounts_at(self, capacity: float) -> np.ndarray:
+        """What `allocate` gives at a capacity, (n_materials,): the amounts held, in proportion."""
+        return share_out(self.amounts_, capacity)
 
     def _check_materials(self, materials: np.ndarray) -> None:
         """Raise if the constructor parameters do not go with the identifiers (n_materials,)."""
@@ -239,6 +243,14 @@ class PollLogLearner(BaseEstimator):
             return _check_indices(np.asarray(values), self.n_materials), known
         codes, known, self._lookup = encode(values, known, self._lookup)
         return codes, known
+
+    def __setstate__(self, state):
+        """As pickled; arrays that were mapped from a file for reading alone become the learner's own."""
+        super().__setstate__(state)
+        for name in self._state_names:
+            value = self.__dict__.get(name)
+            if isinstance(value, np.ndarray) and not value.flags.writeable:
+                self.__dict__[name] = np.array(value)
 
     def __getstate__(self):
         state = dict(super().__getstate__())

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 import knapsolve._core.nefk as nefk_core
 from knapsolve._core.rate_learner import RateLearner
 from knapsolve._core.refit_learner import RefitLearner
-from knapsolve._validation import check_capacity, check_choice, check_poll_log, check_real
+from knapsolve._validation import check_choice, check_poll_log, check_real
 from knapsolve.learners.base import PollLogLearner
 from knapsolve.rates.filter_model import FilterModel
 from knapsolve.rates.log_model import LogModel
@@ -148,33 +148,10 @@ class RateAllocator(PollLogLearner):
     def amounts_(self) -> np.ndarray:
         """Amounts that solve the problem at the present rates, (n_materials,), in polls per unit of time."""
         check_is_fitted(self)
-        return self._problem(self.materials_).amounts(self.rates_, float(self.capacity))
+        return self._amounts_at(float(self.capacity))
 
-    def allocate(self, capacity: float | None = None) -> np.ndarray:
-        """Amounts that share out a capacity best, by the criterion at the rates estimated.
-
-        Parameters
-        ----------
-        capacity : float, optional
-            Polls per unit of time; the constructor's capacity by default.
-
-        Returns
-        -------
-        amounts : ndarray of shape (n_materials,)
-            Polls per unit of time, in the order of `materials_`; ``math.fsum(amounts) == capacity``.
-
-        Raises
-        ------
-        NotFittedError
-            If the learner has not seen any poll.
-        InfeasibleError
-            If the bounds or caps do not allow this capacity.
-        ValueError, TypeError
-            If `capacity` is not a positive number.
-        """
-        check_is_fitted(self)
-        budget = check_capacity(self.capacity if capacity is None else capacity)
-        return self._problem(self.materials_).amounts(self.rates_, budget)
+    def _amounts_at(self, capacity: float) -> np.ndarray:
+        return self._problem(self.materials_).amounts(self.rates_, capacity)
 
     # -- what PollLogLearner asks for -----------------------------------------------
 

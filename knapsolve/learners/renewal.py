@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.renewal import RenewalIndex
-from knapsolve._validation import check_capacity, check_integer, check_real, check_vector
+from knapsolve._validation import check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner, share_out
 
 STATE = 8  # numbers an item: counts (3), exposures (3), time of the last poll, rate
@@ -143,29 +143,8 @@ class RenewalIndexPolicy(PollLogLearner):
             near = np.arange(size)
         return near[np.lexsort((last[near], -index[near]))][:n]
 
-    def allocate(self, capacity: float | None = None) -> np.ndarray:
-        """Amounts that polling by the index comes to in the long run, at the rates held now.
-
-        Parameters
-        ----------
-        capacity : float, optional
-            Polls per unit of time; the constructor's capacity by default.
-
-        Returns
-        -------
-        amounts : ndarray of shape (n_materials,)
-            Polls per unit of time, in the order of `materials_`; ``math.fsum(amounts) == capacity``.
-
-        Raises
-        ------
-        NotFittedError
-            If the policy has not seen any poll.
-        ValueError, TypeError
-            If `capacity` is not a positive number.
-        """
-        check_is_fitted(self)
-        budget = check_capacity(self.capacity if capacity is None else capacity)
-        return share_out(self._core().long_run(_ratio(budget, self._first_capacity)), budget)
+    def _amounts_at(self, capacity: float) -> np.ndarray:
+        return share_out(self._core().long_run(_ratio(capacity, self._first_capacity)), capacity)
 
     def _check_parameters(self) -> None:
         check_real("balance", self.balance, low=0, high=1)

@@ -34,7 +34,7 @@ def timetable(
     ``1 / amount`` has passed since its last poll; of all items the one due first gets the slot. Polls missed before the
     start, or while others went first, are not made up. Within its slot a poll
     takes place at random, so that many clients with one timetable do not knock at the same time. Polls of one host
-    that would come too close wait.
+    that would come too close, to each other or to the host's last before the start, wait.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def timetable(
     offset = resolve_random_state(random_state).random(items.size) * jitter
     times = start + (np.arange(items.size) + offset) / capacity
     if hosts is not None:
-        times = _spaced(items, times, np.asarray(hosts), host_gaps, rate.size)
+        times = _spaced(items, times, np.asarray(hosts), host_gaps, before)
     order = np.argsort(times, kind="stable")
     kept = order[times[order] < stop]
     return Timetable(items[kept], times[kept])
@@ -112,18 +112,23 @@ def _serve(rate: np.ndarray, last: np.ndarray, start: float, n_slots: int, capac
     return items
 
 
-def _spaced(items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: Any, n: int) -> np.ndarray:
-    """Times, later where polls of a host would come closer than its gap."""
+def _spaced(items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: Any, last: np.ndarray) -> np.ndarray:
+    """Times, later where polls of a host would come closer than its gap, to each other or to the last before."""
+    n = last.size
     if hosts.shape != (n,) or hosts.dtype.kind not in "iu":
         raise ValueError(f"hosts must be {n} integers, got {hosts.dtype} of shape {hosts.shape}")
     gaps = check_vector("host_gaps", host_gaps, low=0)
     if hosts.size and hosts.max() >= gaps.size:
         raise ValueError(f"host_gaps must have an entry for each host, {hosts.max() + 1}, got {gaps.size}")
     host = hosts[items]
+    ready = np.full(gaps.size, -np.inf)
+    np.maximum.at(ready, hosts[hosts >= 0], last[hosts >= 0])
+    ready += gaps
     order = np.argsort(host, kind="stable")
     times = times.copy()
     for rows in np.split(order, np.flatnonzero(np.diff(host[order])) + 1):
-        if rows.size > 1 and host[rows[0]] >= 0:
-            beat = np.arange(rows.size) * gaps[host[rows[0]]]
-            times[rows] = np.maximum.accumulate(times[rows] - beat) + beat
+        k = host[rows[0]] if rows.size else -1
+        if k >= 0:
+            beat = np.arange(rows.size) * gaps[k]
+            times[rows] = np.maximum.accumulate(np.maximum(times[rows] - beat, ready[k])) + beat
     return times

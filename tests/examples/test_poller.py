@@ -168,7 +168,10 @@ def test_a_server_that_is_gone_is_recorded_and_no_observation(module, tmp_path):
     poller = crawler.Crawler(store, pages, 1, 100.0, 0.0)
     asyncio.run(poller.run(0.2))
     assert {status for *_, status, _ in committed(tmp_path / "state.db")} == {0}
-    assert store.log() == [] and store.answered() == [] and store.validators() == [(None, None)] * 3
+    assert store.log() == [] and store.polled(told=True) == [] and store.validators() == [(None, None)] * 3
+    assert len(store.polled(told=False)) > 0
+    again = crawler.Crawler(store, pages, 1, 100.0, 0.0)
+    assert np.isnan(again.sent).all() and (np.isnan(again.tried) == np.isnan(poller.tried)).all()
     assert np.isnan(poller.sent).all() and crawler.digest(poller.policy) == "nothing"
     with pytest.raises(ValueError, match="about other pages"):
         module("store").Store(tmp_path / "state.db", pages[:2])

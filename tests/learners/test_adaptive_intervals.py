@@ -49,6 +49,17 @@ def test_intervals_follow_the_rule_as_by_hand(rule, low, high, capacity, n, seed
 
 @pytest.mark.parametrize("changed", [0, 1])
 @pytest.mark.parametrize("rule", ["nutch", "stormcrawler"])
+def test_items_not_polled_for_long_keep_a_finite_interval(rule, changed):
+    """One item alone is polled; the others' weights shrink beside its own."""
+    X = np.column_stack([np.append(np.arange(4), np.zeros(60_000, dtype=int)), np.ones(60_004)])
+    y = np.append(np.zeros(4), np.full(60_000, changed))
+    policy = AdaptiveIntervalPolicy(rule=rule, bounds=(0.01, 50.0)).fit(X, y)
+    assert np.isfinite(policy.intervals_).all() and (policy.amounts_ > 0).all()
+    assert policy.amounts_.sum() == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+@pytest.mark.parametrize("rule", ["nutch", "stormcrawler"])
 def test_amounts_keep_their_sum_however_long_nothing_or_everything_changes(rule, changed):
     n, n_polls = 5, 100_000
     X = np.column_stack([np.arange(n_polls) % n, np.ones(n_polls)])

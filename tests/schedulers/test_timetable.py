@@ -70,6 +70,14 @@ def test_polls_of_a_host_keep_their_distance_and_others_are_not_moved():
     assert (times >= 0).all() and (times < 50).all()
 
 
+def test_a_host_keeps_its_distance_from_its_last_poll_before_the_start():
+    hosts, gaps = [0, 0, 1, -1], [3.0, 0.5]
+    items, times = timetable([1.0] * 4, [-1.0, -9.0, -0.1, -0.1], 0.0, 12.0, jitter=0.0, hosts=hosts, host_gaps=gaps)
+    first = {host: times[np.take(hosts, items) == host][0] for host in (0, 1, -1)}
+    assert first[0] == 2.0, "three after -1, though its turn was the first slot"
+    assert first[1] == 0.5 and first[-1] == 0.75, "their turns; a host's last poll binds no other host"
+
+
 def test_the_same_seed_gives_the_same_timetable():
     one, other, third = (timetable([1.0, 2.0], [0, 0], 0, 9, random_state=seed) for seed in (3, 3, 4))
     assert one.times.tolist() == other.times.tolist() != third.times.tolist()
