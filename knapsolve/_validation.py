@@ -32,7 +32,7 @@ def check_real(
 ) -> float:
     """Return `value` as a float within the interval, or raise naming `name`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}")
+        raise TypeError(f"{name} must be a real number, got {shown(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -41,14 +41,14 @@ def check_real(
         number < high or (not high_open and number == high)
     )
     if math.isnan(number) or (finite and math.isinf(number)) or not inside:
-        raise ValueError(f"{name} must be {_interval(low, high, low_open, high_open, finite)}, got {value!r}")
+        raise ValueError(f"{name} must be {_interval(low, high, low_open, high_open, finite)}, got {shown(value)}")
     return number
 
 
 def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an int within [low, high], or raise naming `name`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
         allowed = (
@@ -58,23 +58,23 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
             if low is not None
             else f"at most {high}"
         )
-        raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be an integer {allowed}, got {shown(value)}")
     return number
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return `value` if it is one of `choices`, or raise naming `name`."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {sorted(choices)}, got {value!r}")
+        raise TypeError(f"{name} must be one of {sorted(choices)}, got {shown(value)}")
     if value not in choices:
-        raise ValueError(f"{name} must be one of {sorted(choices)}, got {value!r}")
+        raise ValueError(f"{name} must be one of {sorted(choices)}, got {shown(value)}")
     return value
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return `value` if it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -82,7 +82,7 @@ def check_kernel(name: str, kernel: Any) -> None:
     """Raise unless `kernel` is None or a kernel object as scikit-learn's."""
     needed = ("theta", "bounds", "clone_with_theta", "diag")
     if kernel is not None and (isinstance(kernel, type) or not all(hasattr(kernel, each) for each in needed)):
-        raise TypeError(f"{name} must be None or a kernel of sklearn.gaussian_process.kernels, got {_brief(kernel)}")
+        raise TypeError(f"{name} must be None or a kernel of sklearn.gaussian_process.kernels, got {shown(kernel)}")
 
 
 def check_vector(
@@ -119,7 +119,7 @@ def check_vector(
     if not good.all():
         where = int(np.argmin(good))
         allowed = _interval(low, high, low_open, high_open, finite)
-        raise ValueError(f"{name} must be {allowed}, got {vector[where]!r} at position {where}")
+        raise ValueError(f"{name} must be {allowed}, got {shown(vector[where])} at position {where}")
     return vector
 
 
@@ -132,7 +132,7 @@ def check_array(name: str, values: Any) -> np.ndarray:
         shape = array.shape
         return np.ascontiguousarray(array, dtype=np.float64).reshape(shape)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a real number or an array of them, got {_brief(values)}") from error
+        raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
 
 
 def check_whole(name: str, values: Any, *, low: float = 0.0, finite: bool = True) -> np.ndarray:
@@ -140,7 +140,7 @@ def check_whole(name: str, values: Any, *, low: float = 0.0, finite: bool = True
     vector = check_vector(name, values, low=low, finite=finite)
     broken = np.flatnonzero(vector != np.floor(vector))
     if broken.size:
-        raise ValueError(f"{name} must be whole, got {vector[broken[0]]!r} at position {broken[0]}")
+        raise ValueError(f"{name} must be whole, got {shown(vector[broken[0]])} at position {broken[0]}")
     return vector
 
 
@@ -164,8 +164,8 @@ def check_sites(
     if not np.isfinite(ceiling).all():
         worst = int(np.argmin(np.isfinite(ceiling)))
         raise ValueError(
-            f"{arrival} / {decay} must be within the floating-point range, got {float(rates[worst])!r} / "
-            f"{float(decays[worst])!r} at position {worst}"
+            f"{arrival} / {decay} must be within the floating-point range, got {shown(rates[worst])} / "
+            f"{shown(decays[worst])} at position {worst}"
         )
     if rates.size >= 2**31:
         raise ValueError(f"{arrival} must have fewer than 2**31 entries, got {rates.size}")
@@ -181,7 +181,7 @@ def check_site_numbers(name: str, values: Any, n_sites: int) -> np.ndarray:
         raise TypeError(f"{name} must be an array of site numbers, got dtype {numbers.dtype}")
     check_vector(name, numbers, low=0, high=n_sites - 1)
     if np.unique(numbers).size != numbers.size:
-        raise ValueError(f"{name} must be distinct, got {_brief(values)}")
+        raise ValueError(f"{name} must be distinct, got {shown(values)}")
     return np.ascontiguousarray(numbers, dtype=np.int32)
 
 
@@ -207,9 +207,9 @@ def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
 
 
-def _brief(value: Any) -> str:
-    """Show a value in an error message without flooding it."""
-    text = repr(value)
+def shown(value: Any) -> str:
+    """A value as it stands in an error message: numpy's scalars as Python's, long ones cut short."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
 
 
@@ -297,7 +297,7 @@ def _check_elapsed(values: np.ndarray) -> np.ndarray:
         where = int(np.argmax(gaps < 0))
         raise ValueError(
             "Negative values in data: elapsed must be finite and non-negative, "
-            f"got {gaps[where]!r} at position {where}"
+            f"got {shown(gaps[where])} at position {where}"
         )
     return gaps
 
@@ -348,7 +348,7 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
         where = int(np.argmin(good))
         note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""
         raise ValueError(
-            f"y must be 0 (unchanged) or 1 (changed){note}, got {values[where]!r} at position {where}"
+            f"y must be 0 (unchanged) or 1 (changed){note}, got {shown(values[where])} at position {where}"
         )
     return np.ascontiguousarray(values, dtype=np.int8)
 
@@ -390,5 +390,5 @@ def check_column(
         if not good.all():
             where = int(np.argmin(good))
             allowed = _interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
-            raise ValueError(f"{name} must be {allowed}, got {part[where]!r} at position {start + where}")
+            raise ValueError(f"{name} must be {allowed}, got {shown(part[where])} at position {start + where}")
     return vector

@@ -79,8 +79,9 @@ BAD_LOGS = {  # name: (X, y, what the message names)
 @pytest.mark.filterwarnings("ignore:X has feature names")
 def test_bad_logs_are_refused_and_leave_the_learner_as_it_was(learner, log, target, named):
     fresh = clone(learner)
-    with pytest.raises((ValueError, TypeError), match=named):
+    with pytest.raises((ValueError, TypeError), match=named) as caught:
         fresh.fit(log, target)
+    assert "np." not in str(caught.value), "numbers as people write them"
     assert set(vars(fresh)) == set(vars(clone(learner)))
     fitted = clone(learner).fit(X, Y)
     before = state_bytes(fitted)
@@ -258,6 +259,8 @@ def test_bad_simulations_are_refused_and_leave_the_learner_as_it_was(bad, named)
 def test_messages_say_what_was_given_and_what_is_allowed():
     with pytest.raises(ValueError, match=re.escape("capacity must be finite and positive, got 0")):
         LAKG(capacity=0).fit(X, Y)
+    with pytest.raises(ValueError, match=re.escape("capacity must be finite and positive, got -2.0")):
+        LAKG(capacity=np.float64(-2)).fit(X, Y)
     with pytest.raises(ValueError, match=re.escape("resolution must be an integer in [2, ")) as caught:
         LAKG(resolution=1).fit(X, Y)
     assert caught.value.args[0].endswith("got 1")

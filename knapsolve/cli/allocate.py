@@ -27,6 +27,7 @@ from knapsolve.schedulers import timetable
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
 RATES = ("renewal", "mle", "bayes", "recursive")
 MOST_ROWS = 10
+MOST_SCHEDULED = 1e8  # polls in a timetable
 
 
 def command(
@@ -100,6 +101,9 @@ def command(
     if schedule is None and (horizon is not None or start is not None):
         raise ValueError("--horizon and --start are of a timetable: say where to save it by --schedule")
     length = SECONDS[per] if horizon is None else parse_duration("--horizon", horizon)
+    if schedule is not None and length / SECONDS[per] * budget > MOST_SCHEDULED:
+        over = f"{length / SECONDS[per] * budget:.3g} polls, at most {MOST_SCHEDULED:.3g} are allowed"
+        raise ValueError(f"--schedule would hold {over}: give a shorter --horizon")
     caps = [_host_cap(text) for text in host_cap or []]
     check_output_path(output)
     check_output_path(schedule, "--schedule")

@@ -12,7 +12,10 @@ WIDTH_WHEN_PIPED = 160
 
 
 def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> None:
-    """A table on standard output; all but the `left` first columns are aligned right."""
+    """A table on standard output; all but the `left` first columns are aligned right.
+
+    Where the terminal is too narrow, the interval of an estimate goes below it.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -22,6 +25,9 @@ def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> Non
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", no_wrap=number < left)
+    widths = [max(map(len, column)) for column in zip(columns, *rows)]
+    if sum(widths) + 3 * len(columns) > console.width:
+        rows = [row[:left] + [cell.replace(" [", "\n[") for cell in row[left:]] for row in rows]
     for row in rows:
         table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
     console.print(table)

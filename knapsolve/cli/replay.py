@@ -111,7 +111,7 @@ def command(
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
     if as_json:
-        print_json(facts | as_document(result, replayer, log.unit, base))
+        print_json(facts | {"finished": finished} | as_document(result, replayer, log.unit, base))
     elif result.runs:
         print_replay(result, replayer, log.unit, facts, base)
     if plot is not None and result.runs:

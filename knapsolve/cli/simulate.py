@@ -85,7 +85,7 @@ def command(
     best = world.value(OptimalPolicy(unchanged=unchanged).fit(_two_polls(n), np.arange(n) % 2).allocate())
     if as_json:
         facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
-        facts |= {"runs": runs, "seed": seed, "optimal_value": best}
+        facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
         print_json(facts | {"learners": {name: _document(each) for name, each in histories.items()}})
     else:
         law = f"{n:,} pages, update probability {alpha:g} / k^{beta:g}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import knapsolve._core.ephemeral as kernel
-from knapsolve._validation import check_choice, check_site_numbers, check_sites, resolve_random_state
+from knapsolve._validation import check_choice, check_site_numbers, check_sites, resolve_random_state, shown
 
 __all__ = ["EphemeralEnvironment"]
 
@@ -76,7 +76,7 @@ class EphemeralEnvironment:
             worst = int(items.argmax())
             raise ValueError(
                 f"arrival_rates must keep a crawl below {_MOST_ITEMS:g} items, got "
-                f"{self.arrival_rates[worst]!r} at position {worst}; dynamics='mean' has no such limit"
+                f"{shown(self.arrival_rates[worst])} at position {worst}; dynamics='mean' has no such limit"
             )
         self.random_state = random_state
         self.reset()

@@ -8,7 +8,7 @@ import numpy as np
 
 from knapsolve._core.environments import Trace
 from knapsolve._frames import factorize
-from knapsolve._validation import check_real, check_vector
+from knapsolve._validation import check_real, check_vector, shown
 
 SECONDS = {  # of a unit, as a ratio of whole numbers
     "W": (604_800, 1), "D": (86_400, 1), "h": (3_600, 1), "m": (60, 1), "s": (1, 1),
@@ -92,7 +92,7 @@ class TraceEnvironment:
             where = int(np.argmax(backwards)) + 1
             raise ValueError(
                 f"times must ascend within each item, got {self.times[where]:.15g} after "
-                f"{self.times[where - 1]:.15g} for {self.materials.tolist()[self.items[where]]!r}"
+                f"{self.times[where - 1]:.15g} for {shown(self.materials.tolist()[self.items[where]])}"
             )
         self.start = check_real("start", self.times.min() if start is None else start)
         self.stop = check_real("stop", self.times.max() if stop is None else stop)

@@ -12,7 +12,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._frames import encode
-from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state
+from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state, shown
 from knapsolve.nefk.shares import share_out
 
 
@@ -272,6 +272,6 @@ def _check_indices(values: np.ndarray, n: int) -> np.ndarray:
         where = int(np.argmin(good))
         raise ValueError(
             f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, "
-            f"got {values[where]!r}"
+            f"got {shown(values[where])}"
         )
     return indices

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.policies import EstimateThenFix, FixedAmounts
-from knapsolve._validation import check_choice, check_integer, check_vector
+from knapsolve._validation import check_choice, check_integer, check_vector, shown
 from knapsolve.learners.base import PollLogLearner, share_out
 from knapsolve.rates import censored_rates
 
@@ -174,7 +174,7 @@ class ProportionalPolicy(_Policy):
         missing = [m for m in materials.tolist() if m not in self.unchanged]
         if missing:
             raise ValueError(
-                f"unchanged must say a probability for every material, got none for {missing[0]!r}"
+                f"unchanged must say a probability for every material, got none for {shown(missing[0])}"
             )
         return check_vector("unchanged", [self.unchanged[m] for m in materials.tolist()], low=0, high=1)
 

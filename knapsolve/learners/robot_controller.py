@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._validation import check_integer, check_real
+from knapsolve._validation import check_integer, check_real, shown
 from knapsolve.robots.control import iterate_policy
 from knapsolve.robots.problem import RobotProblem
 from knapsolve.robots.result import RobotControl
@@ -238,7 +238,7 @@ class RobotController(BaseEstimator):
         if (times < 0.0).any():
             where = tuple(np.argwhere(times < 0.0)[0])
             raise ValueError(
-                f"Negative values in data: X must hold times, got {times[where]!r} in row {where[0]}"
+                f"Negative values in data: X must hold times, got {shown(times[where])} in row {where[0]}"
             )
         return times
 

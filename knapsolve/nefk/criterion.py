@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve._validation import check_column
+from knapsolve._validation import check_column, shown
 from knapsolve.nefk.passes import Passes
 
 CEILING = 1e250  # stands for an amount without end, so that sums stay finite
@@ -66,7 +66,7 @@ class Criterion:
     def _worth(self, amounts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         x, shape = self._like(amounts, "x")
         if not (x >= 0).all():
-            raise ValueError(f"x must be non-negative, got {x[~(x >= 0)][0]!r}")
+            raise ValueError(f"x must be non-negative, got {shown(x[~(x >= 0)][0])}")
         value, slope = np.empty_like(x), np.empty_like(x)
         if x.size:
             core.worth(self._items(), 0, x.size, x, value, slope)
@@ -84,7 +84,7 @@ class Criterion:
         """Amounts x (n,) at which f'(x) is `price`; 0 where the price is above f'(0)."""
         prices, shape = self._like(price, "price")
         if not np.isfinite(prices).all():
-            raise ValueError(f"price must be finite, got {prices[~np.isfinite(prices)][0]!r}")
+            raise ValueError(f"price must be finite, got {shown(prices[~np.isfinite(prices)][0])}")
         x = np.empty_like(prices)
         if x.size:
             core.respond(self._items(), core.Column(prices), 0, x.size, x)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._validation import check_column, check_real
+from knapsolve._validation import check_column, check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion
 
@@ -85,7 +85,7 @@ def check_problem(
     budget = check_real("capacity", capacity, low=0.0, finite=False)
     if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
         allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"
-        raise ValueError(f"capacity must be {allowed}, got {capacity!r}")
+        raise ValueError(f"capacity must be {allowed}, got {shown(capacity)}")
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
     low = check_column("lower", lower, low=0.0, high=LARGEST)
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
@@ -143,7 +143,7 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
     lower, upper, crossed = passes.bounds()
     if crossed < problem.n:
         low, high = (float(np.broadcast_to(x, problem.n)[crossed]) for x in (problem.lower, problem.upper))
-        raise InfeasibleError(f"lower exceeds upper at position {crossed}: {low!r} > {high!r}")
+        raise InfeasibleError(f"lower exceeds upper at position {crossed}: {shown(low)} > {shown(high)}")
     least = None
     if by_group is not None:
         least, most = by_group
@@ -151,14 +151,16 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
         if over.any():
             g = int(np.argmax(over))
             raise InfeasibleError(
-                f"the lower bounds of group {g} sum to {least[1 + g]!r}, more than its cap {problem.caps[g]!r}"
+                f"the lower bounds of group {g} sum to {shown(least[1 + g])}, "
+                f"more than its cap {shown(problem.caps[g])}"
             )
         upper = float(most[0] + np.minimum(most[1:], problem.caps, out=most[1:]).sum())
     if lower > problem.capacity * (1 + SLACK):
-        raise InfeasibleError(f"the lower bounds sum to {lower!r}, more than the capacity {problem.capacity!r}")
+        sums = f"sum to {shown(lower)}, more than the capacity {shown(problem.capacity)}"
+        raise InfeasibleError(f"the lower bounds {sums}")
     if problem.equality and upper < problem.capacity * (1 - SLACK):
         what = "upper bounds" if problem.groups is None else "upper bounds and group caps"
-        raise InfeasibleError(f"the {what} allow {upper!r}, less than the capacity {problem.capacity!r}")
+        raise InfeasibleError(f"the {what} allow {shown(upper)}, less than the capacity {shown(problem.capacity)}")
     if problem.capacity == math.inf and upper == math.inf:
         raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")
     return Bounds(lower, upper, least)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
 import knapsolve._core.nefk as core
-from knapsolve._validation import check_vector
+from knapsolve._validation import check_vector, shown
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criterion import Criterion
 
@@ -56,7 +56,7 @@ class Tabulated(Criterion):
         if given.ndim not in (1, 2) or given.shape[-1] != self._grid.size:
             raise ValueError(f"values must have shape (m,) or (n, m) with m = {self._grid.size}, got {given.shape}")
         if not np.isfinite(given).all():
-            raise ValueError(f"values must be finite, got {given[~np.isfinite(given)][0]!r}")
+            raise ValueError(f"values must be finite, got {shown(given[~np.isfinite(given)][0])}")
         rows = np.array(np.atleast_2d(given))
         for row in np.flatnonzero((np.diff(rows, axis=1) > 0).any(axis=1)):
             rows[row] = isotonic_regression(rows[row], increasing=False).x
@@ -177,7 +177,7 @@ class FromDerivative(Criterion):
         if slope.shape != x.shape:
             raise ValueError(f"function must return shape {x.shape}, got {slope.shape}")
         if np.isnan(slope).any():
-            raise ValueError(f"function must not return NaN, got one at x = {x[np.isnan(slope)][0]!r}")
+            raise ValueError(f"function must not return NaN, got one at x = {shown(x[np.isnan(slope)][0])}")
         return slope
 
     def derivative(self, x: ArrayLike) -> Array:

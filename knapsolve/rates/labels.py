@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from knapsolve._validation import shown
+
 
 def as_table(X: Any) -> Any:
     """`X` as it is if it has a shape, else as an array."""
@@ -39,10 +41,10 @@ def outcomes_of(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndar
             f"or two labels, got {known.size} of them"
         )
     if known.size < 2:
-        raise ValueError(f"y must hold 0 and 1, or labels of two classes, got one class only, {known[0]!r}")
+        raise ValueError(f"y must hold 0 and 1, or labels of two classes, got one class only, {shown(known[0])}")
     if first and not np.isin(known, [0, 1]).all():
         warnings.warn(
-            f"y of {known[1]!r} is taken for changed and {known[0]!r} for unchanged, as they sort; "
+            f"y of {shown(known[1])} is taken for changed and {shown(known[0])} for unchanged, as they sort; "
             "give 0 and 1 if that is wrong",
             stacklevel=4,
         )

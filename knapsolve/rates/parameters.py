@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import check_real
+from knapsolve._validation import check_real, shown
 from knapsolve.rates.filter_model import HIGHEST, LOWEST
 
 
@@ -30,7 +30,8 @@ def check_elapsed(gaps: np.ndarray, estimator: str) -> None:
     beyond = (gaps > HIGHEST) | ((gaps > 0) & (gaps < LOWEST) & (estimator != "mle"))
     if beyond.any():
         where = int(np.argmax(beyond))
-        raise ValueError(f"elapsed must be 0 or in [{LOWEST:g}, {HIGHEST:g}], got {gaps[where]!r} at position {where}")
+        allowed = f"0 or in [{LOWEST:g}, {HIGHEST:g}]"
+        raise ValueError(f"elapsed must be {allowed}, got {shown(gaps[where])} at position {where}")
 
 
 def check_pair(name: str, pair: Any, allowed: str) -> tuple[float, float]:

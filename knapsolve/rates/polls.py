@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knapsolve._frames import take_column
+from knapsolve._validation import shown
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ def complete_observations(
         if wrong.any():
             where = int(np.argmax(wrong))
             raise ValueError(
-                f"age must lie between 0 and the elapsed time {elapsed[where]!r} where a change was found, "
-                f"got {ages[where]!r} at position {where}"
+                f"age must lie between 0 and the elapsed time {shown(elapsed[where])} where a change was found, "
+                f"got {shown(ages[where])} at position {where}"
             )
         counts[known], exposures[known] = 1.0, ages[known]
     if n_changes is not None:
@@ -59,7 +60,7 @@ def complete_observations(
             where = int(np.argmax(wrong))
             raise ValueError(
                 "n_changes must be whole and non-negative, positive exactly where y says that there was a change, "
-                f"got {numbers[where]!r} at position {where}, where y says {int(changed[where])}"
+                f"got {shown(numbers[where])} at position {where}, where y says {int(changed[where])}"
             )
         counts[known], exposures[known] = numbers[known], elapsed[known]
     return counts, exposures

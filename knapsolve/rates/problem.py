@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import check_vector
+from knapsolve._validation import check_vector, shown
 from knapsolve.nefk import solve_nefk
 from knapsolve.nefk.criteria import Detection, Freshness, Harmonic, PoissonFreshness
 from knapsolve.nefk.shares import absorb, share_out
@@ -105,6 +105,9 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
     if not isinstance(caps, Mapping):
         strange = [each for each in labels if each not in (None, -1) and each not in number]
         if strange:
-            raise ValueError(f"groups must be below the number of group_caps, {len(names)}, or -1, got {strange[0]!r}")
+            raise ValueError(
+                f"groups must be below the number of group_caps, {len(names)}, or -1, "
+                f"got {shown(strange[0])}"
+            )
     found = np.array([number.get(label, -1) for label in labels], dtype=np.intp)
     return found, check_vector("group_caps", values, low=0.0, finite=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from knapsolve._validation import check_array, check_integer, check_vector, resolve_random_state
+from knapsolve._validation import check_array, check_integer, check_vector, resolve_random_state, shown
 from knapsolve.history import History
 from knapsolve.restless.arms import arm_whittle_index
 
@@ -151,5 +151,5 @@ class ArmIndexPolicy:
         sizes = np.array([len(index) for index in self.indices_])
         if (numbers >= sizes).any():
             arm = int(np.argmax(numbers >= sizes))
-            raise ValueError(f"states must be below {sizes[arm]} for arm {arm}, got {numbers[arm]!r}")
+            raise ValueError(f"states must be below {sizes[arm]} for arm {arm}, got {shown(numbers[arm])}")
         return numbers.astype(np.intp)

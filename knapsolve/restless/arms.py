@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from knapsolve._validation import check_array, check_real, check_vector
+from knapsolve._validation import check_array, check_real, check_vector, shown
 
 __all__ = ["ArmIndex", "arm_whittle_index"]
 
@@ -186,5 +186,5 @@ def _check_transitions(name: str, values: Any) -> np.ndarray:
     sums = matrix.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1.0) > 1e-9)
     if wrong.size:
-        raise ValueError(f"{name} must have rows that sum to 1, got {sums[wrong[0]]!r} in row {wrong[0]}")
+        raise ValueError(f"{name} must have rows that sum to 1, got {shown(sums[wrong[0]])} in row {wrong[0]}")
     return matrix

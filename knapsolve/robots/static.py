@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.mm1k import best_loads, best_numbers, costs
-from knapsolve._validation import check_vector
+from knapsolve._validation import check_vector, shown
 
 MOST_ROBOTS = 2.0**53  # beyond this not every whole number is a float
 
@@ -25,7 +25,7 @@ def _buffer(values: Any) -> np.ndarray:
     buffer = _parameter("buffer", values, low=2.0, finite=False)
     whole = np.isinf(buffer) | (buffer == np.floor(buffer))
     if not whole.all():
-        raise ValueError(f"buffer must be a whole number or infinite, got {buffer[~whole].flat[0]!r}")
+        raise ValueError(f"buffer must be a whole number or infinite, got {shown(buffer[~whole].flat[0])}")
     return buffer
 
 

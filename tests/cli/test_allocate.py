@@ -254,6 +254,7 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
         (["--output", "out.txt"], "--output must end in .csv"),
         (["--schedule", "new/next.csv"], "--schedule needs a folder that exists"),
         (["--horizon", "3days"], "--horizon and --start are of a timetable"),
+        (["--schedule", "next.csv", "--horizon", "9e9days"], "give a shorter --horizon"),
         (["--schedule", "next.csv", "--start", "3"], "--start must not be before the last poll"),
         (["--weight-column", "worth"], "has no column 'worth'"),
         (["--time-unit", "parsec"], "unknown time unit"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from knapsolve.cli import main
+from knapsolve.cli.output import print_table
 from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
 from knapsolve.replay import replay
 from knapsolve.replay.comparison import default_policies
@@ -257,6 +258,7 @@ def test_simulate_learns_what_is_best(folder, capsys):
     ]
     text = run_ok(capsys, "simulate", *options, "--json", "--plot", "s.svg")
     document = json.loads(text)
+    assert document["finished"] is True
     value = {name: learner["value"][-1] for name, learner in document["learners"].items()}
     assert value["uniform"] < 0.8 < value["htraa"] < document["optimal_value"] < 1
     assert (folder / "s.svg").exists()
@@ -272,6 +274,18 @@ def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(folder, ca
     assert text == "True there 4\n" and (folder / "there").is_dir()
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce.gpoks", None)
     assert "gpoks is not in this version" in refused(capsys, "reproduce", "gpoks")
+
+
+def test_a_narrow_terminal_shows_intervals_below_their_estimates(monkeypatch, capsys):
+    rows = [["uniform", "0.644 [0.577, 0.716]", "0.92 [0.91, 0.93]"], ["a [b]", "0.5 [0.4, 0.6]", "1"]]
+    print_table(["policy", "detected share", "freshness"], rows)
+    wide = capsys.readouterr().out
+    monkeypatch.setattr("knapsolve.cli.output.WIDTH_WHEN_PIPED", 48)
+    print_table(["policy", "detected share", "freshness"], rows)
+    narrow = capsys.readouterr().out
+    assert "0.644 [0.577, 0.716]" in wide and "0.644\n" not in wide
+    assert narrow.count("\n") == wide.count("\n") + 2 and max(map(len, narrow.splitlines())) <= 48
+    assert "[0.577, 0.716]   [0.91, 0.93]" in narrow and "a [b]" in narrow
 
 
 def test_help_is_shown_without_a_command_and_for_each(capsys):
@@ -318,6 +332,13 @@ def interrupted_after(arguments, sign):
     return subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120
     )
+
+
+def test_an_interrupted_document_says_that_it_is_not_finished():
+    arguments = ["simulate", "--n", "8", "--polls", "3e6", "--runs", "1", "--learner", "uniform,lakg", "--json"]
+    done = interrupted_after(arguments, "lakg")
+    document = json.loads(done.stdout)
+    assert done.returncode == 130 and document["finished"] is False and list(document["learners"]) == ["uniform"]
 
 
 def test_ctrl_c_before_anything_is_finished_prints_no_table(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve._validation import check_real
+from knapsolve._validation import check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
@@ -139,7 +139,7 @@ class Rounds:
                 return
             self._low = (low, math.inf, 0.0)
         if self._high is None:
-            raise InfeasibleError(f"no price brings the total below {self._low[1]!r}")
+            raise InfeasibleError(f"no price brings the total below {shown(self._low[1])}")
         if self._high[0] == 0.0 and not self.equality:
             self.answer = Answer(0.0, 0.0, 0.0)
             return
