@@ -179,13 +179,14 @@ class ReplayDisplay:
                 ha="center",
                 fontsize=8,
             )
+        mark = ""
         if "uniform" in names:
-            ax.axvline(
-                self.table[names.index("uniform")][metric], color=COLOURS["uniform"], lw=0.8, ls=":", zorder=0
-            )
+            uniform = self.table[names.index("uniform")][metric]
+            ax.axvline(uniform, color=COLOURS["uniform"], lw=0.8, ls=":", zorder=0)
+            mark = "; dotted: uniform"
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.7)
-        ax.set_xlabel(SHARES[metric])
+        ax.set_xlabel(SHARES[metric] + mark)
         ax.grid(axis="x", alpha=0.25)
 
     def _draw_polls(self, ax: Any) -> None:

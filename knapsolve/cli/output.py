@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-WIDTH_WHEN_PIPED = 160
+WIDTH_WHEN_PIPED = 400  # as wide as it takes: one row a line
 
 
 def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> None:
@@ -18,18 +18,22 @@ def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> Non
     """
     from rich import box
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
+    def table_of(rows: list[list[str]]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for number, column in enumerate(columns):
+            table.add_column(column, justify="left" if number < left else "right", no_wrap=number < left)
+        for row in rows:
+            table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
+        return table
+
     console = Console(width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right", no_wrap=number < left)
-    widths = [max(map(len, column)) for column in zip(columns, *rows)]
-    if sum(widths) + 3 * len(columns) > console.width:
-        rows = [row[:left] + [cell.replace(" [", "\n[") for cell in row[left:]] for row in rows]
-    for row in rows:
-        table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
+    table = table_of(rows)
+    if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
+        table = table_of([row[:left] + [cell.replace(" [", "\n[") for cell in row[left:]] for row in rows])
     console.print(table)
 
 
