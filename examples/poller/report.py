@@ -57,7 +57,7 @@ def draw(
     left.hist(ms, bins=np.geomspace(ms.min(), max(20.0, 1.05 * ms.max()), 50), color="tab:blue")
     _mark(left, 10, "10 ms")
     left.set(xscale="log", xlabel="behind the timetable (ms)", ylabel="polls", title="When polls were sent")
-    middle.hist(1000 * np.asarray(host_gaps), bins=np.linspace(0, 6000 * gap, 60), color="tab:green")
+    middle.hist(1000 * np.asarray(host_gaps), bins=1000 * gap * np.arange(0, 6, 0.1), color="tab:green")
     middle.margins(y=0.15)
     _mark(middle, 1000 * gap, "least allowed")
     middle.set(xlabel="between two polls of one host (ms)", ylabel="polls", title="No host is asked too often")
