@@ -24,7 +24,7 @@ class NEFKResult:
     kkt_residual : float
         Largest relative violation of w f'(x) = price (+ the group's price), one-sided at bounds.
     budget_residual : float
-        |sum of amounts - capacity| / capacity.
+        ``|sum of amounts - capacity| / capacity``.
     n_passes : int
         Passes over all items.
     side : ndarray of shape (n,), int8

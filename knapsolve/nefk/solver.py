@@ -76,8 +76,8 @@ def solve_nefk(
 
     References
     ----------
-    J. Cho and H. Garcia-Molina, "Effective page refresh policies for Web crawlers", ACM TODS 28 (2003).
-    K. M. Bretthauer and B. Shetty, "The nonlinear knapsack problem - algorithms and applications",
+    Cho and Garcia-Molina, "Effective page refresh policies for Web crawlers", ACM TODS 28 (2003).
+    Bretthauer and Shetty, "The nonlinear knapsack problem - algorithms and applications",
     European J. Oper. Res. 138 (2002).
 
     Examples
