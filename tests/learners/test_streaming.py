@@ -185,7 +185,8 @@ def test_lakg_says_when_the_capacity_leaves_nothing_to_choose():
 
 def test_logs_of_policies_stay_short_in_parts_and_end_with_the_phase():
     X, y = poll_log(3_000, 9)
-    single, phase, told = OptimalPolicy(), EstimatorPolicy(phase=100), OptimalPolicy(unchanged=np.full(9, 0.5), n_materials=9)
+    single, phase = OptimalPolicy(), EstimatorPolicy(phase=100)
+    told = OptimalPolicy(unchanged=np.full(9, 0.5), n_materials=9)
     for policy in (single, phase, told):
         policy.fit(X[:9], y[:9])
         for k in range(9, 3_000):
