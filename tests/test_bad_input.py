@@ -265,6 +265,15 @@ def test_bad_simulations_are_refused_and_leave_the_learner_as_it_was(bad, named)
         assert state_bytes(learner) == before
 
 
+def test_masked_entries_are_not_taken_for_numbers():
+    masked = np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0])
+    with pytest.raises(ValueError, match="amounts must not be masked, got 1 masked"):
+        EDFScheduler(masked)
+    with pytest.raises(ValueError, match="unchanged must not be masked"):
+        BernoulliEnvironment(masked / 4)
+    EDFScheduler(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 0])).next(3)
+
+
 def test_messages_say_what_was_given_and_what_is_allowed():
     with pytest.raises(ValueError, match=re.escape("capacity must be finite and positive, got 0")):
         LAKG(capacity=0).fit(X, Y)
