@@ -77,7 +77,7 @@ class HTRAA(PollLogLearner):
     >>> X = np.array([[0, 1.0], [1, 1.0], [0, 1.0], [1, 1.0]])
     >>> learner = HTRAA(resolution=9, n_materials=2, random_state=0).fit(X, [1, 0, 1, 0])
     >>> learner.amounts_.round(3).tolist()
-    [0.7, 0.3]
+    [0.8, 0.2]
     """
 
     _state_names = ("_blocks", "_leaf_of")
