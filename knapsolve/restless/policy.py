@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -104,7 +105,8 @@ class WhittlePolicy:
             self._table = np.empty((8, self.n_sites))
             kernel.site_columns(*rates, self._table)
         else:
-            self._table = np.empty((self.n_sites, 8))
+            room = np.empty(8 * self.n_sites + 7)
+            self._table = room[-room.ctypes.data // 8 % 8 :][: 8 * self.n_sites].reshape(-1, 8)  # a row a cache line
             kernel.site_rows(*rates, self._table)
             low, high = _BUCKETS
             n_buckets = min(max(1 << math.ceil(math.log2(4 * self.n_sites / self.n_crawls)), low), high)
@@ -148,9 +150,7 @@ class WhittlePolicy:
             If `n_steps` is not a positive integer.
         """
         n_steps = check_integer("n_steps", n_steps, low=1)
-        fresh = WhittlePolicy(
-            self.arrival_rate, self.decay_rate, self.n_crawls, self.max_age, method=self.method
-        )
+        fresh = copy.copy(self).reset()
         reward = np.empty(n_steps)
         crawls = np.empty((n_steps if return_crawls else 1, self.n_crawls), dtype=np.int32)
         fresh._chooser(self.n_crawls).run(reward, crawls)
