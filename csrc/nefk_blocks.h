@@ -20,8 +20,13 @@ typedef struct {
 } nefk_rounds;
 
 typedef struct {
-    /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds. */
+    /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
+     * unless d is NULL. */
     void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d);
+    /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
+     * nefk_cut_series. */
+    void (*expand)(int shape, size_t m, nefk_block items, double price, double half, double tolerance, double ceiling,
+                   double c[][NEFK_BLOCK], double *rough);
     /* Weighted value and derivative (m,) of amounts x (m,). */
     void (*worth)(int shape, size_t m, nefk_block items, const double *x, double *value, double *slope);
     /* Weighted value (m,) and the largest violation of optimality; side (m,) is -1, 0 or 1. */

@@ -226,14 +226,13 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
 static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t m, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const nefk_problem *problem = all->problem;
-    nefk_audit total = {{0, 0}, {0, 0}, {0, 0}, 0};
+    nefk_audit total = {{0, 0}, {0, 0}, 0};
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         double bad = use->audit(problem->shape, count, block_of(&space->all, at), space->price + at, space->x + at,
                                 space->y + at, space->e + at);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(count, space->x + at));
-        nefk_add(&total.slope.high, &total.slope.low, use->sum(count, space->d + at));
         nefk_add(&total.value.high, &total.value.low, use->sum(count, space->y + at));
     }
     *audit = total;
@@ -259,5 +258,5 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         if (over > audit->over) audit->over = over;
     }
     audit_items(all, space, m, &audit->audit);
-    nefk_store(m, all->problem->order, all->offset[tile.first], space->x, space->e, doubles, singles, side);
+    nefk_store(m, all->problem->order, all->offset[tile.first], space->x, space->e, doubles, singles, side, 0);
 }
