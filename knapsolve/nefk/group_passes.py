@@ -24,6 +24,7 @@ from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
 BATCH = 4  # tiles that one thread takes at a time
+COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 LARGEST_ORDER = 2**32
 
 
@@ -42,11 +43,24 @@ class LargeGroup:
 
     def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
         """Fill its cap: its own price, and how it settled."""
-        search = new_search(self.problem, self.passes)
-        if floor < guess < search[core.HIGH]:
+        if self.problem.order is None or self.problem.n * COPIED > len(amounts):
+            return self._search(self.problem, self.passes, guess, floor, *self._own(amounts, side), n_jobs)
+        copied = self.problem.take(slice(None), self.problem.capacity)
+        x, place = np.empty(copied.n, amounts.dtype), np.empty(copied.n, np.int8)
+        with copied.passes(n_jobs) as passes:
+            found = self._search(copied, passes, guess, floor, x, place, n_jobs)
+        amounts[self.problem.order], side[self.problem.order] = x, place
+        return found
+
+    def _search(
+        self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, place: Any, n_jobs: int
+    ) -> tuple[float, Settled]:
+        search = new_search(problem, passes)
+        if floor < search[core.PRICE]:
+            search[core.LOW] = floor
+        elif floor < guess < search[core.HIGH]:
             search[core.PRICE], search[core.LOW] = guess, floor
-        x, place = self._own(amounts, side)
-        prices, settled = find_and_settle(self.problem, self.passes, search, x, place, n_jobs)
+        prices, settled = find_and_settle(problem, passes, search, x, place, n_jobs)
         return float(prices.high), settled
 
     def _own(self, *arrays: Any) -> tuple[Any, ...]:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.criterion import LARGEST
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.criterion import LARGEST
 from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
@@ -75,9 +75,7 @@ class SeriesModel:
 
 def bracket(shape: int, price: float, half: float) -> tuple[float, float]:
     """The prices `half` away from one, in log price (linear shapes: in price)."""
-    return (
-        (price - half, price + half) if shape in LINEAR else (price * math.exp(-half), price * math.exp(half))
-    )
+    return (price - half, price + half) if shape in LINEAR else (price * math.exp(-half), price * math.exp(half))
 
 
 def size_of(shape: int, price: float) -> float:
@@ -92,7 +90,8 @@ def has_bracket(shape: int, price: float) -> bool:
 
 def widest_half(problem: Problem, price: float) -> tuple[float, float]:
     """The widest of HALVES over which few of some items are rough, relative to `size_of`, and the items that a sample
-    needs for a price that accurate (infinity if that is not known)."""
+    needs for a price that accurate (infinity if that is not known).
+    """
     part, half, needed = problem.sample(PROBE), HALVES[-1], math.inf
     if not has_bracket(part.criterion._shape, price):
         return half, needed
@@ -129,7 +128,8 @@ def sharpen(problem: Problem, search: NDArray[np.float64], needed: float, n_jobs
 
 def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any) -> tuple[Prices, Settled] | None:
     """Materials of detection with equal weights and without bounds share in proportion to their rates: they are one
-    material with the sum of the rates."""
+    material with the sum of the rates.
+    """
     rates, alike = problem.criterion._columns().get("rate"), (problem.weights, problem.lower, problem.upper)
     if passes.shape != core.DETECTION or any(isinstance(x, np.ndarray) for x in alike):
         return None

@@ -13,7 +13,8 @@ from knapsolve.nefk.passes import Prices
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 FAR = 1e300
 TOLERANCE = 2e-15
-SAMPLE = 8192  # items on which a price is guessed
+SAMPLE = 32  # a price is guessed on one in so many items, within the next two
+LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 
 
@@ -58,7 +59,7 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
 
 def guess_price(problem: Any) -> tuple[float, float]:
     """A guess of the price above which nothing is taken, and of the answer's price, from a sample of the items."""
-    part = problem.sample(SAMPLE)
+    part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
     with part.passes() as passes:
         top, guess = _even_price(part, passes)
         if part.n < problem.n:

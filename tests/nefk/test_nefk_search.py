@@ -166,7 +166,9 @@ def test_items_that_are_not_rough_follow_their_series_alone(family):
 def test_more_sampled_items_are_asked_for_where_amounts_differ_more():
     generator = np.random.default_rng(5)
     even, uneven = (
-        check_problem(criteria.Harmonic(np.exp(s * generator.standard_normal(10_000))), 3e3, 1.0, 0.0, None, None, None, True)
+        check_problem(
+            criteria.Harmonic(np.exp(s * generator.standard_normal(10_000))), 3e3, 1.0, 0.0, None, None, None, True
+        )
         for s in (0.1, 2.0)
     )
     (half, few), (other, many) = widest_half(even, 1.0), widest_half(uneven, 1.0)
