@@ -68,7 +68,9 @@ static inline void nefk_store(size_t m, const uint32_t *order, size_t start, con
         return;
     }
     for (size_t i = 0; i < m; i++) {
-        size_t to = order[start + i];
+        size_t to = order[start + i], ahead = i + NEFK_AHEAD < m ? order[start + i + NEFK_AHEAD] : to;
+        __builtin_prefetch(&side[ahead], 1);
+        if (doubles) __builtin_prefetch(&doubles[ahead], 1);
         side[to] = (int8_t)place[i];
         if (doubles) doubles[to] = x[i];
         else singles[to] = (float)x[i];
