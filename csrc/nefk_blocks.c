@@ -111,7 +111,8 @@ NEFK_INLINE double lane_sum(size_t m, const double *x) {
 }
 
 /* One round of nefk_instructions.advance. A search that stays where it is moves on to a neighbouring double. */
-NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double *restrict low,
+NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double near,
+                               double *restrict low,
                                double *restrict high, double *restrict more, double *restrict less,
                                double *restrict price, double *restrict met) {
     const double ulp = 0x1p-52;
@@ -125,16 +126,19 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
         next = next == here ? beside : next;
         last = b <= steep ? last : next; /* not beyond the activation */
         next = next < b ? next : last;
+        double untried = fabs(gap) <= near * at.target[i] ? next : NAN;
         next = next > a ? next : middle;
         next = next < b ? next : middle;
+        untried = untried == next ? 1.0 : 0.0;
         low[i] = a;
         high[i] = b;
         more[i] = gap > 0.0 ? total : more[i];
         less[i] = gap < 0.0 ? total : less[i];
         double hit = fabs(gap) <= tolerance * at.target[i] ? NEFK_MET : NEFK_RUNNING;
         hit = (b - a) <= 1.1 * ulp * fabs(b) && hit == NEFK_RUNNING ? NEFK_ENCLOSED : hit;
-        met[i] = hit;
-        price[i] = hit != NEFK_RUNNING ? here : next;
+        next = hit != NEFK_RUNNING ? here : next;
+        met[i] = untried > 0.0 && hit == NEFK_RUNNING ? NEFK_MET : hit;
+        price[i] = next;
     }
 }
 
@@ -145,7 +149,8 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
 #define EXPAND(SHAPE) expand_shape(SHAPE, fused, m, items, price, half, tolerance, ceiling, c, rough); break
 #define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
 #define AUDIT(SHAPE) return audit_shape(SHAPE, m, items, price, x, value, side)
-#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, at.low, at.high, at.more, at.less, at.price, at.met);\
+#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, near, at.low, at.high, at.more, at.less, at.price,    \
+                                     at.met);                                                                \
     break
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
@@ -167,7 +172,7 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
                                      const double *x, double *value, double *side) {                         \
         NEFK_EACH_SHAPE(AUDIT)                                                                                    \
     }                                                                                                        \
-    TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance) {                \
+    TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
     TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }

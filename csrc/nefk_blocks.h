@@ -35,8 +35,9 @@ typedef struct {
     /* Sum of m doubles over eight fixed lanes. */
     double (*sum)(size_t m, const double *x);
     /* Narrow each bracket by the total at its price; unless that ends the search, the price becomes Newton's next, or
-     * the middle of the bracket where that lies outside. */
-    void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance);
+     * the middle of the bracket where that lies outside. A gap of at most `near` of the target also ends it, at
+     * Newton's next price, untried. */
+    void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance, double near);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);
