@@ -44,7 +44,8 @@ class LargeGroup:
     def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
         """Fill its cap: its own price, and how it settled."""
         if self.problem.order is None or self.problem.n * COPIED > len(amounts):
-            return self._search(self.problem, self.passes, guess, floor, *self._own(amounts, side), n_jobs)
+            x, place = self._own(amounts, side)
+            return self._search(self.problem, self.passes, guess, floor, x, place, n_jobs)
         copied = self.problem.take(slice(None), self.problem.capacity)
         x, place = np.empty(copied.n, amounts.dtype), np.empty(copied.n, np.int8)
         with copied.passes(n_jobs) as passes:

@@ -130,10 +130,10 @@ def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any)
     """Materials of detection with equal weights and without bounds share in proportion to their rates: they are one
     material with the sum of the rates.
     """
-    rates, alike = problem.criterion._columns().get("rate"), (problem.weights, problem.lower, problem.upper)
-    if passes.shape != core.DETECTION or any(isinstance(x, np.ndarray) for x in alike):
+    alike = (problem.weights, problem.lower, problem.upper)
+    if passes.shape != core.DETECTION or any(isinstance(x, np.ndarray) for x in (*alike, problem.order)):
         return None
-    rate = float(np.sum(rates, dtype=np.float64))
+    rate = float(np.sum(problem.criterion._columns()["rate"], dtype=np.float64))
     if not (0.0 < rate <= LARGEST and problem.lower == 0.0 and problem.upper == math.inf):
         return None
     one = replace(problem, n=1, criterion=type(problem.criterion)(rate), groups=None, order=None)
@@ -205,7 +205,7 @@ def settle_many(
         price = float(search[core.PRICE])
         if half > 0.0 and has_bracket(passes.shape, price):
             model = series_model(problem, passes, search, half, n_jobs)
-            found = model and settle_model(passes, model, search, amounts, side)
+            found = settle_model(passes, model, search, amounts, side) if model else None
             if found:
                 return found
             if model:
