@@ -199,3 +199,10 @@ def test_amounts_written_past_the_caches_are_the_same():
     result = solve_nefk(criteria.Freshness(rate), 0.3 * n, out=out, n_jobs=2)
     np.testing.assert_array_equal(out, np.where(result.at_lower, 0.0, criteria.Freshness(rate).inverse(result.price)))
     assert result.residual <= 1e-12
+
+
+def test_a_sample_replaces_the_first_pass_where_amounts_differ_little():
+    rate = np.exp(0.1 * np.random.default_rng(8).standard_normal(200_000))
+    result = solve_nefk(criteria.Harmonic(rate), 6e4)
+    assert result.n_passes == 2  # the series and the settling pass
+    assert result.residual <= 1e-12
