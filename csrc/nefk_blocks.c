@@ -8,6 +8,7 @@
 #include "cpu_level.h"
 #include "nefk_newton.h"
 #include "nefk_search.h"
+#include "nefk_series.h"
 
 enum { LANES = 8 };
 
@@ -22,26 +23,51 @@ NEFK_INLINE void cut(double low, double high, double ceiling, double *amount, do
 }
 
 NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items, const double *price, double ceiling,
-                               double *restrict x, double *restrict d) {
-    if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
-        double s[NEFK_BLOCK], odds[NEFK_BLOCK];
-        for (size_t i = 0; i < m; i++)
-            nefk_respond_first(shape, items.parameter[i], items.weight[i], price[i], fused, &s[i], &odds[i]);
-        for (size_t i = 0; i < m; i++) {
-            double amount, slope;
-            nefk_respond_second(items.parameter[i], s[i], odds[i], &amount, &slope);
-            cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
-            x[i] = amount;
-            d[i] = slope;
-        }
-        return;
-    }
+                               double *restrict x, double *restrict d, int sloped) {
+    int halves = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
+    double s[NEFK_BLOCK], odds[NEFK_BLOCK];
+    for (size_t i = 0; i < m && halves; i++)
+        nefk_respond_first(shape, items.parameter[i], items.weight[i], price[i], fused, &s[i], &odds[i]);
     for (size_t i = 0; i < m; i++) {
         double amount, slope;
-        nefk_respond(shape, items.parameter[i], items.weight[i], price[i], fused, &amount, &slope);
+        if (halves) nefk_respond_second(items.parameter[i], s[i], odds[i], &amount, &slope);
+        else nefk_respond(shape, items.parameter[i], items.weight[i], price[i], fused, &amount, &slope);
         cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
         x[i] = amount;
-        d[i] = slope;
+        if (sloped) d[i] = slope;
+    }
+}
+
+NEFK_INLINE void expand_shape(int shape, int fused, size_t m, nefk_block items, double price, double half,
+                              double tolerance, double ceiling, double c[][NEFK_BLOCK], double *restrict rough) {
+    double s[NEFK_BLOCK], odds[NEFK_BLOCK], active[NEFK_BLOCK];
+    double *restrict c0 = c[0], *restrict c1 = c[1], *restrict c2 = c[2], *restrict c3 = c[3], *restrict c4 = c[4];
+    int halves = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
+    for (size_t i = 0; i < m && halves; i++) {
+        nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
+        double product, gap = nefk_gap_of(item, price, fused, &product);
+        nefk_respond_first(shape, items.parameter[i], items.weight[i], price, fused, &s[i], &odds[i]);
+        active[i] = nefk_activity(shape, item, gap, product, 0.0, half);
+    }
+    for (size_t i = 0; i < m; i++) {
+        double high = items.upper[i] < ceiling ? items.upper[i] : ceiling, takes;
+        nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
+        nefk_series own;
+        if (halves) {
+            double top, bottom;
+            nefk_gamma2_inverse(s[i], &top, &bottom);
+            own = nefk_scaled(item.a, nefk_reciprocal_series(bottom / top, odds[i]));
+            takes = active[i];
+        } else {
+            own = nefk_series_of(shape, item, nefk_position_of(item, price, fused), price);
+            takes = nefk_activity(shape, item, item.v - price * item.p, price * item.p, own.c0, half);
+        }
+        own = nefk_cut_series(own, takes, items.lower[i], high, half, tolerance, &rough[i]);
+        c0[i] = own.c0;
+        c1[i] = own.c1;
+        c2[i] = own.c2;
+        c3[i] = own.c3;
+        c4[i] = own.c4;
     }
 }
 
@@ -85,7 +111,8 @@ NEFK_INLINE double lane_sum(size_t m, const double *x) {
 }
 
 /* One round of nefk_instructions.advance. A search that stays where it is moves on to a neighbouring double. */
-NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double *restrict low,
+NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double near,
+                               double *restrict low,
                                double *restrict high, double *restrict more, double *restrict less,
                                double *restrict price, double *restrict met) {
     const double ulp = 0x1p-52;
@@ -99,23 +126,31 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
         next = next == here ? beside : next;
         last = b <= steep ? last : next; /* not beyond the activation */
         next = next < b ? next : last;
+        double untried = fabs(gap) <= near * at.target[i] ? next : NAN;
         next = next > a ? next : middle;
         next = next < b ? next : middle;
+        untried = untried == next ? 1.0 : 0.0;
         low[i] = a;
         high[i] = b;
         more[i] = gap > 0.0 ? total : more[i];
         less[i] = gap < 0.0 ? total : less[i];
         double hit = fabs(gap) <= tolerance * at.target[i] ? NEFK_MET : NEFK_RUNNING;
         hit = (b - a) <= 1.1 * ulp * fabs(b) && hit == NEFK_RUNNING ? NEFK_ENCLOSED : hit;
-        met[i] = hit;
-        price[i] = hit != NEFK_RUNNING ? here : next;
+        next = hit != NEFK_RUNNING ? here : next;
+        met[i] = untried > 0.0 && hit == NEFK_RUNNING ? NEFK_MET : hit;
+        price[i] = next;
     }
 }
 
-#define RESPOND(SHAPE) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d); break
+#define RESPOND(SHAPE)                                                                                       \
+    if (d) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, 1);                                   \
+    else respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, 0);                                     \
+    break
+#define EXPAND(SHAPE) expand_shape(SHAPE, fused, m, items, price, half, tolerance, ceiling, c, rough); break
 #define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
 #define AUDIT(SHAPE) return audit_shape(SHAPE, m, items, price, x, value, side)
-#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, at.low, at.high, at.more, at.less, at.price, at.met);\
+#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, near, at.low, at.high, at.more, at.less, at.price,    \
+                                     at.met);                                                                \
     break
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
@@ -123,6 +158,11 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
                                      double ceiling, double *x, double *d) {                                 \
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(RESPOND)                                                                                  \
+    }                                                                                                        \
+    TARGET static void expand_##SET(int shape, size_t m, nefk_block items, double price, double half,        \
+                                    double tolerance, double ceiling, double c[][NEFK_BLOCK], double *rough) { \
+        const int fused = FUSED;                                                                             \
+        NEFK_EACH_SHAPE(EXPAND)                                                                              \
     }                                                                                                        \
     TARGET static void worth_##SET(int shape, size_t m, nefk_block items, const double *x, double *value,    \
                                    double *slope) {                                                          \
@@ -132,7 +172,7 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
                                      const double *x, double *value, double *side) {                         \
         NEFK_EACH_SHAPE(AUDIT)                                                                                    \
     }                                                                                                        \
-    TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance) {                \
+    TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
     TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }
@@ -144,10 +184,10 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 #endif
 
 static const nefk_instructions SETS[] = {
-    {respond_portable, worth_portable, audit_portable, sum_portable, advance_portable},
+    {respond_portable, expand_portable, worth_portable, audit_portable, sum_portable, advance_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
-    {respond_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2},
-    {respond_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512},
+    {respond_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2},
+    {respond_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

@@ -20,8 +20,13 @@ typedef struct {
 } nefk_rounds;
 
 typedef struct {
-    /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds. */
+    /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
+     * unless d is NULL. */
     void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d);
+    /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
+     * nefk_cut_series. */
+    void (*expand)(int shape, size_t m, nefk_block items, double price, double half, double tolerance, double ceiling,
+                   double c[][NEFK_BLOCK], double *rough);
     /* Weighted value and derivative (m,) of amounts x (m,). */
     void (*worth)(int shape, size_t m, nefk_block items, const double *x, double *value, double *slope);
     /* Weighted value (m,) and the largest violation of optimality; side (m,) is -1, 0 or 1. */
@@ -30,8 +35,9 @@ typedef struct {
     /* Sum of m doubles over eight fixed lanes. */
     double (*sum)(size_t m, const double *x);
     /* Narrow each bracket by the total at its price; unless that ends the search, the price becomes Newton's next, or
-     * the middle of the bracket where that lies outside. */
-    void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance);
+     * the middle of the bracket where that lies outside. A gap of at most `near` of the target also ends it, at
+     * Newton's next price, untried. */
+    void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance, double near);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

@@ -1,164 +1,6 @@
-#include "nefk_search.h"
-#include "nefk_shapes.h"
-#include "nefk_tile.h"
+#include "nefk_group_search.h"
 
-enum { ROUNDS = 12, MOST_STEPS = 400 };
-static const double OWN_TOLERANCE = 2e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13, FAR = 1e300;
-
-/* Largest slope (m,) at the lower bounds, of items that can move: by group. */
-static void best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
-                        int from_zero, nefk_tile_space *space, double *best) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    size_t m = offset[groups];
-    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
-        size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
-        nefk_block items = block_of(columns, at);
-        double zero[NEFK_BLOCK] = {0};
-        use->worth(problem->shape, count, items, from_zero ? zero : items.lower, space->y + at, space->d + at);
-        for (size_t i = 0; i < count; i++)
-            if (!from_zero && !(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
-    }
-    for (size_t g = 0; g < groups; g++) {
-        best[g] = -INFINITY;
-        for (size_t i = offset[g]; i < offset[g + 1]; i++) best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
-    }
-}
-
-/* Total and slope of one group of space->part. */
-static double respond_group(const nefk_problem *problem, nefk_tile_space *space, size_t k, double price,
-                            double *slope) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
-    fill(m, price, space->price + start);
-    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
-        size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, i = start + at;
-        use->respond(problem->shape, count, block_of(&space->part, i), space->price + i, problem->ceiling,
-                     space->x + i, space->d + i);
-    }
-    if (slope) *slope = sum_of(use, space->d + start, m);
-    return sum_of(use, space->x + start, m);
-}
-
-/* Neighbouring prices of a group, and the share between the totals there that meets the target. */
-static void set_prices(nefk_tile_space *space, size_t g, double low, double high, double target, double most,
-                       double least) {
-    double share = most > least ? (target - least) / (most - least) : 0.0;
-    space->low[g] = low;
-    space->high[g] = high;
-    space->share[g] = share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
-}
-
-/* The search of one group to its very end, wherever the vector rounds left it. Returns totals taken. */
-static size_t finish(const nefk_problem *problem, nefk_tile_space *space, size_t k) {
-    size_t g = space->group[k], steps = 0;
-    nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
-                       OWN_TOLERANCE, space->top[k], 0,            0};
-    for (; own.state == NEFK_RUNNING && steps < MOST_STEPS; steps++) {
-        double slope, total = respond_group(problem, space, k, own.price, &slope);
-        nefk_search_update(&own, problem->shape, total, slope);
-    }
-    space->low[g] = space->high[g] = own.price;
-    if (own.state == NEFK_MET) return steps;
-    double most = respond_group(problem, space, k, own.low, NULL);
-    double least = respond_group(problem, space, k, own.high, NULL);
-    set_prices(space, g, own.low, own.high, own.target, most, least);
-    return steps + 2;
-}
-
-/* Price at which the item activates that has most of its group's slope, by group of space->part; 0 if none has. */
-static void find_steep(int shape, size_t groups, nefk_tile_space *space) {
-    const gathered *part = &space->part;
-    for (size_t k = 0; k < groups; k++) {
-        size_t best = space->part_offset[k];
-        for (size_t i = best + 1; i < space->part_offset[k + 1]; i++) best = space->d[i] > space->d[best] ? i : best;
-        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
-                                      part->entries[1][part->step[1] ? best : 0]);
-        space->steep[k] = space->d[best] > 0.5 * space->slope[k] ? item.v / item.p : 0.0;
-    }
-}
-
-/* Drop the groups whose search has ended; returns how many are left. */
-static size_t keep_open(size_t groups, nefk_tile_space *space) {
-    uint32_t which[NEFK_TILE_GROUPS];
-    size_t left = 0;
-    for (size_t k = 0; k < groups; k++) {
-        uint32_t g = space->group[k];
-        int is_enclosed = space->met[k] == NEFK_ENCLOSED && space->more[k] >= space->less[k]; /* both are known */
-        if (is_enclosed)
-            set_prices(space, g, space->from[k], space->to[k], space->target[k], space->more[k], space->less[k]);
-        if (space->met[k] == NEFK_MET) space->low[g] = space->high[g] = space->at[k];
-        if (is_enclosed || space->met[k] == NEFK_MET) continue;
-        space->group[left] = g;
-        space->from[left] = space->from[k];
-        space->to[left] = space->to[k];
-        space->at[left] = space->at[k];
-        space->target[left] = space->target[k];
-        space->top[left] = space->top[k];
-        space->more[left] = space->more[k];
-        space->less[left] = space->less[k];
-        which[left++] = (uint32_t)k;
-    }
-    if (left < groups) choose(&space->part, space->part_offset, left, which, space);
-    return left;
-}
-
-static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
-    size_t size = space->offset[space->group[k] + 1] - space->offset[space->group[k]];
-    return size < most ? size : most;
-}
-
-/* Put the groups listed in space->group in order by size, so that the ends of short ones can be guessed. */
-static void sort_by_size(size_t groups, nefk_tile_space *space) {
-    enum { MOST = 2 * NEFK_SHORT };
-    uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE_GROUPS];
-    double guess[NEFK_TILE_GROUPS];
-    for (size_t k = 0; k < groups; k++) start[size_class(space, k, MOST) + 1]++;
-    for (size_t c = 0; c <= MOST; c++) start[c + 1] += start[c];
-    for (size_t k = 0; k < groups; k++) {
-        uint32_t to = start[size_class(space, k, MOST)]++;
-        sorted[to] = space->group[k];
-        guess[to] = space->at[k];
-    }
-    memcpy(space->group, sorted, groups * sizeof *sorted);
-    memcpy(space->at, guess, groups * sizeof *guess);
-}
-
-/* Own prices of the groups listed in space->group, from the guesses in space->at: all at once, the slow ones one by
- * one. Returns items answered. */
-static double search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
-                         size_t groups) {
-    const nefk_problem *problem = all->problem;
-    double answered = 0.0;
-    share_scalars(space);
-    sort_by_size(groups, space);
-    choose(&space->all, space->offset, groups, space->group, space);
-    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    if (has_top) best_slopes(problem, &space->part, groups, space->part_offset, 1, space, space->top);
-    else fill(groups, 1.0, space->top);
-    for (size_t k = 0; k < groups; k++) {
-        space->from[k] = floor;
-        space->more[k] = space->less[k] = NAN;
-        space->to[k] = has_top ? nextafter(space->top[k], FAR) : FAR;
-        space->target[k] = all->cap[tile.first + space->group[k]];
-        if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
-    }
-    for (int round = 0; round < ROUNDS && groups; round++) {
-        size_t m = space->part_offset[groups];
-        spread(groups, space->part_offset, space->at, space->price);
-        respond(problem, &space->part, m, space->price, space->x, space->d);
-        sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
-        if (has_top) find_steep(problem->shape, groups, space);
-        else fill(groups, 0.0, space->steep);
-        nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
-                          space->top, space->steep, space->total, space->slope};
-        nefk_instructions_in_use()->advance(problem->shape, groups, at, OWN_TOLERANCE);
-        answered += (double)m;
-        groups = keep_open(groups, space);
-    }
-    for (size_t k = 0; k < groups; k++)
-        answered += (double)finish(problem, space, k) * (space->part_offset[k + 1] - space->part_offset[k]);
-    return answered;
-}
+static const double UNTRIED = 2e-9, OFF = 4e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
 
 /* Price every group of the tile: the common price, its own, or just beyond its best slope at the lower bounds. */
 static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
@@ -170,7 +12,7 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (space->offset[g + 1] - space->offset[g]);
     int any_tight = 0;
     for (size_t g = 0; g < groups; g++) any_tight |= all->cap[tile.first + g] <= floor[g] * (1.0 + SLACK);
-    if (any_tight) best_slopes(all->problem, &space->all, groups, space->offset, 0, space, best);
+    if (any_tight) nefk_best_slopes(all->problem, &space->all, groups, space->offset, 0, space, best);
     for (size_t g = 0; g < groups; g++) {
         double cap = all->cap[tile.first + g], guess = own[tile.first + g];
         space->low[g] = prices.low;
@@ -185,12 +27,54 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
             space->group[searched++] = (uint32_t)g;
         }
     }
-    if (!searched) return 0.0;
     fill(groups, 0.0, space->mark);
+    if (!searched) return 0.0;
     for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* the search shortens the list */
-    double answered = search_own(all, tile, space, from, searched);
+    double answered = nefk_search_own(all, tile, space, from, searched, UNTRIED);
     for (size_t g = 0; g < groups; g++)
         if (space->mark[g] != 0.0) own[tile.first + g] = space->high[g];
+    return answered;
+}
+
+/* Amounts of the items of groups [first, last) and totals of these groups at the high prices. */
+static void answer(const nefk_problem *problem, nefk_tile_space *space, size_t first, size_t last) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    size_t start = space->offset[first], stop = space->offset[last];
+    spread(last - first, space->offset + first, space->high + first, space->price);
+    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+        size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
+        use->respond(problem->shape, m, block_of(&space->all, at), space->price + at, problem->ceiling, space->x + at,
+                     NULL);
+    }
+    sum_groups(last - first, space->offset + first, space->x, space->total + first);
+}
+
+/* Search again, trying every step, where an untried last one left a total off its cap. Returns items answered. */
+static double search_again(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
+                           double *own) {
+    size_t groups = tile.last - tile.first, off = 0;
+    uint32_t again[NEFK_TILE_GROUPS];
+    for (size_t g = 0; g < groups; g++) {
+        double cap = all->cap[tile.first + g];
+        if (space->mark[g] == 0.0 || space->low[g] != space->high[g]) continue;
+        if (fabs(space->total[g] - cap) <= OFF * cap) continue;
+        space->at[off] = space->high[g];
+        space->group[off] = again[off] = (uint32_t)g;
+        off++;
+    }
+    if (!off) return 0.0;
+    size_t bytes = space->offset[groups] * sizeof(double);
+    memcpy(space->lower_price, space->price, bytes); /* the search works where these lie */
+    memcpy(space->e, space->x, bytes);
+    memcpy(space->again, space->total, groups * sizeof(double));
+    double answered = nefk_search_own(all, tile, space, floor, off, 0.0);
+    memcpy(space->price, space->lower_price, bytes);
+    memcpy(space->x, space->e, bytes);
+    memcpy(space->total, space->again, groups * sizeof(double));
+    for (size_t k = 0; k < off; k++) {
+        own[tile.first + again[k]] = space->high[again[k]];
+        answer(all->problem, space, again[k], again[k] + 1);
+    }
     return answered;
 }
 
@@ -226,14 +110,13 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
 static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t m, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const nefk_problem *problem = all->problem;
-    nefk_audit total = {{0, 0}, {0, 0}, {0, 0}, 0};
+    nefk_audit total = {{0, 0}, {0, 0}, 0};
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         double bad = use->audit(problem->shape, count, block_of(&space->all, at), space->price + at, space->x + at,
                                 space->y + at, space->e + at);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(count, space->x + at));
-        nefk_add(&total.slope.high, &total.slope.low, use->sum(count, space->d + at));
         nefk_add(&total.value.high, &total.value.low, use->sum(count, space->y + at));
     }
     *audit = total;
@@ -244,12 +127,11 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
                       nefk_tile_audit *audit) {
     size_t m = gather(all, tile, space), groups = tile.last - tile.first;
     double answered = price_groups(all, tile, space, prices, floor, own);
+    answer(all->problem, space, 0, groups);
+    answered += search_again(all, tile, space, floor, own);
     audit->n_passes = m ? answered / (double)m : 0.0;
     audit->over = 0.0;
     audit->n_wrong = 0;
-    spread(groups, space->offset, space->high, space->price);
-    respond(all->problem, &space->all, m, space->price, space->x, space->d);
-    sum_groups(groups, space->offset, space->x, space->total);
     blend_groups(all, tile, space, prices, own);
     for (size_t g = 0; g < groups; g++) {
         double cap = all->cap[tile.first + g], over = space->total[g] - cap, price = own[tile.first + g];
@@ -259,5 +141,5 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         if (over > audit->over) audit->over = over;
     }
     audit_items(all, space, m, &audit->audit);
-    nefk_store(m, all->problem->order, all->offset[tile.first], space->x, space->e, doubles, singles, side);
+    nefk_store(m, all->problem->order, all->offset[tile.first], space->x, space->e, doubles, singles, side, 0);
 }

@@ -1,3 +1,4 @@
+#include "nefk_series.h"
 #include "nefk_tile.h"
 
 size_t nefk_tile_space_size(void) { return sizeof(nefk_tile_space); }
@@ -39,47 +40,70 @@ static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int
     return groups;
 }
 
-/* Sum the smooth items of one group, list the others. */
-static size_t narrow_group(const nefk_tile_space *space, size_t start, size_t stop, double width, double tolerance,
-                           uint32_t position, uint32_t *rough, double sums[4]) {
-    size_t count = 0;
-    for (size_t i = start; i < stop; i++) {
-        double more = space->x[i], less = space->y[i], straight = 0.5 * width * (space->d[i] + space->e[i]);
-        int smooth = fabs((more - less) - straight) <= tolerance * more;
-        rough[count] = position + (uint32_t)(i - start);
-        count += !smooth;
-        sums[0] += smooth ? more : 0.0;
-        sums[1] += smooth ? space->d[i] : 0.0;
-        sums[2] += smooth ? less : 0.0;
-        sums[3] += smooth ? space->e[i] : 0.0;
+/* Series of the chosen items: terms into five arrays of the space, summed by group into five others. The part indices
+ * of rough items go into `rough`; returns how many. */
+static size_t expand_part(const nefk_problem *problem, nefk_tile_space *space, size_t groups, double price,
+                          double half, double tolerance, uint32_t *rough) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    double *terms[NEFK_TERMS] = {space->x, space->d, space->y, space->e, space->price};
+    double *sums[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
+    double c[NEFK_TERMS][NEFK_BLOCK], is_rough[NEFK_BLOCK];
+    size_t count = 0, items = space->part_offset[groups];
+    for (size_t at = 0; at < items; at += NEFK_BLOCK) {
+        size_t m = items - at < NEFK_BLOCK ? items - at : NEFK_BLOCK;
+        use->expand(problem->shape, m, block_of(&space->part, at), price, half, tolerance, problem->ceiling, c,
+                    is_rough);
+        for (size_t k = 0; k < NEFK_TERMS; k++) memcpy(terms[k] + at, c[k], m * sizeof **c);
+        for (size_t i = 0; i < m; i++) {
+            rough[count] = (uint32_t)(at + i);
+            count += is_rough[i] != 0.0;
+        }
     }
+    for (size_t k = 0; k < NEFK_TERMS; k++) sum_groups(groups, space->part_offset, terms[k], sums[k]);
     return count;
 }
 
-size_t nefk_tile_narrow(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double low, double high,
-                        double width, double tolerance, int8_t *capped, uint32_t *rough,
-                        nefk_response *at_low, nefk_response *at_high) {
-    size_t items, count = 0, groups = choose_uncapped(all, tile, capped, space, &items);
-    nefk_response a = {{0, 0}, {0, 0}}, b = {{0, 0}, {0, 0}};
-    fill(items, low, space->price);
-    respond(all->problem, &space->part, items, space->price, space->x, space->d);
-    fill(items, high, space->price);
-    respond(all->problem, &space->part, items, space->price, space->y, space->e);
-    sum_groups(groups, space->part_offset, space->x, space->low);
-    sum_groups(groups, space->part_offset, space->y, space->high);
+/* Totals (groups,) of the chosen groups at both ends of the bracket; rough items are answered there. */
+static void total_at_ends(const nefk_problem *problem, nefk_tile_space *space, size_t groups, double price,
+                          double half, const uint32_t *rough, size_t count) {
+    int linear = problem->shape == NEFK_QUADRATIC || problem->shape == NEFK_LOG_EXPONENTIAL;
+    double low = linear ? price - half : price * exp(-half), high = linear ? price + half : price * exp(half);
+    for (size_t c = 0; c < NEFK_COLUMNS; c++)
+        for (size_t i = 0; i < count && space->all.step[c]; i++)
+            space->all.entries[c][i] = space->part.entries[c][rough[i]];
+    fill(count, low, space->price);
+    respond(problem, &space->all, count, space->price, space->x, space->d);
+    fill(count, high, space->price);
+    respond(problem, &space->all, count, space->price, space->y, space->e);
+    for (size_t k = 0, at = 0; k < groups; k++) {
+        double even = space->from[k] + half * half * (space->at[k] + half * half * space->target[k]);
+        double odd = half * (space->to[k] + half * half * space->met[k]);
+        space->low[k] = even - odd;
+        space->high[k] = even + odd;
+        for (; at < count && rough[at] < space->part_offset[k + 1]; at++) {
+            space->low[k] += space->x[at];
+            space->high[k] += space->y[at];
+        }
+    }
+}
+
+size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
+                        double tolerance, int8_t *capped, uint32_t *rough, nefk_series_sum *sums) {
+    const double near = 1e-6; /* the totals at the ends are as good as the series */
+    const double *terms[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
+    size_t items, kept = 0, at = 0, groups = choose_uncapped(all, tile, capped, space, &items);
+    nefk_series_sum total = {{{0, 0}}};
+    size_t count = expand_part(all->problem, space, groups, price, half, tolerance, rough);
+    total_at_ends(all->problem, space, groups, price, half, rough, count);
     for (size_t k = 0; k < groups; k++) {
         size_t g = tile.first + space->group[k];
-        double sums[4] = {0, 0, 0, 0}, cap = all->cap[g];
-        capped[g] = space->high[k] >= cap ? 1 : (space->low[k] > cap ? 2 : 0);
-        if (capped[g]) continue;
-        count += narrow_group(space, space->part_offset[k], space->part_offset[k + 1], width, tolerance,
-                              all->offset[g], rough + count, sums);
-        nefk_add(&a.amount.high, &a.amount.low, sums[0]);
-        nefk_add(&a.slope.high, &a.slope.low, sums[1]);
-        nefk_add(&b.amount.high, &b.amount.low, sums[2]);
-        nefk_add(&b.slope.high, &b.slope.low, sums[3]);
+        double cap = all->cap[g];
+        capped[g] = space->high[k] >= cap * (1.0 + near) ? 1 : (space->low[k] > cap * (1.0 - near) ? 2 : 0);
+        for (; at < count && rough[at] < space->part_offset[k + 1]; at++)
+            if (!capped[g]) rough[kept++] = all->offset[g] + (rough[at] - space->part_offset[k]);
+        for (size_t t = 0; t < NEFK_TERMS && !capped[g]; t++)
+            nefk_add(&total.term[t].high, &total.term[t].low, terms[t][k]);
     }
-    *at_low = a;
-    *at_high = b;
-    return count;
+    *sums = total;
+    return kept;
 }

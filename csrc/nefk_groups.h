@@ -37,12 +37,11 @@ void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                        double *total, double *slope);
 
-/* As nefk_narrow_range over the groups that are not marked in `capped` (g,). A group above its cap at the high
- * price becomes marked 1, one that passes its cap within the bracket 2; neither is summed or listed. `rough` has room
- * for one more than the items of a tile. */
-size_t nefk_tile_narrow(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double low, double high,
-                        double width, double tolerance, int8_t *capped, uint32_t *rough,
-                        nefk_response *at_low, nefk_response *at_high);
+/* As nefk_expand_range over the groups that are not marked 1 in `capped` (g,). A group above its cap over the whole
+ * bracket becomes marked 1, one that passes its cap within it (or nearly so) 2; neither is summed or listed. `rough`
+ * has room for the items of a tile. */
+size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
+                        double tolerance, int8_t *capped, uint32_t *rough, nefk_series_sum *sums);
 
 /* How a tile's answer turned out. */
 typedef struct {

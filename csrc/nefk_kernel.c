@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "nefk_load.h"
+#include "nefk_series.h"
 
 typedef struct { double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK]; } buffers;
 
@@ -47,65 +48,51 @@ static void blend(size_t m, double share, const double *other, double *x) {
 }
 
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
-                       double *doubles, float *singles, int8_t *side, nefk_audit *audit) {
+                       double *doubles, float *singles, int8_t *side, int streams, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     buffers space;
     double lows[NEFK_BLOCK], highs[NEFK_BLOCK];
-    double x[NEFK_BLOCK], other[NEFK_BLOCK], d[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
-    nefk_audit total = {{0, 0}, {0, 0}, {0, 0}, 0};
+    double x[NEFK_BLOCK], other[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
+    nefk_audit total = {{0, 0}, {0, 0}, 0};
     fill(NEFK_BLOCK, lows, prices.low);
     fill(NEFK_BLOCK, highs, prices.high);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        use->respond(problem->shape, m, items, highs, problem->ceiling, x, d);
+        use->respond(problem->shape, m, items, highs, problem->ceiling, x, NULL);
         if (prices.low != prices.high) {
-            use->respond(problem->shape, m, items, lows, problem->ceiling, other, value);
+            use->respond(problem->shape, m, items, lows, problem->ceiling, other, NULL);
             blend(m, prices.share, other, x);
         }
         double bad = use->audit(problem->shape, m, items, highs, x, value, place);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(m, x));
-        nefk_add(&total.slope.high, &total.slope.low, use->sum(m, d));
         nefk_add(&total.value.high, &total.value.low, use->sum(m, value));
-        nefk_store(m, problem->order, at, x, place, doubles, singles, side);
+        nefk_store(m, problem->order, at, x, place, doubles, singles, side, streams);
     }
+    if (streams) nefk_end_streams();
     *audit = total;
 }
 
-size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
-                         size_t start, size_t stop, ptrdiff_t *rough, size_t room,
-                         nefk_response *at_low, nefk_response *at_high) {
+size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
+                         size_t stop, ptrdiff_t *rough, size_t room, nefk_series_sum *sums) {
     const nefk_instructions *use = nefk_instructions_in_use();
     buffers space;
-    double lows[NEFK_BLOCK], highs[NEFK_BLOCK], more[NEFK_BLOCK], less[NEFK_BLOCK];
-    double more_slope[NEFK_BLOCK], less_slope[NEFK_BLOCK], error[NEFK_BLOCK];
-    nefk_response a = {{0, 0}, {0, 0}}, b = {{0, 0}, {0, 0}};
+    double c[NEFK_TERMS][NEFK_BLOCK], is_rough[NEFK_BLOCK];
+    nefk_series_sum total = {{{0, 0}}};
     size_t count = 0;
-    fill(NEFK_BLOCK, lows, low);
-    fill(NEFK_BLOCK, highs, high);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        use->respond(problem->shape, m, items, lows, problem->ceiling, more, more_slope);
-        use->respond(problem->shape, m, items, highs, problem->ceiling, less, less_slope);
-        for (size_t i = 0; i < m; i++) {
-            double drop = more[i] - less[i], straight = 0.5 * width * (more_slope[i] + less_slope[i]);
-            error[i] = fabs(drop - straight) - tolerance * more[i];
+        use->expand(problem->shape, m, items, price, half, tolerance, problem->ceiling, c, is_rough);
+        for (size_t k = 0; k < NEFK_TERMS; k++)
+            nefk_add(&total.term[k].high, &total.term[k].low, use->sum(m, c[k]));
+        for (size_t i = 0; i < m; i++) { /* no branch: they come at random */
+            rough[count < room ? count : room] = (ptrdiff_t)(at + i);
+            count += is_rough[i] != 0.0;
         }
-        for (size_t i = 0; i < m; i++) {
-            if (!(error[i] > 0.0)) continue;
-            if (count < room) rough[count] = (ptrdiff_t)(at + i);
-            count++;
-            more[i] = less[i] = more_slope[i] = less_slope[i] = 0.0;
-        }
-        nefk_add(&a.amount.high, &a.amount.low, use->sum(m, more));
-        nefk_add(&a.slope.high, &a.slope.low, use->sum(m, more_slope));
-        nefk_add(&b.amount.high, &b.amount.low, use->sum(m, less));
-        nefk_add(&b.slope.high, &b.slope.low, use->sum(m, less_slope));
     }
-    *at_low = a;
-    *at_high = b;
+    *sums = total;
     return count;
 }
 

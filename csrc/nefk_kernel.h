@@ -29,11 +29,14 @@ typedef struct { double high, low; } nefk_sum;   /* unevaluated sum of two doubl
 
 typedef struct { nefk_sum amount, slope; } nefk_response;
 
+/* Sums of series (nefk_series.h). */
+typedef struct { nefk_sum term[5]; } nefk_series_sum;
+
 /* The answer to write: x(high) + share * (x(low) - x(high)) at two prices. */
 typedef struct { double low, high, share; } nefk_prices;
 
 typedef struct {
-    nefk_sum amount, slope, value;
+    nefk_sum amount, value;
     double residual; /* largest relative violation of the optimality conditions */
 } nefk_audit;
 
@@ -44,18 +47,16 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
  * else 0; with `order` both are written at the entries of the items. Values and violations are those before
- * rounding to singles. */
+ * rounding to singles. `streams`: write doubles past the caches. */
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
-                       double *doubles, float *singles, int8_t *side, nefk_audit *audit);
+                       double *doubles, float *singles, int8_t *side, int streams, nefk_audit *audit);
 
-/* Split items [start, stop) over the bracket of prices low < high, `width` = log(high / low) (quadratic:
- * high - low) apart. An item is rough if the drop of its amount is not that of a straight line with its two slopes,
- * up to `tolerance` of the amount: it activates, meets a bound or bends within the bracket. Rough items are listed
- * in `rough` (room for `room` of them); the others' sums at both prices are returned, which fix them to the order
- * width^4. Returns how many are rough; more than `room` means that the list is cut. O(stop - start). */
-size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
-                         size_t start, size_t stop, ptrdiff_t *rough, size_t room,
-                         nefk_response *at_low, nefk_response *at_high);
+/* Split items [start, stop) over the bracket of prices within `half` of `price` (in log price; quadratic and
+ * log-exponential: in price). Rough items (see nefk_cut_series) are listed in `rough` (room for `room` of them and one more), the
+ * others' series are summed up. Returns how many are rough; more than `room` means that the list is cut.
+ * O(stop - start). */
+size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
+                         size_t stop, ptrdiff_t *rough, size_t room, nefk_series_sum *sums);
 
 /* Weighted value and weighted derivative of amounts x (n,), each written to an array (n,). O(n). */
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,

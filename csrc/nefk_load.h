@@ -2,6 +2,9 @@
 #ifndef NEFK_LOAD_H
 #define NEFK_LOAD_H
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <string.h>
 
 #include "nefk_blocks.h"
@@ -35,17 +38,39 @@ static inline void nefk_add(double *high, double *low, double term) {
     *high = sum;
 }
 
-/* Write m amounts and their sides at positions [start, start + m), or at the entries that `order` names. */
+/* Copy m doubles past the caches, for arrays that none of them would keep. */
+static inline void nefk_stream(size_t m, const double *x, double *to) {
+#ifdef __SSE2__
+    size_t i = 0;
+    for (; i < m && (uintptr_t)(to + i) % 16; i++) to[i] = x[i];
+    for (; i + 2 <= m; i += 2) _mm_stream_pd(to + i, _mm_loadu_pd(x + i));
+    for (; i < m; i++) to[i] = x[i];
+#else
+    memcpy(to, x, m * sizeof *x);
+#endif
+}
+
+static inline void nefk_end_streams(void) {
+#ifdef __SSE2__
+    _mm_sfence(); /* before another thread reads */
+#endif
+}
+
+/* Write m amounts and their sides at positions [start, start + m), or at the entries that `order` names.
+ * `streams`: past the caches, to be ended by nefk_end_streams. */
 static inline void nefk_store(size_t m, const uint32_t *order, size_t start, const double *x, const double *place,
-                              double *doubles, float *singles, int8_t *side) {
+                              double *doubles, float *singles, int8_t *side, int streams) {
     if (!order) {
         for (size_t i = 0; i < m; i++) side[start + i] = (int8_t)place[i];
-        if (doubles) memcpy(doubles + start, x, m * sizeof *x);
+        if (doubles && streams) nefk_stream(m, x, doubles + start);
+        else if (doubles) memcpy(doubles + start, x, m * sizeof *x);
         else for (size_t i = 0; i < m; i++) singles[start + i] = (float)x[i];
         return;
     }
     for (size_t i = 0; i < m; i++) {
-        size_t to = order[start + i];
+        size_t to = order[start + i], ahead = i + NEFK_AHEAD < m ? order[start + i + NEFK_AHEAD] : to;
+        __builtin_prefetch(&side[ahead], 1);
+        if (doubles) __builtin_prefetch(&doubles[ahead], 1);
         side[to] = (int8_t)place[i];
         if (doubles) doubles[to] = x[i];
         else singles[to] = (float)x[i];

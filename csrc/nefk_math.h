@@ -27,8 +27,16 @@ NEFK_INLINE double nefk_product_error(double a, double b, double p, int fused) {
     return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
+/* Series of FreeBSD's e_log.c: log((1 + s) / (1 - s)) / s - 2, as a function of z = s^2 <= 0.0295. */
+NEFK_INLINE double nefk_log_series(double z) {
+    double z2 = z * z, z4 = z2 * z2;
+    return (((6.666666666666735130e-01 + 3.999999999940941908e-01 * z)
+             + (2.857142874366239149e-01 + 2.222219843214978396e-01 * z) * z2)
+            + ((1.818357216161805012e-01 + 1.531383769920937332e-01 * z) + 1.479819860510658591e-01 * z2) * z4) * z;
+}
+
 /* -log(e) for normal e > 0, where y = 1 - e is given too: relative accuracy holds down to y = 0.
- * Reduction to [sqrt(1/2), sqrt(2)) and the minimax series of FreeBSD's e_log.c. */
+ * Reduction to [sqrt(1/2), sqrt(2)). */
 NEFK_INLINE double nefk_negative_log(double e, double y) {
     const uint64_t root_half = 0x3fe6a09e667f3bcdULL, mantissa = 0x000fffffffffffffULL;
     uint64_t shifted = nefk_to_bits(e) - root_half;
@@ -36,13 +44,22 @@ NEFK_INLINE double nefk_negative_log(double e, double y) {
     double k = nefk_from_bits(0x4330000000000000ULL | exponent) - (4503599627370496.0 + 2000.0);
     double m = nefk_from_bits((shifted & mantissa) + root_half);
     double f = k == 0.0 ? -y : m - 1.0;
-    double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
-    double z2 = z * z, z4 = z2 * z2;
-    double r = ((6.666666666666735130e-01 + 3.999999999940941908e-01 * z)
-                + (2.857142874366239149e-01 + 2.222219843214978396e-01 * z) * z2)
-               + ((1.818357216161805012e-01 + 1.531383769920937332e-01 * z) + 1.479819860511658591e-01 * z2) * z4;
-    double small = s * (half + r * z) + k * 1.90821492927058770002e-10;
+    double s = f / (2.0 + f), half = 0.5 * f * f;
+    double small = s * (half + nefk_log_series(s * s)) + k * 1.90821492927058770002e-10;
     return ((half - small) - f) - k * 6.93147180369123816490e-01;
+}
+
+/* log(whole / part) and (whole - part) / part of whole > part > 0, where the difference is given too: relative
+ * accuracy holds down to difference = 0. One division for both. */
+NEFK_INLINE double nefk_log_ratio(double whole, double part, double difference, double *odds) {
+    uint64_t shifted = nefk_to_bits(part) - nefk_to_bits(7.07106781186547524401e-01 * whole);
+    uint64_t exponent = (shifted + (2000ULL << 52)) >> 52; /* k + 2000 */
+    double k = nefk_from_bits(0x4330000000000000ULL | exponent) - (4503599627370496.0 + 2000.0);
+    double near = part * nefk_from_bits(0x3ff0000000000000ULL - (shifted & 0xfff0000000000000ULL)); /* part / 2^k */
+    double gap = k == 0.0 ? difference : whole - near, sum = whole + near, both = 1.0 / (part * sum);
+    double s = gap * part * both;
+    *odds = difference * sum * both;
+    return ((2.0 * s + s * nefk_log_series(s * s)) - k * 1.90821492927058770002e-10) - k * 6.93147180369123816490e-01;
 }
 
 /* exp(-z), z clamped to [-700, 700]. Taylor series of degree 13 on [-ln(2)/2, ln(2)/2]. */

@@ -47,14 +47,18 @@ NEFK_INLINE nefk_item nefk_item_of(int shape, double parameter, double weight) {
     return item;
 }
 
-/* y = mu p / v, e = 1 - y and y / e of an item; `gap` is positive where it takes something. */
-typedef struct { double gap, y, e, odds; } nefk_position;
+/* y = mu p / v and e = 1 - y of an item; `gap` is positive where it takes something. */
+typedef struct { double gap, y, e; } nefk_position;
+
+/* v - mu p, without cancellation, and mu p. */
+NEFK_INLINE double nefk_gap_of(nefk_item item, double mu, int fused, double *product) {
+    *product = mu * item.p;
+    return (item.v - *product) - nefk_product_error(mu, item.p, *product, fused);
+}
 
 NEFK_INLINE nefk_position nefk_position_of(nefk_item item, double mu, int fused) {
-    double product = mu * item.p;
-    double gap = (item.v - product) - nefk_product_error(mu, item.p, product, fused);
-    double both = 1.0 / (item.v * gap), inverse = gap * both;
-    nefk_position at = {item.a > 0.0 ? gap : 0.0, product * inverse, gap * inverse, product * item.v * both};
+    double product, gap = nefk_gap_of(item, mu, fused, &product), inverse = 1.0 / item.v;
+    nefk_position at = {item.a > 0.0 ? gap : 0.0, product * inverse, gap * inverse};
     return at;
 }
 
@@ -62,11 +66,11 @@ NEFK_INLINE nefk_position nefk_position_of(nefk_item item, double mu, int fused)
  * loop, because the processor overlaps two short chains of operations better than one long one. */
 NEFK_INLINE void nefk_respond_first(int shape, double parameter, double weight, double mu, int fused,
                                     double *s, double *odds) {
-    nefk_position at = nefk_position_of(nefk_item_of(shape, parameter, weight), mu, fused);
-    double root = sqrt(2.0 * nefk_negative_log(at.e, at.y));
-    *s = at.gap > 0.0 ? root : -1.0;
+    nefk_item item = nefk_item_of(shape, parameter, weight);
+    double product, gap = nefk_gap_of(item, mu, fused, &product);
+    double root = sqrt(2.0 * nefk_log_ratio(item.v, gap, product, odds));
+    *s = gap > 0.0 && item.a > 0.0 ? root : -1.0;
     *s = mu < 0.0 ? 0.0 : *s; /* without end */
-    *odds = at.odds;
 }
 
 /* Second half: x = a / z(s), and d. */

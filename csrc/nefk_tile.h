@@ -19,7 +19,7 @@ struct nefk_tile_space {
     double total[NEFK_TILE_GROUPS], slope[NEFK_TILE_GROUPS];
     double from[NEFK_TILE_GROUPS], to[NEFK_TILE_GROUPS], at[NEFK_TILE_GROUPS], met[NEFK_TILE_GROUPS];
     double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], steep[NEFK_TILE_GROUPS];
-    double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS];
+    double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS], again[NEFK_TILE_GROUPS];
     uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
 };
 

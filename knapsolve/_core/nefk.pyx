@@ -21,22 +21,23 @@ cdef extern from "nefk_kernel.h":
     ctypedef struct nefk_response:
         nefk_sum amount
         nefk_sum slope
+    ctypedef struct nefk_series_sum:
+        nefk_sum term[5]
     ctypedef struct nefk_prices:
         double low
         double high
         double share
     ctypedef struct nefk_audit:
         nefk_sum amount
-        nefk_sum slope
         nefk_sum value
         double residual
     void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                             double *amounts, nefk_response *response) noexcept nogil
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
-                           double *doubles, float *singles, int8_t *side, nefk_audit *audit) noexcept nogil
-    size_t nefk_narrow_range(const nefk_problem *problem, double low, double high, double width, double tolerance,
-                             size_t start, size_t stop, Py_ssize_t *rough, size_t room,
-                             nefk_response *at_low, nefk_response *at_high) noexcept nogil
+                           double *doubles, float *singles, int8_t *side, int streams,
+                           nefk_audit *audit) noexcept nogil
+    size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
+                             size_t stop, Py_ssize_t *rough, size_t room, nefk_series_sum *sums) noexcept nogil
     void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                           double *value, double *slope) noexcept nogil
     size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop,
@@ -65,9 +66,9 @@ cdef extern from "nefk_groups.h":
                           double *upper) noexcept nogil
     void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                            double *total, double *slope) noexcept nogil
-    size_t nefk_tile_narrow(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double low, double high,
-                            double width, double tolerance, int8_t *capped, uint32_t *rough,
-                            nefk_response *at_low, nefk_response *at_high) noexcept nogil
+    size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
+                            double half, double tolerance, int8_t *capped, uint32_t *rough,
+                            nefk_series_sum *sums) noexcept nogil
     void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                           double floor, double *own, double *doubles, float *singles, int8_t *side,
                           nefk_tile_audit *audit) noexcept nogil
@@ -88,6 +89,7 @@ cdef extern from "nefk_search.h":
     void nefk_search_update(nefk_search *search, int shape, double total, double slope) noexcept nogil
 
 DETECTION, FRESHNESS, POISSON, HARMONIC, LOGARITHMIC, EXPONENTIAL, QUADRATIC, POWER, LOG_EXPONENTIAL = range(9)
+cdef Py_ssize_t STREAMED = 1 << 21  # amounts from so many on are written past the caches
 RUNNING, MET, ENCLOSED = range(3)
 LOW, HIGH, PRICE, TARGET, TOLERANCE, TOP, SLOW, STATE = range(8)  # columns of an array of searches (n, 8)
 
@@ -153,31 +155,36 @@ def respond(Items items, Column price, size_t start, size_t stop, double[::1] am
 
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
            float[::1] singles, int8_t[::1] side):
-    """Write amounts; (x high, low, slope high, low, value high, low, violation) of items [start, stop)."""
+    """Write amounts; (x high, low, value high, low, violation) of items [start, stop)."""
     cdef nefk_prices prices
     cdef nefk_audit out
     cdef double *wide = NULL if doubles is None else &doubles[0]
     cdef float *narrow = NULL if singles is None else &singles[0]
     prices.low, prices.high, prices.share = low, high, share
     with nogil:
-        nefk_settle_range(&items.problem, prices, start, stop, wide, narrow, &side[0], &out)
-    return (out.amount.high, out.amount.low, out.slope.high, out.slope.low, out.value.high, out.value.low,
-            out.residual)
+        nefk_settle_range(&items.problem, prices, start, stop, wide, narrow, &side[0],
+                          side.shape[0] >= STREAMED, &out)
+    return out.amount.high, out.amount.low, out.value.high, out.value.low, out.residual
 
 
-def narrow(Items items, double low, double high, double width, double tolerance, size_t start, size_t stop,
+cdef tuple pairs(nefk_series_sum *sums):
+    """The pairs (high, low) of the five terms of a sum of series, one after the other."""
+    cdef int k
+    return tuple([x for k in range(5) for x in (sums.term[k].high, sums.term[k].low)])
+
+
+def expand(Items items, double price, double half, double tolerance, size_t start, size_t stop,
            Py_ssize_t[::1] rough):
-    """List items of [start, stop) that are rough between two prices, and sum the others' amounts and slopes there.
+    """List items of [start, stop) that are rough within `half` of a price, and sum the others' series.
 
-    (how many are rough, then pairs high, low: amount and slope at the low price, amount and slope at the high one)
+    The last entry of rough is not for them. (how many are rough, then the pairs of the terms' sums)
     """
-    cdef nefk_response a, b
+    cdef nefk_series_sum sums
     cdef size_t count
     with nogil:
-        count = nefk_narrow_range(&items.problem, low, high, width, tolerance, start, stop, &rough[0],
-                                  rough.shape[0], &a, &b)
-    return (count, a.amount.high, a.amount.low, a.slope.high, a.slope.low,
-            b.amount.high, b.amount.low, b.slope.high, b.slope.low)
+        count = nefk_expand_range(&items.problem, price, half, tolerance, start, stop, &rough[0],
+                                  rough.shape[0] - 1, &sums)
+    return (count, *pairs(&sums))
 
 
 def worth(Items items, size_t start, size_t stop, const double[::1] amounts, double[::1] value, double[::1] slope):
@@ -275,18 +282,17 @@ cdef class Tiles:
         with nogil:
             nefk_tile_respond(&self.view, tile, space.view, price, &total[0], &slope[0])
 
-    def narrow(self, size_t first, size_t last, TileSpace space, double low, double high, double width,
-               double tolerance, int8_t[::1] capped, uint32_t[::1] rough):
-        """As `narrow`, of groups [first, last) that are not capped; marks in capped (g,) change."""
+    def expand(self, size_t first, size_t last, TileSpace space, double price, double half, double tolerance,
+               int8_t[::1] capped, uint32_t[::1] rough):
+        """As `expand`, of groups [first, last) that are not capped; marks in capped (g,) change."""
         cdef nefk_tile tile
-        cdef nefk_response a, b
+        cdef nefk_series_sum sums
         cdef size_t count
         tile.first, tile.last = first, last
         with nogil:
-            count = nefk_tile_narrow(&self.view, tile, space.view, low, high, width, tolerance, &capped[0],
-                                     &rough[0], &a, &b)
-        return (count, a.amount.high, a.amount.low, a.slope.high, a.slope.low,
-                b.amount.high, b.amount.low, b.slope.high, b.slope.low)
+            count = nefk_tile_expand(&self.view, tile, space.view, price, half, tolerance, &capped[0], &rough[0],
+                                     &sums)
+        return (count, *pairs(&sums))
 
     def settle(self, size_t first, size_t last, TileSpace space, double low, double high, double share,
                double floor, double[::1] own, double[::1] doubles, float[::1] singles, int8_t[::1] side):
@@ -300,5 +306,5 @@ cdef class Tiles:
         prices.low, prices.high, prices.share = low, high, share
         with nogil:
             nefk_tile_settle(&self.view, tile, space.view, prices, floor, &own[0], wide, narrow, &side[0], &out)
-        return (out.audit.amount.high, out.audit.amount.low, out.audit.slope.high, out.audit.slope.low,
-                out.audit.value.high, out.audit.value.low, out.audit.residual, out.over, out.n_passes, out.n_wrong)
+        return (out.audit.amount.high, out.audit.amount.low, out.audit.value.high, out.audit.value.low,
+                out.audit.residual, out.over, out.n_passes, out.n_wrong)

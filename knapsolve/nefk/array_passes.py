@@ -95,7 +95,7 @@ class ArrayPasses:
         """Write the amounts and their sides, and check them."""
         self.count += 1
         low, high, share = (self._at(x) for x in (prices.low, prices.high, prices.share))
-        x, slope = self._answer(high)
+        x = self._answer(high)[0]
         if (low != high).any():
             other = self._answer(low)[0]
             x = np.minimum(x + share * (other - x), other)
@@ -103,7 +103,7 @@ class ArrayPasses:
         side[:] = np.where(x <= self.lower, -1, np.where(x >= self.upper, 1, 0))
         total = math.fsum(x)
         over = 0.0 if self.group is None else self._excess(self._by_group(x)[1:, 0], prices.high)
-        return Settled(total, float(slope.sum()), math.fsum(self.worth(x)[0]), self._violation(x, high), over)
+        return Settled(total, math.fsum(self.worth(x)[0]), self._violation(x, high), over)
 
     def _excess(self, taken: Array, price: Any) -> float:
         """Largest relative error of a group's total (g,): either way where its own price holds, else above the cap."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,26 @@ from knapsolve.nefk.passes import Passes
 
 CEILING = 1e250  # stands for an amount without end, so that sums stay finite
 LARGEST = 1e140  # parameters and weights beyond this would overflow exact products
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Positions of `length` items in a row at every so many-th."""
+
+    every: int
+    length: int
+
+    def count(self, n: int) -> int:
+        """How many positions that is among n."""
+        return n // self.every * self.length
+
+
+def pick(values: NDArray[Any], which: Any) -> NDArray[Any]:
+    """Entries of a column (n,), by slice, positions or runs."""
+    if isinstance(which, Runs):
+        whole = values[: len(values) // which.every * which.every]
+        return whole.reshape(-1, which.every)[:, : which.length].ravel()
+    return np.ascontiguousarray(values[which])
 
 
 class Criterion:
@@ -36,7 +57,9 @@ class Criterion:
 
     def _passes(self, problem: Any, n_jobs: int) -> Passes:
         """Who answers prices for all items of a problem."""
-        return Passes(self._items_of(problem, problem.order), problem.n, n_jobs)
+        bounds = problem.lower, problem.upper
+        even = None if any(isinstance(x, np.ndarray) for x in bounds) else bounds
+        return Passes(self._items_of(problem, problem.order), problem.n, n_jobs, even)
 
     def _items_of(self, problem: Any, order: NDArray[np.uint32] | None) -> core.Items:
         """A problem's items in some order, in the form that the kernels read."""
@@ -47,7 +70,7 @@ class Criterion:
         """The criterion of some of the items."""
         part = copy(self)
         if isinstance(self._parameter, np.ndarray):
-            part._parameter = np.ascontiguousarray(self._parameter[which])
+            part._parameter = pick(self._parameter, which)
         return part
 
     def _items(self) -> core.Items:

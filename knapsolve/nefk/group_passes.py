@@ -24,6 +24,7 @@ from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
 BATCH = 4  # tiles that one thread takes at a time
+COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 LARGEST_ORDER = 2**32
 
 
@@ -42,11 +43,25 @@ class LargeGroup:
 
     def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
         """Fill its cap: its own price, and how it settled."""
-        search = new_search(self.problem, self.passes, n_jobs)
-        if floor < guess < search[core.HIGH]:
+        if self.problem.order is None or self.problem.n * COPIED > len(amounts):
+            x, place = self._own(amounts, side)
+            return self._search(self.problem, self.passes, guess, floor, x, place, n_jobs)
+        copied = self.problem.take(slice(None), self.problem.capacity)
+        x, place = np.empty(copied.n, amounts.dtype), np.empty(copied.n, np.int8)
+        with copied.passes(n_jobs) as passes:
+            found = self._search(copied, passes, guess, floor, x, place, n_jobs)
+        amounts[self.problem.order], side[self.problem.order] = x, place
+        return found
+
+    def _search(
+        self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, place: Any, n_jobs: int
+    ) -> tuple[float, Settled]:
+        search = new_search(problem, passes)
+        if floor < search[core.PRICE]:
+            search[core.LOW] = floor
+        elif floor < guess < search[core.HIGH]:
             search[core.PRICE], search[core.LOW] = guess, floor
-        x, place = self._own(amounts, side)
-        prices, settled = find_and_settle(self.problem, self.passes, search, x, place, n_jobs)
+        prices, settled = find_and_settle(problem, passes, search, x, place, n_jobs)
         return float(prices.high), settled
 
     def _own(self, *arrays: Any) -> tuple[Any, ...]:
@@ -169,23 +184,23 @@ class GroupPasses:
             total[one.group], slope[one.group] = one.passes.respond(price)
         return total, slope
 
-    def narrow(
-        self, low: float, high: float, width: float, tolerance: float, capped: NDArray[np.int8]
+    def expand(
+        self, price: float, half: float, tolerance: float, capped: NDArray[np.int8]
     ) -> tuple[NDArray[np.uint32], tuple[float, ...]]:
-        """Positions of rough items of tiled groups between two prices, and the others' sums as of Passes.narrow.
+        """Positions of rough items of tiled groups within `half` of a price, and the others' summed series.
 
         Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
         """
 
         def work(first: int, last: int, space: core.TileSpace) -> tuple:
             rough = np.empty(core.TILE + 1, dtype=np.uint32)
-            found = self._tiles.narrow(first, last, space, low, high, width, tolerance, capped, rough)
+            found = self._tiles.expand(first, last, space, price, half, tolerance, capped, rough)
             return (*found[1:], rough[: found[0]].copy())
 
-        self.count += 2
+        self.count += 1
         parts = self._run(work)
-        sums = tuple(fold(parts, position) for position in (0, 2, 4, 6))
-        return np.concatenate([part[8] for part in parts] or [np.empty(0, np.uint32)]), sums
+        terms = tuple(fold(parts, position) for position in range(0, 10, 2))
+        return np.concatenate([part[10] for part in parts] or [np.empty(0, np.uint32)]), terms
 
     def settle(self, prices: Prices, own: Array, floor: float, amounts: Any, side: Any) -> tuple[Settled, int]:
         """Write the amounts; how they turned out, and how many groups are not as `own` (g + 1,) says.
@@ -196,19 +211,19 @@ class GroupPasses:
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
         parts = self._run(lambda a, b, space: self._tiles.settle(a, b, space, *common, floor, own, wide, narrow, side))
-        wrong = sum(part[9] for part in parts)
-        self.count += 1 + int(max((part[8] for part in parts), default=0.0))
+        wrong = sum(part[7] for part in parts)
+        self.count += 1 + int(max((part[6] for part in parts), default=0.0))
         total = [part[:2] for part in parts]
-        over, slope, value = [part[7] for part in parts], fold(parts, 2), fold(parts, 4)
-        violations = [part[6] for part in parts]
+        over, value = [part[5] for part in parts], fold(parts, 2)
+        violations = [part[4] for part in parts]
         for one in self.large:
             settled, missed = self._settle_large(one, prices, own, floor, amounts, side)
             wrong += missed
             total.append((settled.total, 0.0))
             over.append(settled.over)
             violations.append(settled.residual)
-            slope, value = slope + settled.slope, value + settled.value
-        return Settled(fold(total, 0), slope, value, worst(violations), worst(over)), wrong
+            value += settled.value
+        return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
     def _settle_large(
         self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any, side: Any
@@ -229,4 +244,4 @@ class GroupPasses:
             settled = one.settle(Prices(prices.low, prices.high, share), amounts, side)
             missed = settled.total > cap * (1 + SLACK)
         off = max(settled.total - cap, 0.0) if np.isnan(own[g]) else abs(settled.total - cap)
-        return Settled(settled.total, settled.slope, settled.value, settled.residual, off / cap if off else 0.0), missed
+        return Settled(settled.total, settled.value, settled.residual, off / cap if off else 0.0), missed

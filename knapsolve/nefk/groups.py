@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.narrow import BENT, CONFIRMED, CORRECTIONS, MANY, MARGIN, NARROW, NarrowModel, window
+from knapsolve.nefk.narrow import (
+    BENT,
+    CONFIRMED,
+    CORRECTIONS,
+    HALVES,
+    MANY,
+    SeriesModel,
+    bracket,
+    next_half,
+    size_of,
+)
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step
 
@@ -36,12 +46,16 @@ def solve_groups(passes: GroupPasses, search: Array, amounts: Any, side: Any) ->
         mu = float(search[core.PRICE])
         total, slope = passes.respond(mu)
         step(search, passes.shape, *capped_sums(passes, total, slope))
-        ends = _ends(search, passes.shape, mu) if passes.problem.n > MANY else None
-        if ends:
-            capped = surely_capped(passes, mu, ends[1], total, slope)
+        half = math.nan
+        if passes.problem.n > MANY and search[core.STATE] == core.RUNNING:
+            half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
+        if half > 0.0:
+            price = float(search[core.PRICE])
+            half *= size_of(passes.shape, price)
+            capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
             own = own_guesses(passes, mu, total, slope)
             del total, slope  # room for the working space
-            found = _settle_model(passes, search, ends, mu, own, capped, amounts, side)
+            found = _settle_model(passes, search, half, mu, own, capped, amounts, side)
             if found:
                 return found
     prices = _end(passes, search)
@@ -138,24 +152,22 @@ def _end(passes: GroupPasses, search: Array) -> Prices:
 class GroupModel:
     """T over a bracket: rough items and groups that pass their cap exactly, large groups and all the rest by cubics."""
 
-    def __init__(self, passes: GroupPasses, ends: tuple[float, float], capped: NDArray[np.int8]) -> None:
-        self.shape, self.ends, self.offset = passes.shape, ends, 0.0
-        low, high = ends
-        width = high - low if passes.shape in LINEAR else math.log(high / low)
-        rough, sums = passes.narrow(low, high, width, BENT, capped)
+    def __init__(self, passes: GroupPasses, price: float, half: float, capped: NDArray[np.int8]) -> None:
+        self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
+        rough, terms = passes.expand(price, half, BENT, capped)
         self.valid = len(rough) <= passes.problem.n // MOST_ROUGH
         problem, jobs = passes.problem, passes.n_jobs
         items = rough if passes.order is None else passes.order[rough]
-        self.smooth = NarrowModel(problem, items, ends, width, sums, jobs)
+        self.smooth = SeriesModel(problem, items, price, half, terms, jobs)
         self.passes, self.capped = passes, capped
         self._open_groups()
         self.large = []
         for one in passes.large:
             if capped[one.group] != 1 and self.valid:
-                found, own_sums = one.passes.narrow(low, high, width, BENT)
+                found, own_terms = one.passes.expand(price, half, BENT)
                 self.valid &= found is not None
                 if found is not None:
-                    model = NarrowModel(one.problem, found, ends, width, own_sums, jobs)
+                    model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
                     self.large.append((one.group, float(passes.caps[one.group]), model))
 
     def _open_groups(self) -> None:
@@ -200,19 +212,10 @@ class GroupModel:
             own[group] = price if model.respond(price)[0] > cap else np.nan
 
 
-def _ends(search: Array, shape: int, mu: float) -> tuple[float, float] | None:
-    """A bracket of prices for a model of T, if the step from mu was short enough for one."""
-    price, linear = float(search[core.PRICE]), shape in LINEAR
-    if search[core.STATE] != core.RUNNING or not (linear or (mu > 0.0 and price > 0.0)):
-        return None
-    low, high = window(search, linear, MARGIN * abs(price - mu if linear else (price - mu) / mu))
-    return (low, high) if low < high and (linear or high <= low * (1.0 + 3.0 * NARROW)) else None
-
-
 def _settle_model(
     passes: GroupPasses,
     search: Array,
-    ends: tuple[float, float],
+    half: float,
     floor: float,
     own: Array,
     capped: NDArray[np.int8],
@@ -220,8 +223,9 @@ def _settle_model(
     side: Any,
 ) -> tuple[Prices, Array, Settled] | None:
     """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it."""
-    target, (low, high) = float(search[core.TARGET]), ends
-    model = GroupModel(passes, ends, capped)
+    target = float(search[core.TARGET])
+    model = GroupModel(passes, float(search[core.PRICE]), half, capped)
+    low, high = model.ends
     if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
     own[np.isnan(own) & (capped > 0)] = high

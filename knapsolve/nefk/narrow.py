@@ -1,50 +1,62 @@
-"""Few passes over many items: all that is far from any corner is summed up once, the rest is listed.
+"""Few passes over many items: all that is far from any corner is summed up once as a series, the rest is listed.
 
 Near its activation an item's amount goes like 1 / log of the distance: Newton on the total then crawls, or halves
-down to neighbouring doubles. Over a narrow bracket of prices only a few items do that. One pass lists them and fixes
-the sum of all others to fourth order by its values and slopes at both ends (Hermite); the price is then found on
-the list alone, and a settling pass confirms it.
+down to neighbouring doubles. Over a narrow bracket of prices only a few items do that. One pass lists them and sums
+all others' series in the price about the middle; the price is then found on the list alone, and a settling pass
+confirms it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.criterion import LARGEST
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, find_prices, new_searches, step
+from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
-NARROW = 1e-3  # widest half bracket, in log price
-MARGIN = 0.3  # half the bracket over the last Newton step
-BENT = 2e-8  # bend over the bracket, relative to the amount, that makes an item rough
+HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
+LEAST_HALF = 1e-7
+PROBE = 2048  # items on which the half bracket is chosen
+FEW_ROUGH = 24  # one in so many of them may be rough
+MARGIN = 0.1  # half the bracket over the last Newton step
+LONG = 16.0  # a last step so many times as long as the widest half bracket asks for a plain pass
+BENT = 1e-8  # last terms of the series, relative to the amount, that make an item rough
+SURE = 1e-8  # relative gap of the total at an end of the bracket that tells the side for sure
+ERRORS = 2.0  # standard errors of a sample's price that the bracket must hold
+SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
+LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
+RUN = 8  # items in a row of a large sample: a line of memory
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
 def narrows(problem: Problem, passes: Any) -> bool:
     """Whether the items are many enough for this, and compiled."""
-    return problem.n > MANY and hasattr(passes, "narrow")
+    return problem.n > MANY and hasattr(passes, "expand")
 
 
-class NarrowModel:
-    """The total over a bracket: rough items exactly, all others by a cubic. Answers prices as Passes do."""
+class SeriesModel:
+    """The total over a bracket: rough items exactly, all others by a series. Answers prices as Passes do."""
 
     def __init__(
         self,
         problem: Problem,
         rough: NDArray[np.integer],
-        ends: tuple[float, float],
-        width: float,
-        sums: tuple[float, ...],
+        price: float,
+        half: float,
+        terms: tuple[float, ...],
         n_jobs: int,
     ) -> None:
-        self.shape, self.ends, self.width, self.sums = problem.criterion._shape, ends, width, sums
+        self.shape, self.middle, self.terms = problem.criterion._shape, price, terms
+        self.ends = bracket(self.shape, price, half)
         self.offset = 0.0  # what passes over all items found beyond the model
         self.rough = problem.take(rough, problem.capacity).passes(n_jobs) if len(rough) else None
 
@@ -54,53 +66,118 @@ class NarrowModel:
     def respond(self, price: float) -> tuple[float, float]:
         """Total amount and slope at a price within the bracket."""
         total, slope = self.rough.respond(price) if self.rough else (0.0, 0.0)
-        low, _ = self.ends
-        t = ((price - low) if self.shape in LINEAR else math.log1p((price - low) / low)) / self.width
-        more, more_slope, less, less_slope = self.sums
-        fall, rise = more_slope * self.width, less_slope * self.width
-        drop = more - less
-        bend = fall - drop, rise - drop  # the cubic through both values with both slopes
-        cubic = more - t * (drop + (1.0 - t) * (bend[0] * (1.0 - t) - bend[1] * t))
-        tilt = drop + bend[0] * (1.0 - t) * (1.0 - 3.0 * t) - bend[1] * t * (2.0 - 3.0 * t)
-        return total + cubic + self.offset, slope + tilt / self.width
+        away = price - self.middle
+        t = away if self.shape in LINEAR else math.log1p(away / self.middle)
+        a, b, c, d, e = self.terms
+        series = a + t * (b + t * (c + t * (d + t * e)))
+        return total + series + self.offset, slope - (b + t * (2.0 * c + t * (3.0 * d + t * 4.0 * e)))
 
 
-def window(search: NDArray[np.float64], linear: bool, half: float) -> tuple[float, float]:
-    """Two prices with the answer likely between them: the bracket if that is narrow, else about the next price."""
-    price, low, high = (float(search[k]) for k in (core.PRICE, core.LOW, core.HIGH))
-    half = half if linear else min(half, 1.0)
-    if linear:
-        return (low, high) if high - low <= 4.0 * half else (price - half, price + half)
-    narrow = low > 0.0 and high <= low * (1.0 + 2.0 * NARROW)
-    return (low, high) if narrow else (price * math.exp(-half), price * math.exp(half))
+def bracket(shape: int, price: float, half: float) -> tuple[float, float]:
+    """The prices `half` away from one, in log price (linear shapes: in price)."""
+    return (price - half, price + half) if shape in LINEAR else (price * math.exp(-half), price * math.exp(half))
 
 
-def narrow_model(
-    problem: Problem, passes: Any, search: NDArray[np.float64], ends: tuple[float, float], n_jobs: int
-) -> NarrowModel | None:
-    """The model of the total between two prices, if the answer is there.
+def size_of(shape: int, price: float) -> float:
+    """What a relative step is taken of: 1 in log price, the price itself where steps are in price."""
+    return abs(price) if shape == core.QUADRATIC else 1.0
 
-    If it is not, the search goes on from the nearer end.
+
+def has_bracket(shape: int, price: float) -> bool:
+    """Whether a relative bracket about a price makes sense."""
+    return price > 0.0 or shape == core.LOG_EXPONENTIAL or (shape == core.QUADRATIC and price < 0.0)
+
+
+def widest_half(problem: Problem, price: float) -> tuple[float, float]:
+    """The widest of HALVES over which few of some items are rough, relative to `size_of`, and the items that a sample
+    needs for a price that accurate (infinity if that is not known).
     """
-    target, (low, high) = float(search[core.TARGET]), ends
-    width = high - low if passes.shape in LINEAR else math.log(high / low)
-    if not width > 0.0:
+    part, half, needed = problem.sample(PROBE), HALVES[-1], math.inf
+    if not has_bracket(part.criterion._shape, price):
+        return half, needed
+    amounts = np.empty(part.n)
+    with part.passes() as passes:
+        for half in HALVES:
+            rough, _ = passes.expand(price, half * size_of(passes.shape, price), BENT)
+            if rough is not None and len(rough) * FEW_ROUGH <= part.n:
+                break
+        answer = core.respond(passes.items, core.Column(price), 0, part.n, amounts)
+    with np.errstate(all="ignore"):
+        error = amounts.std() * part.n / np.float64((answer[2] + answer[3]) * size_of(passes.shape, price))
+        needed = float((ERRORS * error / half) ** 2)
+    return half, needed if needed > 0.0 else math.inf
+
+
+def sharpen(problem: Problem, search: NDArray[np.float64], needed: float, n_jobs: int) -> bool:
+    """Bring the price as near as a sample of so many items does; False if that would cost more than a pass."""
+    if not needed * LARGE_SAMPLE <= problem.n:
+        return False
+    part, shape, rough = problem.sample(max(int(needed), PROBE), RUN), problem.criterion._shape, search.copy()
+    rough[core.TARGET] = part.capacity
+    with part.passes(n_jobs) as passes:
+        for _ in range(SAMPLE_STEPS):
+            before = float(rough[core.PRICE])
+            step(rough, shape, *passes.respond(before))
+            price = float(rough[core.PRICE])
+            if rough[core.STATE] != core.RUNNING or next_half(shape, before, price, SHORT) <= MARGIN * SHORT:
+                break
+    if has_bracket(shape, price) and search[core.LOW] < price < search[core.HIGH]:
+        search[core.PRICE] = price
+    return True
+
+
+def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any) -> tuple[Prices, Settled] | None:
+    """Materials of detection with equal weights and without bounds share in proportion to their rates: they are one
+    material with the sum of the rates.
+    """
+    alike = (problem.weights, problem.lower, problem.upper)
+    if passes.shape != core.DETECTION or any(isinstance(x, np.ndarray) for x in (*alike, problem.order)):
         return None
-    rough, sums = passes.narrow(low, high, width, BENT)
+    rate = float(np.sum(problem.criterion._columns()["rate"], dtype=np.float64))
+    if not (0.0 < rate <= LARGEST and problem.lower == 0.0 and problem.upper == math.inf):
+        return None
+    one = replace(problem, n=1, criterion=type(problem.criterion)(rate), groups=None, order=None)
+    with one.passes() as alone:
+        search = new_searches(passes.shape, np.array([problem.capacity]), one.weights, 0.5 * one.weights)[0]
+        prices = find_prices(alone, search)
+    settled = passes.settle(prices, amounts, side)
+    return (prices, settled) if abs(settled.total - problem.capacity) <= CONFIRMED * problem.capacity else None
+
+
+def next_half(shape: int, before: float, price: float, widest: float) -> float:
+    """Half a bracket about a price that the last step led to, NaN if that was too long; relative to `size_of`."""
+    if not (has_bracket(shape, before) and has_bracket(shape, price)):
+        return math.nan
+    size = size_of(shape, price)
+    moved = abs(price - before) / size if shape in LINEAR else abs(math.log(price / before))
+    return min(max(MARGIN * moved, LEAST_HALF), widest) if moved <= LONG * widest else math.nan
+
+
+def series_model(
+    problem: Problem, passes: Any, search: NDArray[np.float64], half: float, n_jobs: int
+) -> SeriesModel | None:
+    """The model of the total about the search's price, if the answer is there.
+
+    If it is not, the search goes on from the nearer end, or from the price itself.
+    """
+    target, price = float(search[core.TARGET]), float(search[core.PRICE])
+    rough, terms = passes.expand(price, half * size_of(passes.shape, price), BENT)
     if rough is None:
+        step(search, passes.shape, *passes.respond(price))
         return None
-    model = NarrowModel(problem, rough, (low, high), width, sums, n_jobs)
-    for end, sign in ((low, 1.0), (high, -1.0)):
+    model = SeriesModel(problem, rough, price, half * size_of(passes.shape, price), terms, n_jobs)
+    for end, sign in zip(model.ends, (1.0, -1.0)):
         total, slope = model.respond(end)
         if sign * (total - target) <= 0.0:
-            search[core.PRICE] = end
-            step(search, passes.shape, total, slope)
+            sure = sign * (total - target) < -SURE * target and search[core.LOW] < end < search[core.HIGH]
+            search[core.PRICE] = end if sure else price
+            step(search, passes.shape, *((total, slope) if sure else model.respond(price)))
             return None
     return model
 
 
 def settle_model(
-    passes: Any, model: NarrowModel, search: NDArray[np.float64], amounts: Any, side: Any
+    passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
 ) -> tuple[Prices, Settled] | None:
     """Settle at the model's price; what the total turns out to be beyond the model corrects it."""
     target = float(search[core.TARGET])
@@ -119,17 +196,21 @@ def settle_many(
     problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
 ) -> tuple[Prices, Settled] | None:
     """Search by passes, narrow when close, settle when found; None where the search ends by itself."""
+    found = settle_in_proportion(problem, passes, amounts, side)
+    if found:
+        return found
+    widest, needed = widest_half(problem, float(search[core.PRICE]))
+    half = widest if sharpen(problem, search, needed, n_jobs) else math.nan
     while search[core.STATE] == core.RUNNING:
-        price, linear = float(search[core.PRICE]), passes.shape in LINEAR
-        step(search, passes.shape, *passes.respond(price))
-        moved = float(search[core.PRICE]) - price
-        if search[core.STATE] != core.RUNNING or not (linear or (price > 0.0 and search[core.PRICE] > 0.0)):
-            continue
-        ends = window(search, linear, MARGIN * abs(moved if linear else moved / price))
-        if not (linear or ends[1] <= ends[0] * (1.0 + 3.0 * NARROW)):
-            continue
-        model = narrow_model(problem, passes, search, ends, n_jobs)
-        found = model and settle_model(passes, model, search, amounts, side)
-        if found:
-            return found
+        price = float(search[core.PRICE])
+        if half > 0.0 and has_bracket(passes.shape, price):
+            model = series_model(problem, passes, search, half, n_jobs)
+            found = settle_model(passes, model, search, amounts, side) if model else None
+            if found:
+                return found
+            if model:
+                step(search, passes.shape, *passes.respond(price))
+        else:
+            step(search, passes.shape, *passes.respond(price))
+        half = next_half(passes.shape, price, float(search[core.PRICE]), widest)
     return None

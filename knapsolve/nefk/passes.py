@@ -34,10 +34,9 @@ class Prices:
 
 @dataclass(frozen=True)
 class Settled:
-    """What a settling pass found: totals of amount, slope and value, the violation, the error of groups' totals."""
+    """What a settling pass found: totals of amount and value, the violation, the error of groups' totals."""
 
     total: float
-    slope: float
     value: float
     residual: float
     over: float = 0.0
@@ -46,7 +45,8 @@ class Settled:
 class Passes:
     """The compiled items of one problem, and who works on them. Use as a context manager."""
 
-    def __init__(self, items: core.Items, n: int, n_jobs: int = 1) -> None:
+    def __init__(self, items: core.Items, n: int, n_jobs: int = 1, even: tuple[float, float] | None = None) -> None:
+        self._even = even  # bounds that are the same for all items
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
         self._stripes = [(start, min(start + STRIPE, n)) for start in range(0, n, STRIPE)]
         jobs = min(n_jobs, len(self._stripes))
@@ -86,26 +86,24 @@ class Passes:
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         low, high, share = prices.low, prices.high, prices.share
         parts = self._run(lambda a, b: core.settle(self.items, low, high, share, a, b, wide, narrow, side))
-        return Settled(fold(parts, 0), fold(parts, 2), fold(parts, 4), worst(part[6] for part in parts))
+        return Settled(fold(parts, 0), fold(parts, 2), worst(part[4] for part in parts))
 
-    def narrow(self, low: float, high: float, width: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
-        """Items that are rough between two prices, and the others' amount and slope at the low, then the high one.
-
-        None for the items if there are too many.
-        """
+    def expand(self, price: float, half: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
+        """Items that are rough within `half` of a price, None if they are too many, and the others' summed series."""
 
         def work(a: int, b: int) -> tuple:
-            rough = np.empty(CHUNK // MOST_ROUGH, dtype=np.intp)
-            found = core.narrow(self.items, low, high, width, tolerance, a, b, rough)
-            return (*found[1:], rough[: found[0]].copy(), found[0] > len(rough))
+            rough = np.empty(CHUNK // MOST_ROUGH + 1, dtype=np.intp)
+            found = core.expand(self.items, price, half, tolerance, a, b, rough)
+            return (*found[1:], rough[: found[0]].copy(), found[0] >= len(rough))
 
         parts = self._run(work)
-        self.count += 1  # two prices
-        sums = tuple(fold(parts, position) for position in (0, 2, 4, 6))
-        return (None if any(part[9] for part in parts) else np.concatenate([part[8] for part in parts])), sums
+        terms = tuple(fold(parts, position) for position in range(0, 10, 2))
+        return (None if any(part[11] for part in parts) else np.concatenate([part[10] for part in parts])), terms
 
     def bounds(self) -> tuple[float, float, int]:
         """Sums of lower and of upper bounds, and the first item whose bounds cross (or n)."""
+        if self._even is not None and self._even[0] <= self._even[1]:
+            return self.n * self._even[0], self.n * self._even[1], self.n
         parts = self._run(lambda a, b: (a, b, *core.bounds(self.items, a, b)))
         self.count -= 1  # a look at the bounds, not at the items
         crossed = next((part[6] for part in parts if part[6] < part[1]), self.n)

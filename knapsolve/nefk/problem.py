@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from knapsolve._validation import check_column, check_real, shown
 from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.criterion import LARGEST, Criterion
+from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 
 SLACK = 5e-13  # relative difference of sums that counts as none
 
@@ -36,14 +36,13 @@ class Problem:
         return self.criterion._passes(self, n_jobs)
 
     def take(self, which: Any, capacity: float) -> Problem:
-        """The problem of some items, by slice or positions, without groups."""
+        """The problem of some items, by slice, positions or runs, without groups."""
+        n = self._count(which)
         if self.order is not None:
-            which = self.order[which]
+            which = pick(self.order, which)
         weights, lower, upper = (
-            np.ascontiguousarray(x[which]) if isinstance(x, np.ndarray) else x
-            for x in (self.weights, self.lower, self.upper)
+            pick(x, which) if isinstance(x, np.ndarray) else x for x in (self.weights, self.lower, self.upper)
         )
-        n = len(range(*which.indices(self.n))) if isinstance(which, slice) else len(which)
         return replace(
             self,
             order=None,
@@ -57,14 +56,21 @@ class Problem:
             caps=np.empty(0),
         )
 
+    def _count(self, which: Any) -> int:
+        """How many items a slice, positions or runs are."""
+        if isinstance(which, Runs):
+            return which.count(self.n)
+        return len(range(*which.indices(self.n))) if isinstance(which, slice) else len(which)
+
     def view(self, order: NDArray[np.uint32], capacity: float) -> Problem:
         """The problem of some items, by their positions, without copies and without groups."""
         return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
 
-    def sample(self, size: int) -> Problem:
-        """The problem of every so many-th item, with its share of the capacity."""
-        which = slice(None, None, -(-self.n // size))
-        return self.take(which, self.capacity * (len(range(*which.indices(self.n))) / self.n))
+    def sample(self, size: int, run: int = 1) -> Problem:
+        """The problem of runs of items spread evenly, with their share of the capacity; about `size` in all."""
+        every = -(-self.n // size) * run
+        which = slice(None, None, every) if run == 1 else Runs(every, run)
+        return self.take(which, self.capacity * (self._count(which) / self.n))
 
 
 def check_problem(

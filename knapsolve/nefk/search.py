@@ -13,8 +13,8 @@ from knapsolve.nefk.passes import Prices
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 FAR = 1e300
 TOLERANCE = 2e-15
-SAMPLE = 8192  # items on which a price is guessed
-LARGE_SAMPLE = 16  # one in so many items sharpens the guess if there are many
+SAMPLE = 32  # a price is guessed on one in so many items, within the next two
+LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 
 
@@ -57,17 +57,13 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
     core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
 
 
-def guess_price(problem: Any, n_jobs: int = 1) -> tuple[float, float]:
-    """A guess of the price above which nothing is taken, and of the answer's price, from samples of the items."""
-    part = problem.sample(SAMPLE)
+def guess_price(problem: Any) -> tuple[float, float]:
+    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of the items."""
+    part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
     with part.passes() as passes:
         top, guess = _even_price(part, passes)
         if part.n < problem.n:
-            guess = _sampled_price(part, passes, top, guess, 1e-3)
-    if problem.n > LARGE_SAMPLE * SAMPLE:
-        part = problem.sample(problem.n // LARGE_SAMPLE)
-        with part.passes(n_jobs) as passes:
-            guess = _sampled_price(part, passes, top, guess, 1e-4)
+            guess = sampled_price(part, passes, top, guess, 1e-3)
     return top, guess
 
 
@@ -83,7 +79,7 @@ def _even_price(part: Any, passes: Any) -> tuple[float, float]:
     return (top if 0.0 < top < np.inf else 1.0), guess
 
 
-def _sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: float) -> float:
+def sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: float) -> float:
     """The price that solves a sample roughly."""
     search = new_searches(passes.shape, np.array([part.capacity]), top, guess)[0]
     search[core.TOLERANCE] = tolerance

@@ -35,6 +35,8 @@ def absorb(amounts: np.ndarray, capacity: float, free: Any = None) -> np.ndarray
         before = float(amounts[largest])
         if before + rest != before:
             after = before + rest
+        elif free is not None and not free[second] and free[largest]:
+            break  # nothing else may change
         else:  # the sum lies half way between two numbers, and the wrong one is even
             which, before = second, float(amounts[second])
             after = math.nextafter(before, math.copysign(math.inf, rest))

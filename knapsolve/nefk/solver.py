@@ -130,7 +130,7 @@ def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs
         price = edge_price(problem, passes, at_lower=False)
         prices = Prices(price, price) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
     else:
-        return find_and_settle(problem, passes, new_search(problem, passes, n_jobs), amounts, side, n_jobs)
+        return find_and_settle(problem, passes, new_search(problem, passes), amounts, side, n_jobs)
     return prices, passes.settle(prices, amounts, side)
 
 
@@ -142,7 +142,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, amounts: 
         settled, _ = grouped.settle(prices, own, 0.0, amounts, side)
         own = own[1:]
     else:
-        search = new_search(problem, passes, grouped.n_jobs)
+        search = new_search(problem, passes)
         prices, own, settled = solve_groups(grouped, search, amounts, side)
     return _result(problem, prices, settled, passes.count + grouped.count, amounts, side, own)
 
@@ -152,7 +152,7 @@ def _solve_array_groups(problem: Problem, passes: ArrayPasses, amounts: Any, sid
     if bounds.lower >= problem.capacity * (1 - SLACK):
         prices, own = Prices(*2 * (edge_price(problem, passes, at_lower=True),)), np.full(len(problem.caps), -np.inf)
     else:
-        prices, own = ArrayGroupSearch(problem, passes, new_search(problem, passes, 1)).run()
+        prices, own = ArrayGroupSearch(problem, passes, new_search(problem, passes)).run()
         tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
         own = _reprice_tight_groups(problem, passes, own, tight)
         for column in (prices.low, prices.high):  # nothing but an infinite price holds an infinite slope at 0

@@ -74,7 +74,9 @@ def test_every_instruction_set_gives_the_same_bits(family):
         for price in (-3.0, 1e-9, 0.03, 1.0, 30.0):
             x, side = np.empty(n), np.empty(n, np.int8)
             sums = core.settle(items, price, price, 0.0, 0, n, x, None, side)
-            answers.append((level, price, x.tobytes(), side.tobytes(), repr(sums)))
+            rough = np.zeros(n + 1, np.intp)
+            series = core.expand(items, price, 1e-3, 1e-8, 0, n, rough) if price > 0 else ()
+            answers.append((level, price, x.tobytes(), side.tobytes(), repr(sums), repr(series), rough.tobytes()))
     reference = {a[1]: a[2:] for a in answers if a[0] == 0}
     assert len(answers) >= 5
     assert all(a[2:] == reference[a[1]] for a in answers)

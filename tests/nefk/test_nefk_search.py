@@ -9,7 +9,7 @@ from scipy import optimize
 
 import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.narrow import narrow_model
+from knapsolve.nefk.narrow import BENT, SeriesModel, widest_half
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.search import guess_price, new_searches
 
@@ -119,21 +119,90 @@ def test_many_items_with_nothing_left_to_buy_stop_at_price_zero(family):
     assert worthless.residual <= 1e-12
 
 
+@pytest.mark.parametrize("half", [1e-5, 1e-3, 3e-3])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_narrow_model_is_exact_to_fourth_order_within_its_bracket(family):
+def test_the_model_of_the_total_is_exact_within_its_bracket(family, half):
     problem, _ = problem_of(family, 20_000, 3)
     price = solve_nefk(problem.criterion, problem.capacity, weights=problem.weights).price
     with problem.passes() as passes:
-        search = new_searches(problem.criterion._shape, np.array([problem.capacity]), 1.0, price)[0]
-        width = 1e-3
-        if family == "quadratic":
-            ends = (price - 0.5 * width, price + 0.5 * width)
-        else:
-            ends = (price * np.exp(-0.5 * width), price * np.exp(0.5 * width))
-        model = narrow_model(problem, passes, search, ends, 1)
-        assert model is not None
-        for t in (0.1, 0.5, 0.8):
-            inside = ends[0] + t * (ends[1] - ends[0])
+        size = price if family == "quadratic" else 1.0
+        rough, terms = passes.expand(price, half * size, BENT)
+        assert rough is not None
+        model = SeriesModel(problem, rough, price, half * size, terms, 1)
+        low, high = model.ends
+        for share in (0.0, 0.2, 0.5, 0.7, 1.0):
+            inside = low + share * (high - low)
             exact, modelled = passes.respond(inside), model.respond(inside)
-            assert modelled[0] == pytest.approx(exact[0], rel=1e-12)
+            off = 1e-10 if family == "power" else 4e-12  # of the fifth term at the ends
+            assert modelled[0] == pytest.approx(exact[0], rel=2e-14 + off * abs(2 * share - 1) ** 5)
             assert modelled[1] == pytest.approx(exact[1], rel=1e-7)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_items_that_are_not_rough_follow_their_series_alone(family):
+    """One item at a time, over bounds on either side: beside, straddled, far."""
+    half, price = 1e-3, 0.3
+    size = price if family == "quadratic" else 1.0
+    generator = np.random.default_rng(4)
+    p, w = random_parameters(family, 300, generator), np.exp(generator.standard_normal(300))
+    inner = FAMILIES[family](p).inverse(price / w)
+    low, high = (inner * np.exp(s) for s in generator.choice([-3.0, -1e-3, 1e-4, 1.0], (2, 300)))
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    n_rough = 0
+    for i in range(300):
+        part = check_problem(FAMILIES[family](p[i : i + 1]), 1.0, w[i], low[i], high[i], None, None, True)
+        with part.passes() as passes:
+            rough, terms = passes.expand(price, half * size, BENT)
+            n_rough += len(rough)
+            if len(rough):
+                assert not any(terms)
+                continue
+            model = SeriesModel(part, rough, price, half * size, terms, 1)
+            for at in (*model.ends, price):
+                assert model.respond(at)[0] == pytest.approx(passes.respond(at)[0], rel=1e-9, abs=1e-300)
+    assert 0 < n_rough < 300
+
+
+def test_more_sampled_items_are_asked_for_where_amounts_differ_more():
+    generator = np.random.default_rng(5)
+    even, uneven = (
+        check_problem(
+            criteria.Harmonic(np.exp(s * generator.standard_normal(10_000))), 3e3, 1.0, 0.0, None, None, None, True
+        )
+        for s in (0.1, 2.0)
+    )
+    (half, few), (other, many) = widest_half(even, 1.0), widest_half(uneven, 1.0)
+    assert half == other
+    assert 0 < few < many
+
+
+@pytest.mark.parametrize("weights", [None, 2.5])
+def test_detection_with_equal_weights_shares_in_proportion_to_the_rates(weights):
+    rate = np.exp(np.random.default_rng(6).standard_normal(70_000))
+    result = solve_nefk(criteria.Detection(rate), 2e4, weights=weights)
+    np.testing.assert_allclose(result.amounts, 2e4 * rate / rate.sum(), rtol=1e-12)
+    one = solve_nefk(criteria.Detection(rate.sum()), 2e4, weights=weights)
+    assert result.price == pytest.approx(one.price, rel=1e-13)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 2
+    bounded = solve_nefk(criteria.Detection(rate), 2e4, weights=weights, upper=0.5)
+    assert bounded.residual <= 1e-12
+    assert (bounded.amounts <= 0.5).all()
+    with_infinite = solve_nefk(criteria.Detection(np.r_[rate, np.inf]), 2e4, weights=weights)
+    assert with_infinite.residual <= 1e-12
+
+
+def test_amounts_written_past_the_caches_are_the_same():
+    n = 2**21 + 13
+    rate = np.exp(np.random.default_rng(7).standard_normal(n))
+    out = np.empty(n + 1)[1:]  # not at a multiple of 16 bytes
+    result = solve_nefk(criteria.Freshness(rate), 0.3 * n, out=out, n_jobs=2)
+    np.testing.assert_array_equal(out, np.where(result.at_lower, 0.0, criteria.Freshness(rate).inverse(result.price)))
+    assert result.residual <= 1e-12
+
+
+def test_a_sample_replaces_the_first_pass_where_amounts_differ_little():
+    rate = np.exp(0.1 * np.random.default_rng(8).standard_normal(200_000))
+    result = solve_nefk(criteria.Harmonic(rate), 6e4)
+    assert result.n_passes == 2  # the series and the settling pass
+    assert result.residual <= 1e-12

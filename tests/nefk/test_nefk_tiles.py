@@ -149,6 +149,40 @@ def test_groups_taken_to_be_capped_too_early_are_opened_again(first, monkeypatch
     assert [seed for seed in range(first, first + 300) if not residual(seed) <= 1e-12] == []
 
 
+@pytest.mark.parametrize("family", ["freshness", "quadratic"])
+def test_groups_on_the_wrong_side_of_their_caps_end_where_exact_passes_end(family, monkeypatch):
+    """Guessed from a sample, some groups count as capped whose caps the answer leaves loose: their amounts add up to
+    the caps, and nothing but the comparison of their own price with the budget's tells."""
+    n_opened = 0
+    reopen = groups_module.GroupModel.reopen
+
+    def counted(model, wrong):
+        nonlocal n_opened
+        n_opened += np.count_nonzero(wrong)
+        return reopen(model, wrong)
+
+    def nearly_capped(passes, mu, high, total, slope):
+        filled = np.divide(total, passes.caps, out=np.zeros_like(total), where=passes.caps < np.inf)
+        capped = (filled > 1.0).astype(np.int8)
+        capped[np.argmax(np.where(filled > 1.0, 0.0, filled))] = 1  # the fullest of the loose ones
+        return capped
+
+    for seed in range(8):
+        p, w, groups, caps, low, high, capacity = problem = random_problem(family, 3000, 400, seed, seed % 2 == 0)
+        options = {"weights": w, "lower": low, "upper": high, "groups": groups, "group_caps": caps}
+        exact = solve(family, p, capacity, **options)
+        with monkeypatch.context() as patch:
+            for module in (groups_module, narrow_module):
+                patch.setattr(module, "MANY", 5)
+            patch.setattr(groups_module, "surely_capped", nearly_capped)
+            patch.setattr(groups_module.GroupModel, "reopen", counted)
+            modelled = solve(family, p, capacity, **options)
+        assert_certified(family, *problem, modelled)
+        assert modelled.price == pytest.approx(exact.price, rel=1e-11)
+        np.testing.assert_allclose(modelled.amounts, exact.amounts, rtol=1e-7, atol=1e-10)
+    assert n_opened > 0
+
+
 def test_a_power_of_almost_one_at_almost_no_capacity_stays_on_the_floor_of_doubles():
     exponents = random_parameters("power", 300, np.random.default_rng(9)) * 0 + np.linspace(0.1, 0.97, 300)
     result = solve("power", exponents, 1e-12)

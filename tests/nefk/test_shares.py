@@ -38,6 +38,13 @@ def test_what_rounding_leaves_goes_to_free_amounts_alone(amounts, data):
     np.testing.assert_allclose(after, amounts, rtol=1e-9)
 
 
+def test_the_one_free_amount_is_the_only_one_that_changes():
+    amounts = np.array([0.01271875, 0.001])
+    for e in np.linspace(0, 2e-15, 41):
+        after = absorb(amounts.copy(), float(amounts.sum()) * (1 + e), np.array([True, False]))
+        assert after[1] == 0.001
+
+
 @pytest.mark.parametrize("capacity", [1.0, 0.1, 1e-300, 1e300])
 def test_a_single_amount_becomes_the_capacity(capacity):
     assert absorb(np.array([capacity * (1 + 1e-15)]), capacity).tolist() == [capacity]

@@ -1,0 +1,17 @@
+/* The groups' own prices: the price at which a group's items alone take its cap, of many groups at once. */
+#ifndef NEFK_GROUP_SEARCH_H
+#define NEFK_GROUP_SEARCH_H
+
+#include "nefk_tile.h"
+
+/* Largest slope of each group's items that can move, at their lower bounds (or at 0), written to best (groups,). O(m). */
+void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
+                      int from_zero, nefk_tile_space *space, double *best);
+
+/* Own prices of the groups of the tile that are listed in space->group, from the guesses in space->at: written to
+ * space->low, high and share by group. All at once, the slow ones one by one; space->price, x, d and y are used up.
+ * With `near`, last steps from so near are not tried. Returns items answered. O(items times steps). */
+double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups,
+                       double near);
+
+#endif
