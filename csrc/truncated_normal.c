@@ -127,11 +127,12 @@ AT_EVERY_WIDTH(int, truncated_normal_move, move,
                (const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most),
                (t, z, v, y, side, most))
 
-WALL_INLINE void slide(const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform)
+WALL_INLINE void slide(const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform,
+                       int again)
 {
     double square = 0.0, along = 0.0, low = -INFINITY, high = INFINITY;
     for (ptrdiff_t block = 0; block < t->n; block += WALL_BLOCK) {
-        block_rows(t, block, z, (wall_reals *)(t->value + block));
+        if (!again) block_rows(t, block, z, (wall_reals *)(t->value + block));
         block_rows(t, block, v, (wall_reals *)(t->speed + block));
     }
     for (ptrdiff_t i = 0; i < t->n; i++) {
@@ -147,11 +148,12 @@ WALL_INLINE void slide(const struct truncated_normal *t, double *z, const double
     double middle = -along / square, reach = sqrt(middle * middle + 2.0 * exponential / square);
     low = low > middle - reach ? low : middle - reach;
     high = high < middle + reach ? high : middle + reach;
-    double step = low + uniform * (high - low);
-    if (low <= 0.0 && high >= 0.0)
-        for (ptrdiff_t j = 0; j < t->r; j++) z[j] += step * v[j];
+    double step = low <= 0.0 && high >= 0.0 ? low + uniform * (high - low) : 0.0;
+    for (ptrdiff_t j = 0; j < t->r; j++) z[j] += step * v[j];
+    for (ptrdiff_t i = 0; i < t->n; i++) t->value[i] += step * t->speed[i];
 }
 
 AT_EVERY_WIDTH(void, truncated_normal_slide, slide,
-               (const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform),
-               (t, z, v, exponential, uniform))
+               (const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform,
+                int again),
+               (t, z, v, exponential, uniform, again))

@@ -33,8 +33,9 @@ double truncated_normal_least(const struct truncated_normal *t, const double *z)
  * y and side, (r,) each, are scratch. */
 int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most);
 
-/* One slide from z, (r,), inside, along v, (r,), which is not 0; `exponential` standard, `uniform` in [0, 1). O(r n). */
+/* One slide from z, (r,), inside, along v, (r,), which is not 0; `exponential` standard, `uniform` in [0, 1). O(r n).
+ * again: nothing but slides from this z came since t->value was computed. */
 void truncated_normal_slide(const struct truncated_normal *t, double *z, const double *v, double exponential,
-                            double uniform);
+                            double uniform, int again);
 
 #endif

@@ -35,7 +35,7 @@ cdef extern from "truncated_normal.h":
     int truncated_normal_move(const truncated_normal *t, double *z, double *v, double *y, double *side,
                               int most) noexcept nogil
     void truncated_normal_slide(const truncated_normal *t, double *z, const double *v, double exponential,
-                                double uniform) noexcept nogil
+                                double uniform, int again) noexcept nogil
 
 cdef extern from "curve_market.h":
     struct curve_market:

@@ -29,7 +29,7 @@ cdef double CLEARANCE = 0.0625       # of it, a priori: how far inside a cold st
 cdef double FAR = 10.0               # times the features: standard deviations beyond which a start is cold
 cdef Py_ssize_t ROWS = 65536      # rows between two looks at pending signals
 cdef Py_ssize_t SLICE = 100_000_000  # products between two looks: some 20 ms
-cdef Py_ssize_t LONGEST_FLIGHT = 200_000_000  # products
+cdef Py_ssize_t LONGEST_FLIGHT = 100_000_000  # products
 
 
 cdef uint64_t next_word(void *state) noexcept nogil:
@@ -274,15 +274,15 @@ cdef class CurveGame(Learner):
         Flights and slides each leave the law as it is; choosing slides where a flight failed does so within what a
         sample of tens of thousands shows.
         """
-        cdef Py_ssize_t _k
+        cdef Py_ssize_t k
         throw(self.r, self.velocity, bits)
         if self.bounces >= 0 and truncated_normal_move(&self.walls, self.point, self.velocity, self.scratch,
                                                        self.normal, self.bounces):
             return
-        for _k in range(self.slides):
+        for k in range(self.slides):
             throw(self.r, self.velocity, bits)
             truncated_normal_slide(&self.walls, self.point, self.velocity, random_standard_exponential(bits),
-                                   bits.next_double(bits.state))
+                                   bits.next_double(bits.state), k > 0)
 
     cdef bint enter_warm(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t j, k
