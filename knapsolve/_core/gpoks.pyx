@@ -29,7 +29,7 @@ cdef double CLEARANCE = 0.0625       # of it, a priori: how far inside a cold st
 cdef double FAR = 10.0               # times the features: standard deviations beyond which a start is cold
 cdef Py_ssize_t ROWS = 65536      # rows between two looks at pending signals
 cdef Py_ssize_t SLICE = 100_000_000  # products between two looks: some 20 ms
-cdef Py_ssize_t LONGEST_FLIGHT = 100_000_000  # products
+cdef Py_ssize_t LONGEST_FLIGHT = 200_000_000  # products
 
 
 cdef uint64_t next_word(void *state) noexcept nogil:
@@ -116,19 +116,19 @@ cdef class CurveGame(Learner):
     cdef plan_moves(self):
         """Tolerances, by the prior's standard deviation; moves, by what they cost.
 
-        A flight in r dimensions with as many walls bounces r^2 / 4 times, as r particles in a row do.
+        A flight of white noise in r dimensions bounces some r^2 / 2 times, as r particles in a row before a wall do.
         """
         cdef Py_ssize_t r = self.r, bounce = r * self.walls.stride, room = LONGEST_FLIGHT // bounce
         cdef double deviation = np.sqrt((np.asarray(self.features) ** 2).sum(axis=0).max())
         self.walls.breach = BREACH * deviation
         self.clearance = CLEARANCE * deviation * np.linalg.norm(self.lift)
-        self.bounces, self.slides = max(8, min(1000 + r * r, room)), max(8, min(8 * r, room))
-        self.cold_moves = max(WARM_MOVES, min(COLD_MOVES, room // (1 + r * r // 4)))
+        self.bounces, self.slides = max(8, min(1000 + r * r, room)), max(8, min(8 * r, room // 4))
+        self.cold_moves = max(WARM_MOVES, min(COLD_MOVES, room // (1 + r * r // 2)))
         self.work = r * r * (2 * r + self.m // 2)
         if self.reject:  # none of the tries may be admissible
             self.work += self.tries * bounce
         elif self.draw_kind != MEAN:
-            self.work += WARM_MOVES * min(5 + r * r // 4, self.bounces) * bounce
+            self.work += WARM_MOVES * min(5 + r * r // 2, self.bounces) * bounce
 
     cdef open_market(self, double capacity):
         """Place every curve and find the price, from the curves alone."""

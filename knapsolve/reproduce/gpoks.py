@@ -47,6 +47,7 @@ READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "not optimistic": ("present", {"draw": "thompson"}),
         "optimistic, not monotone": ("present", {"monotone": False}),
         "rejection, at most 100 tries": ("present", REJECTING),
+        "rejection, at most 300 tries": ("present", {**REJECTING, "max_tries": 300}),
     },
     "GPOKS-Mean": {
         "as above: deadlines by amounts now": ("present", {}),
