@@ -1,6 +1,6 @@
 """Values that GPOKS, LAKG and H-TRAA reach on 512 pages, and the polls that each needs for them.
 
-python benchmarks/gpoks/polls_needed.py: all at their defaults, Bernoulli environment (.9, 1.5), earliest deadline first.
+python benchmarks/gpoks/polls_needed.py: defaults, Bernoulli environment (.9, 1.5), earliest deadline first.
 """
 
 import numpy as np

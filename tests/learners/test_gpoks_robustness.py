@@ -50,6 +50,14 @@ def test_draws_from_a_prior_of_any_variance_have_the_moments_of_accepted_ones(va
     assert learner.n_fallbacks_ == 0
 
 
+@pytest.mark.parametrize("variance", [4.0**-4, 4.0**7, 4.0**13])  # powers of 4 keep the features' bits
+def test_curves_scale_with_the_prior_and_the_noise(variance):
+    """Every tolerance is relative: the same random numbers give the same curves, times the standard deviation."""
+    unit = in_situation([]).sample_curves(0, 20, random_state=7)
+    learner = in_situation([], kernel=ConstantKernel(variance) * RBF(1.0), noise=0.1 * variance)
+    assert learner.sample_curves(0, 20, random_state=7) / variance**0.5 == pytest.approx(unit, abs=1e-4)
+
+
 @pytest.mark.parametrize("variance", [1e-6, 1e-3, 1e2, 1e4])
 def test_draws_from_a_posterior_have_the_moments_of_accepted_ones(variance):
     learner = in_situation(FEW, kernel=ConstantKernel(variance) * RBF(1.0))
