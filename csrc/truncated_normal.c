@@ -12,9 +12,6 @@
 
 #define WALL_INLINE static inline __attribute__((always_inline))
 
-/* How far rounding may carry a point beyond a wall, in units of the wall's value. */
-#define BREACH 1e-9
-
 typedef double wall_reals __attribute__((vector_size(8 * WALL_BLOCK), aligned(8)));
 
 /* Rows of a block of walls times w, (r,). */
@@ -121,7 +118,7 @@ WALL_INLINE int move(const struct truncated_normal *t, double *z, double *v, dou
         left = (left - half) / (1.0 + left * half);
         if (!(left > 0.0)) break;
     }
-    if (!(least_at(t, y) >= -BREACH)) return 0;
+    if (!(least_at(t, y) >= -t->breach)) return 0;
     memcpy(z, y, sizeof(double) * (size_t)t->r);
     return 1;
 }
@@ -129,3 +126,34 @@ WALL_INLINE int move(const struct truncated_normal *t, double *z, double *v, dou
 AT_EVERY_WIDTH(int, truncated_normal_move, move,
                (const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most),
                (t, z, v, y, side, most))
+
+WALL_INLINE void slide(const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform,
+                       int again)
+{
+    double square = 0.0, along = 0.0, low = -INFINITY, high = INFINITY;
+    for (ptrdiff_t block = 0; block < t->n; block += WALL_BLOCK) {
+        if (!again) block_rows(t, block, z, (wall_reals *)(t->value + block));
+        block_rows(t, block, v, (wall_reals *)(t->speed + block));
+    }
+    for (ptrdiff_t i = 0; i < t->n; i++) {
+        double room = t->value[i] + t->slack[i], speed = t->speed[i];
+        double stop = (room > 0.0 ? -room : 0.0) / speed;
+        if (speed > 0.0 && stop > low) low = stop;
+        if (speed < 0.0 && stop < high) high = stop;
+    }
+    for (ptrdiff_t j = 0; j < t->r; j++) {
+        square += v[j] * v[j];
+        along += z[j] * v[j];
+    }
+    double middle = -along / square, reach = sqrt(middle * middle + 2.0 * exponential / square);
+    low = low > middle - reach ? low : middle - reach;
+    high = high < middle + reach ? high : middle + reach;
+    double step = low <= 0.0 && high >= 0.0 ? low + uniform * (high - low) : 0.0;
+    for (ptrdiff_t j = 0; j < t->r; j++) z[j] += step * v[j];
+    for (ptrdiff_t i = 0; i < t->n; i++) t->value[i] += step * t->speed[i];
+}
+
+AT_EVERY_WIDTH(void, truncated_normal_slide, slide,
+               (const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform,
+                int again),
+               (t, z, v, exponential, uniform, again))

@@ -5,8 +5,11 @@
  * and without walls its end is independent of its start. Times of hits come from a quadratic in tan(t / 2):
  * no trigonometric function is called. A flight of more than `most` bounces is taken back; its reverse has as many,
  * so that too leaves the law unchanged and bounds the work.
+ * A slide goes along the line through z of direction v, to a point of it drawn by a slice under the density: it leaves
+ * the law unchanged, gets out of every corner, and needs many steps where a flight needs one.
  * Rows may be of any length: only their directions matter. O(r n) a bounce for n walls.
- * Reference: Pakman and Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 2014.
+ * References: Pakman and Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 2014;
+ * Neal, "Slice sampling", Annals of Statistics 2003.
  */
 #ifndef KNAPSOLVE_TRUNCATED_NORMAL_H
 #define KNAPSOLVE_TRUNCATED_NORMAL_H
@@ -19,6 +22,7 @@ struct truncated_normal {
     ptrdiff_t r, n, stride; /* n walls, a multiple of WALL_BLOCK; fill up with rows 0 and slack 1 */
     const double *rows;     /* (r, n), `stride` apart */
     const double *slack;    /* (n,) */
+    double breach;          /* how far beyond a wall rounding may carry a point, in the units of slack */
     double *value, *speed, *near; /* (n,) each, scratch */
 };
 
@@ -28,5 +32,10 @@ double truncated_normal_least(const struct truncated_normal *t, const double *z)
 /* One move from z, (r,), inside; v, (r,), a standard normal, is used up; 1, or 0 if it was taken back.
  * y and side, (r,) each, are scratch. */
 int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most);
+
+/* One slide from z, (r,), inside, along v, (r,), which is not 0; `exponential` standard, `uniform` in [0, 1). O(r n).
+ * again: nothing but slides from this z came since t->value was computed. */
+void truncated_normal_slide(const struct truncated_normal *t, double *z, const double *v, double exponential,
+                            double uniform, int again);
 
 #endif

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import joblib
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve._core.loop import run as run_loop
 from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
@@ -140,6 +142,8 @@ def simulate(
             for result in parallel(tasks):
                 results.append(result)
                 advance(n_polls)
+    for concern in {result.pop("concern", None) for result in results} - {None}:
+        warnings.warn(concern, ConvergenceWarning, stacklevel=2)
     return _gather(records, results)
 
 
@@ -191,6 +195,7 @@ def _run(
         elif hasattr(environment, "value"):
             values.append(float(environment.value(_amounts(learning))))
     result = {"value": values or None, "detections": counts, "amounts": _amounts(learning)}
+    result["concern"] = getattr(learning, "concern", None)
     if hasattr(world, "close"):
         account = world.close(environment.stop)
         span = environment.stop - environment.count_from

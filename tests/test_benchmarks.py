@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -17,6 +18,14 @@ def test_benchmarked_loops_run(learner, order, monkeypatch):
 
     polls = closed_loop(learner, 64, order, warm_up=1000)
     polls(1000)
+
+
+def test_polls_needed_are_those_until_the_first_record_that_reaches_a_level(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS / "gpoks")
+    from polls_needed import EVERY, crossings
+
+    values = np.array([[0.1, 0.6, 0.4], [0.5, 0.2, 0.1], [0.1, 0.2, 0.3]])
+    assert crossings(values, 0.5).tolist() == [2 * EVERY, EVERY, np.inf]
 
 
 def test_targets_are_said_to_be_reached_or_missed(monkeypatch, capsys):

@@ -18,8 +18,10 @@ import os, signal, sys, threading, time
 import numpy as np
 from knapsolve import *
 from knapsolve.environments import *
+from sklearn.gaussian_process.kernels import Matern
 environment = BernoulliEnvironment(zipf_unchanged(500, .9, 1.5))
 learner = {learner}
+rough = GPOKS(kernel=Matern(1.0, nu=.5), n_points=250)
 simulate(LAKG(), environment, 1000, random_state=0)
 
 def press():
@@ -42,6 +44,8 @@ else:
 """
 CALLS = {
     "dear polls": ("GPOKS()", "simulate(learner, environment, 10**9, random_state=1)"),
+    "dear draws": ("LAKG()", "simulate(rough, BernoulliEnvironment([.7, .3]), 10**6)"),
+    "dear starts": ("LAKG()", "simulate(rough, environment, 10**6)"),
     "single": ("LAKG()", "simulate(learner, environment, 10**11, random_state=1)"),
     "single-random": ("HTRAA()", "simulate(learner, environment, 10**11, scheduler='random')"),
     "one-job": ("LAKG()", "simulate(learner, environment, 10**9, n_runs=50)"),

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from knapsolve import GPOKS, simulate
 from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
@@ -60,10 +60,12 @@ def refit(t, trials=3):
 def test_costs_reach_their_targets(benchmark, capsys):
     learner = GPOKS()
     simulate(learner, PAIR, 500, random_state=0)
+    rough = GPOKS(kernel=WhiteKernel(1.0), n_materials=2, scale="linear").fit([[0, 2.0], [1, 2.0]], [1, 0])
     generator = np.random.default_rng(0)
     rows = {
         "update with mean": (a_poll(PAIR, 400, 40, draw="mean", monotone=False) / 2, 3.0),
         "truncated draw": (least(lambda: learner.sample_curves(0, 200, generator), 40) / 200 * 1e6, 20.0),
+        "white-noise draw": (least(lambda: rough.sample_curves(0, 4, generator), 5) / 4 * 1e6, 40_000.0),
         "a poll, two materials": (a_poll(PAIR, 200, 40), 40.0),
         "a poll, 512 materials": (a_poll(MANY, 2000, 8), 40.0),
     }

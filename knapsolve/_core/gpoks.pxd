@@ -27,12 +27,15 @@ cdef extern from "truncated_normal.h":
         Py_ssize_t r, n, stride
         const double *rows
         const double *slack
+        double breach
         double *value
         double *speed
         double *near
     double truncated_normal_least(const truncated_normal *t, const double *z) noexcept nogil
     int truncated_normal_move(const truncated_normal *t, double *z, double *v, double *y, double *side,
                               int most) noexcept nogil
+    void truncated_normal_slide(const truncated_normal *t, double *z, const double *v, double exponential,
+                                double uniform, int again) noexcept nogil
 
 cdef extern from "curve_market.h":
     struct curve_market:
@@ -58,6 +61,11 @@ cdef class CurveGame(Learner):
     cdef int draw_kind
     cdef bint monotone, reject, crossing
     cdef double noise, feedback_noise
+    cdef double clearance                 # of a cold start, in standard normal units
+    cdef public int bounces               # at most, of a flight; -1: none, slides alone
+    cdef Py_ssize_t slides, cold_moves
+    cdef Py_ssize_t work                  # of a draw, in products
+    cdef int64_t drawn, fallen            # draws made here, and those of them that fell back
     cdef uint64_t key
     cdef const double[:, ::1] features
     cdef const double[::1] grid, edges, lift
@@ -87,13 +95,17 @@ cdef class CurveGame(Learner):
     cdef void settle(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef void cross(self) noexcept nogil
+    cdef plan_moves(self)
     cdef void redraw(self, Py_ssize_t i, bint warm, bitgen_t *bits) noexcept nogil
+    cdef void keep_finite(self, Py_ssize_t i) noexcept nogil
     cdef inline void throw_point(self, bitgen_t *bits) noexcept nogil
     cdef inline void keep_weights(self, Py_ssize_t i) noexcept nogil
     cdef void build_walls(self, bint optimistic) noexcept nogil
     cdef bint sample_rejecting(self, bitgen_t *bits) noexcept nogil
     cdef bint sample_moving(self, Py_ssize_t i, bint warm, bitgen_t *bits) noexcept nogil
+    cdef void move(self, bitgen_t *bits) noexcept nogil
     cdef bint enter_warm(self, Py_ssize_t i) noexcept nogil
     cdef bint enter_cold(self) noexcept nogil
+    cdef Py_ssize_t draws_a_look(self) noexcept nogil
     cdef inline void note(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil
     cdef inline void leave_trail(self) noexcept nogil

@@ -13,21 +13,23 @@ CurveGame. Material i's unit value is a curve on m grid points, Gaussian in r fe
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, intptr_t as intp_t, uint32_t, uint64_t
 
-from knapsolve._core.random_bits cimport bits_of, bitgen_t, random_standard_normal
+from knapsolve._core.random_bits cimport bits_of, bitgen_t, random_standard_exponential, random_standard_normal
 
 DRAWS = ("mean", "thompson", "optimistic")
 cdef enum:
     MEAN, THOMPSON, OPTIMISTIC
     WARM_MOVES = 2           # moves from the last draw to the next
     COLD_MOVES = 12          # moves from a point far inside
-    MOST_BOUNCES = 200
     GATHER = 1024            # observations at one point between two times that the sums are taken anew
-cdef double BREACH = -1e-9   # as csrc/truncated_normal's
-cdef Py_ssize_t ROWS = 65536      # rows, and draws, between two looks at pending signals
-cdef Py_ssize_t REDRAWS = 128
+cdef double BREACH = 1e-9            # of the prior's standard deviation: what rounding may do to a curve
+cdef double CLEARANCE = 0.0625       # of it, a priori: how far inside a cold start is
+cdef double FAR = 10.0               # times the features: standard deviations beyond which a start is cold
+cdef Py_ssize_t ROWS = 65536      # rows between two looks at pending signals
+cdef Py_ssize_t SLICE = 100_000_000  # products between two looks: some 20 ms
+cdef Py_ssize_t LONGEST_FLIGHT = 200_000_000  # products
 
 
 cdef uint64_t next_word(void *state) noexcept nogil:
@@ -46,6 +48,20 @@ cdef uint32_t next_half(void *state) noexcept nogil:
 
 cdef double next_unit(void *state) noexcept nogil:
     return <double>(next_word(state) >> 11) * (1.0 / 9007199254740992.0)
+
+
+cdef inline double length(Py_ssize_t r, const double *z) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double square = 0.0
+    for j in range(r):
+        square += z[j] * z[j]
+    return sqrt(square)
+
+
+cdef inline void throw(Py_ssize_t r, double *z, bitgen_t *bits) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(r):
+        z[j] = random_standard_normal(bits)
 
 
 cdef class CurveGame(Learner):
@@ -69,6 +85,7 @@ cdef class CurveGame(Learner):
         self.monotone, self.reject, self.tries = monotone, tries > 0, tries
         self.noise, self.feedback_noise, self.key = noise, feedback_noise, key
         self.allot()
+        self.plan_moves()
         self.crossing = crossing
         self.pair = np.zeros(2)
         self.open_market(capacity)
@@ -95,6 +112,23 @@ cdef class CurveGame(Learner):
         for k in range(walls):
             self.slack[k] = 0.0 if k < m else 1.0
         gp_curve(r, m, &self.features[0, 0], m, &self.lift[0], self.lifted)
+
+    cdef plan_moves(self):
+        """Tolerances, by the prior's standard deviation; moves, by what they cost.
+
+        A flight of white noise in r dimensions bounces some r^2 / 2 times, as r particles in a row before a wall do.
+        """
+        cdef Py_ssize_t r = self.r, bounce = r * self.walls.stride, room = LONGEST_FLIGHT // bounce
+        cdef double deviation = np.sqrt((np.asarray(self.features) ** 2).sum(axis=0).max())
+        self.walls.breach = BREACH * deviation
+        self.clearance = CLEARANCE * deviation * np.linalg.norm(self.lift)
+        self.bounces, self.slides = max(8, min(1000 + r * r, room)), max(8, min(8 * r, room // 4))
+        self.cold_moves = max(WARM_MOVES, min(COLD_MOVES, room // (1 + r * r // 2)))
+        self.work = r * r * (2 * r + self.m // 2)
+        if self.reject:  # none of the tries may be admissible
+            self.work += self.tries * bounce
+        elif self.draw_kind != MEAN:
+            self.work += WARM_MOVES * min(5 + r * r // 2, self.bounces) * bounce
 
     cdef open_market(self, double capacity):
         """Place every curve and find the price, from the curves alone."""
@@ -164,17 +198,32 @@ cdef class CurveGame(Learner):
                 f[k] += self.mean[k]
                 if not falls and optimistic and f[k] < self.mean[k]:
                     f[k] = self.mean[k]
-            self.fallbacks[0] += not falls
             self.keep_weights(i)
+        self.keep_finite(i)
+        if self.draw_kind != MEAN:
+            self.drawn += 1
+            self.fallen += not falls
+            self.fallbacks[0] += not falls
         if not (self.monotone and falls) and not self.crossing:
             curve_project(m, f, self.blocks, self.walls.near)
         if not self.crossing:
             curve_tilt(m, f)
 
+    cdef void keep_finite(self, Py_ssize_t i) noexcept nogil:
+        """A flat curve, and no last draw to start from, where numbers went beyond what doubles hold."""
+        cdef Py_ssize_t j, k
+        cdef double *f = &self.curves[i, 0]
+        cdef double bad = 0.0
+        for k in range(self.m):
+            bad += 0.0 * f[k]
+        if bad != 0.0:
+            for k in range(self.m):
+                f[k] = 0.0
+            for j in range(self.r):
+                self.weights[i, j] = 0.0
+
     cdef inline void throw_point(self, bitgen_t *bits) noexcept nogil:
-        cdef Py_ssize_t j
-        for j in range(self.r):
-            self.point[j] = random_standard_normal(bits)
+        throw(self.r, self.point, bits)
 
     cdef inline void keep_weights(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t j
@@ -208,20 +257,32 @@ cdef class CurveGame(Learner):
 
     cdef bint sample_moving(self, Py_ssize_t i, bint warm, bitgen_t *bits) noexcept nogil:
         """Exact moves from the last draw, lifted above the new mean; from far inside if there is none."""
-        cdef Py_ssize_t j, moves = WARM_MOVES if warm else COLD_MOVES
-        cdef int moved = 0
+        cdef Py_ssize_t moves = WARM_MOVES
         if not (warm and self.enter_warm(i)):
-            moves = COLD_MOVES
+            moves = self.cold_moves
             if not self.enter_cold():
                 self.throw_point(bits)
                 return False
         while moves > 0:
-            for j in range(self.r):
-                self.velocity[j] = random_standard_normal(bits)
-            moved |= truncated_normal_move(&self.walls, self.point, self.velocity, self.scratch,
-                                           self.normal, MOST_BOUNCES)
+            self.move(bits)
             moves -= 1
-        return moved != 0
+        return True
+
+    cdef void move(self, bitgen_t *bits) noexcept nogil:
+        """A flight; where that is taken back, as from a narrow corner, slides out of it.
+
+        Flights and slides each leave the law as it is; choosing slides where a flight failed does so within what a
+        sample of tens of thousands shows.
+        """
+        cdef Py_ssize_t k
+        throw(self.r, self.velocity, bits)
+        if self.bounces >= 0 and truncated_normal_move(&self.walls, self.point, self.velocity, self.scratch,
+                                                       self.normal, self.bounces):
+            return
+        for k in range(self.slides):
+            throw(self.r, self.velocity, bits)
+            truncated_normal_slide(&self.walls, self.point, self.velocity, random_standard_exponential(bits),
+                                   bits.next_double(bits.state), k > 0)
 
     cdef bint enter_warm(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t j, k
@@ -234,7 +295,9 @@ cdef class CurveGame(Learner):
         for j in range(self.r):
             self.scratch[j] = self.weights[i, j] + height * self.lift[j] - self.center[j]
         gp_whitened(self.r, self.factor, self.scratch, self.point)
-        return truncated_normal_least(&self.walls, self.point) >= BREACH
+        if length(self.r, self.point) > FAR * self.r:
+            return False
+        return truncated_normal_least(&self.walls, self.point) >= -self.walls.breach
 
     cdef bint enter_cold(self) noexcept nogil:
         """The mean plus so much of `lift` that it falls everywhere."""
@@ -243,11 +306,11 @@ cdef class CurveGame(Learner):
         if self.monotone:
             for k in range(self.m - 1):
                 height = max(height, (self.mean[k + 1] - self.mean[k]) / (self.lifted[k] - self.lifted[k + 1]))
-        height = 1.0625 * height + 0.0625
+        gp_whitened(self.r, self.factor, &self.lift[0], self.point)
+        height = 1.0625 * height + self.clearance / length(self.r, self.point)
         for j in range(self.r):
-            self.scratch[j] = height * self.lift[j]
-        gp_whitened(self.r, self.factor, self.scratch, self.point)
-        return truncated_normal_least(&self.walls, self.point) >= BREACH
+            self.point[j] *= height
+        return truncated_normal_least(&self.walls, self.point) >= -self.walls.breach
 
     # -- the role -------------------------------------------------------------
 
@@ -327,7 +390,7 @@ cdef class CurveGame(Learner):
         cdef Py_ssize_t i = 0, stop
         cdef bitgen_t *bits = bits_of(generator)
         while i < self.n_materials:
-            stop = min(i + REDRAWS, self.n_materials)
+            stop = min(i + self.draws_a_look(), self.n_materials)
             with generator.bit_generator.lock, nogil:
                 for i in range(i, stop):
                     self.redraw(i, False, bits)
@@ -368,7 +431,7 @@ cdef class CurveGame(Learner):
         bits.next_uint32 = next_half
         bits.next_double = next_unit
         while at < materials.shape[0]:
-            stop = min(at + REDRAWS, materials.shape[0])
+            stop = min(at + self.draws_a_look(), materials.shape[0])
             with nogil:
                 for at in range(at, stop):
                     i = materials[at]
@@ -382,6 +445,10 @@ cdef class CurveGame(Learner):
             at = stop
             PyErr_CheckSignals()
 
+    cdef Py_ssize_t draws_a_look(self) noexcept nogil:
+        """Draws between two looks at pending signals."""
+        return max(1, SLICE // self.work)
+
     def sample(self, Py_ssize_t n_curves, generator):
         """Successive draws of material 0, (n_curves, m); its curve is the last of them."""
         cdef Py_ssize_t k = 0, j, stop
@@ -390,7 +457,7 @@ cdef class CurveGame(Learner):
         result = np.empty((n_curves, self.m))
         out = result
         while k < n_curves:
-            stop = min(k + REDRAWS, n_curves)
+            stop = min(k + self.draws_a_look(), n_curves)
             with generator.bit_generator.lock, nogil:
                 for k in range(k, stop):
                     self.redraw(0, k > 0, bits)
@@ -403,10 +470,18 @@ cdef class CurveGame(Learner):
     @property
     def chunk(self):
         """Polls that take some tens of milliseconds."""
-        cost = self.r * (self.m + self.r) // 4 + self.n_materials // 4
-        if self.reject:  # none of the tries may be admissible
-            cost += self.tries * self.r * self.m // 16
-        return max(1, 200_000 // cost)
+        return max(1, SLICE // (self.work * min(self.n_materials, 2) + 20 * self.n_materials))
+
+    @property
+    def concern(self):
+        """What to warn of, or None."""
+        if self.fallen <= 0.1 * self.drawn:
+            return None
+        return (
+            "more than a tenth of the curves that GPOKS drew are no draws from the posterior, since none was found "
+            "that falls everywhere and stays above the mean (n_fallbacks_ counts them): use sampler='truncated', more "
+            "max_tries, or a smoother kernel"
+        )
 
     @property
     def price(self):

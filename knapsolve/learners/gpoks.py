@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._core.gpoks import DRAWS, CurveGame
@@ -90,7 +92,8 @@ class GPOKS(PollLogLearner):
     materials_ : ndarray of shape (n_materials,)
         Identifiers in order of first appearance.
     n_fallbacks_ : int
-        Number of draws for which no admissible curve was found.
+        Number of draws for which no admissible curve was found; if they are more than a tenth of those of a fit or
+        simulation, a ConvergenceWarning says so.
     grid_ : ndarray of shape (n_points,)
         Amounts of the grid, in polls per unit of time.
     curves_ : ndarray of shape (n_materials, n_points)
@@ -356,10 +359,15 @@ class GPOKS(PollLogLearner):
     def _learn_polls(
         self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
     ) -> None:
-        if not self.fit_kernel:
-            super()._learn_polls(codes, gaps, changed, commit)
-            return
-        self._core().learn(codes, gaps, changed, self._generator, bool)
+        core = self._core()
+        core.learn(codes, gaps, changed, self._generator, bool if self.fit_kernel else commit)
+        if self.fit_kernel:
+            core = self._refit(commit)
+        if core.concern:
+            warnings.warn(core.concern, ConvergenceWarning, stacklevel=4)
+
+    def _refit(self, commit: Callable[[], None]) -> CurveGame:
+        """Choose the kernel's hyperparameters anew, draw every curve, and commit."""
         given = default_kernel() if self.kernel is None else self.kernel
         self.kernel_, self.noise_ = fit_hyperparameters(
             given, float(self.noise), self._process.positions, self._counts, self._sums, self._squares
@@ -370,6 +378,8 @@ class GPOKS(PollLogLearner):
         self._precision = np.ascontiguousarray(precision[:, *rows])
         self._weights = np.zeros_like(self._information)
         before, self.materials_ = self.materials_, np.arange(n)  # all of them, for the draws
-        self._core().draw_own(np.arange(n))
+        core = self._core()
+        core.draw_own(np.arange(n))
         self.materials_ = before
         commit()
+        return core

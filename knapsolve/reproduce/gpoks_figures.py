@@ -23,7 +23,7 @@ FINE = np.linspace(0.01, 0.99, 393)
 def trained(n_polls: int, seed: int) -> GPOKS:
     """A learner of two materials after some polls."""
     learner = GPOKS(scale="linear", n_materials=2, feedback_noise=0.1)
-    one_run(learner, PAIR, np.random.SeedSequence(seed), "credit", n_polls)
+    one_run(learner, PAIR, np.random.SeedSequence(seed), "present", n_polls)
     return learner
 
 
@@ -33,7 +33,12 @@ def draw_posterior(ax: Any, learner: GPOKS, material: int, color: str = "C0") ->
     ax.fill_between(FINE, mean - 1.96 * std, mean + 1.96 * std, color=color, alpha=0.18, lw=0, label="95% band")
     ax.plot(FINE, mean, color=color, lw=2, label=f"posterior mean of $f'_{material + 1}$")
     ax.plot(FINE, -np.expm1(np.log(PAIR[material]) / FINE), color=color, ls=":", label=f"true $f'_{material + 1}$")
-    ax.set(xlabel="amount x", ylabel="unit value", xlim=(0, 1), ylim=(-1.0, 2.2))
+    ax.set(xlabel="amount x", ylabel="unit value", xlim=(0, 1))
+
+
+def legend_below(ax: Any) -> None:
+    """The legend where it hides nothing."""
+    ax.legend(fontsize=8, ncols=3, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14))
 
 
 def draw_amounts(ax: Any, learner: GPOKS, material: int, color: str = "k") -> None:
@@ -53,7 +58,7 @@ def figure_1(path: Path, seed: int) -> str:
     for k, curve in enumerate(learner.sample_curves(1, 4, random_state=seed)):
         ax.plot(learner.grid_, curve, color="C1", lw=1, label="draws" if k == 0 else None)
     ax.set_title("Figure 1: a unit value and four draws, falling and above the mean")
-    ax.legend(fontsize=8)
+    legend_below(ax)
     save(figure, path)
     return "Figure 1. A posterior with its 95% band and four draws that fall and stay above the mean; .90/.10, 7 polls."
 
@@ -68,7 +73,7 @@ def one_material(path: Path, seed: int, number: int, material: int) -> str:
     ax.plot(learner.grid_, learner.curves_[material], color="C1", label="draw")
     draw_amounts(ax, learner, material)
     ax.set_title(f"Figure {number}: material {material + 1} after 7 observations")
-    ax.legend(fontsize=8)
+    legend_below(ax)
     save(figure, path)
     return (
         f"Figure {number}. Material {material + 1} after 7 polls, .90/.10: chosen amount "
@@ -87,7 +92,8 @@ def figure_5(path: Path, seed: int) -> str:
         ax.plot(learner.grid_, learner.curves_[material], color="C1", label="draw")
         draw_amounts(ax, learner, material)
         ax.set_title(f"Figure 5: material {material + 1} after 193 observations")
-        ax.legend(fontsize=8)
+        ax.set_ylabel("" if material else "unit value")
+        legend_below(ax)
     save(figure, path)
     amounts = learner.amounts_
     return (

@@ -1,17 +1,18 @@
-"""Replications of Glimsdal and Granmo's experiments: two materials, polled by credit, every allocation kept.
+"""Replications of Glimsdal and Granmo's experiments: two materials, every allocation kept.
 
 The score of a run is the sum over polls of x_1 d_1(x_1) + x_2 d_2(x_2) at the amounts held for each poll.
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import joblib
 import numpy as np
 from sklearn.base import clone
 
-from knapsolve._core.credit_order import CreditOrder
+from knapsolve._core.credit_order import CreditOrder, PresentDeadlineOrder
 from knapsolve._core.loop import run as run_loop
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve.environments import BernoulliEnvironment
@@ -34,15 +35,15 @@ def order_by(name: str, n: int) -> Any:
     """A scheduler of n materials."""
     if name == "edf":
         return DeadlineOrder(n, DeadlineOrder.allocate(n))
-    return {"credit": CreditOrder, "random": RandomOrder}[name]()
+    return {"credit": CreditOrder, "present": PresentDeadlineOrder, "random": RandomOrder}[name]()
 
 
 def one_run(learner: GPOKS, unchanged: Any, seed: np.random.SeedSequence, order: str, n_polls: int) -> np.ndarray:
-    """Train a fresh learner in place; the amounts held for each poll, (n_polls, n)."""
+    """Train a learner that has seen nothing in place; the amounts held for each poll, (n_polls, n)."""
     learner_stream, world_stream = (np.random.default_rng(child) for child in seed.spawn(2))
     n = len(unchanged)
-    learner.set_params(random_state=np.random.default_rng(seed))
-    learner._begin(n)
+    if not hasattr(learner, "materials_"):
+        learner._begin(n)
     core, scheduler, trail = learner._core(), order_by(order, n), np.zeros((n_polls, n))
     core.start_run(learner_stream)
     core.keep_trail(trail)
@@ -52,22 +53,28 @@ def one_run(learner: GPOKS, unchanged: Any, seed: np.random.SeedSequence, order:
     return trail
 
 
-def scores(learner: GPOKS, unchanged: Any, n_runs: int, seed: int, order: str = "credit") -> np.ndarray:
+def scores(learner: GPOKS, unchanged: Any, n_runs: int, seed: int, order: str = "present") -> np.ndarray:
     """Accumulated values of GPOKS at the checkpoints, (n_runs, 3)."""
+    fresh = clone(learner)
+    fresh._begin(len(unchanged))  # its grid and features serve every run
 
     def score(child: np.random.SeedSequence) -> np.ndarray:
-        trail = one_run(clone(learner), unchanged, child, order, N_POLLS)
+        trail = one_run(copy.deepcopy(fresh), unchanged, child, order, N_POLLS)
         return unit_values(trail, unchanged).cumsum()[np.array(CHECKPOINTS) - 1]
 
     parallel = joblib.Parallel(n_jobs=N_JOBS, prefer="threads")
     return np.array(parallel(joblib.delayed(score)(child) for child in np.random.SeedSequence(seed).spawn(n_runs)))
 
 
-def lakg_scores(unchanged: Any, n_runs: int, seed: int) -> np.ndarray:
-    """Accumulated values of LAKG with 100 states, linear amounts, earliest deadline first, (n_runs, 3)."""
+def lakg_scores(unchanged: Any, n_runs: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """LAKG with 100 states, linear amounts, earliest deadline first: accumulated values and changes found.
+
+    Both (n_runs, 3); the changes found have the values for expectation, and the noise of the polls beside.
+    """
     learner, world = LAKG(resolution=100, exponent=1.0, n_materials=2), BernoulliEnvironment(unchanged)
     history = simulate(learner, world, N_POLLS, n_runs=n_runs, n_jobs=N_JOBS, record_every=1, random_state=seed)
     assert history.value is not None
     start = unit_values(np.full(2, 0.5), unchanged)  # held for the first poll
     values = np.column_stack([np.full(n_runs, start), history.value[:, :-1]])
-    return values.cumsum(axis=1)[:, np.array(CHECKPOINTS) - 1]
+    at = np.array(CHECKPOINTS) - 1
+    return values.cumsum(axis=1)[:, at], history.detections[:, at].astype(float)

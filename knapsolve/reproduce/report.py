@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -165,6 +165,16 @@ class Report:
         self.saved += [path for path in (picture, written) if path is not None and path not in self.saved]
         if picture is not None:
             announce(f"saved {picture}")
+
+    def grow(self, lines: Iterable[str]) -> None:
+        """Save a section line by line as they are computed: an interruption leaves those that are finished."""
+        written = self.output / f"{self.paper}.txt"
+        self.sections.append("")
+        for line in lines:
+            self.sections[-1] = f"{self.sections[-1]}\n{line}".lstrip("\n")
+            written.write_text(self.text() + "\n")
+            self.saved += [written] if written not in self.saved else []
+            announce(line)
 
     def add_claims(self, claims: Sequence[Claim]) -> None:
         """Save what held, and what did not."""

@@ -184,6 +184,7 @@ def test_cold_draws_are_those_of_the_law_too():
     assert first.var(axis=0) == pytest.approx(kept.var(axis=0), rel=0.25)
 
 
+@pytest.mark.filterwarnings("ignore:more than a tenth")
 def test_rejection_that_gives_up_counts_it_and_still_gives_an_admissible_curve():
     learner = in_situation([(90, 20, 12), (50, 20, 10)], sampler="rejection", max_tries=1)
     assert learner.n_fallbacks_ >= 1
@@ -391,6 +392,7 @@ def test_what_cannot_be_a_process_is_refused_and_named(bad, match):
         simulate(learner, BernoulliEnvironment([0.5] * 4), 5)
 
 
+@pytest.mark.filterwarnings("ignore:more than a tenth")
 def test_polls_between_two_looks_at_signals_are_fewer_the_more_tries_a_draw_may_take():
     chunks = []
     for tries in (1, 2000, 100_000):
