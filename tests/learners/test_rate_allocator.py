@@ -118,6 +118,19 @@ def test_in_the_loop_no_material_is_lost_for_good(criterion):
     assert (allocator.allocate() == 0).any()
 
 
+@pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle"])
+@pytest.mark.parametrize("criterion", ["freshness", "poisson"])
+def test_no_material_stays_locked_out_by_polls_that_were_sure_to_find_a_change(criterion, estimator):
+    pair = -np.log(zipf_unchanged(2, 0.9, 1.5))
+    for true, n_polls in ((pair, 20_000), (gamma_rates(100, seed=1), 40_000)):
+        worth = CRITERIA[criterion](true)
+        for seed in range(3):
+            allocator = RateAllocator(criterion=criterion, estimator=estimator)
+            simulate(allocator, PollingEnvironment(np.exp(-true)), n_polls, random_state=seed)
+            found = worth.value(allocator.amounts_).sum() / worth.value(solve_nefk(worth, 1.0).amounts).sum()
+            assert found > 0.96, (true.size, seed)
+
+
 @pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle", "multiplicative"])
 @pytest.mark.parametrize("environment", [BernoulliEnvironment, PollingEnvironment])
 def test_every_estimator_finds_the_optimum_in_the_loop(estimator, environment):
