@@ -2,6 +2,7 @@
 
 import copy
 import math
+import pickle
 import signal
 
 import numpy as np
@@ -152,6 +153,17 @@ def test_a_run_in_parts_goes_on_from_what_was_learnt():
         rates = allocator.rates_
         allocator.partial_fit([[0, 5.0]], [0])
         assert allocator.rates_[0] < rates[0]
+
+
+def test_the_exact_estimator_in_the_loop_goes_by_its_whole_log():
+    world = PollingEnvironment(zipf_unchanged(50, 0.9, 1.5))
+    for n_polls in (50, 100, 150, 200, 250, 312):  # here one part of the log is full, and the next is opened
+        allocator = RateAllocator(estimator="mle")
+        history = simulate(allocator, world, n_polls, random_state=0)
+        anew = pickle.loads(pickle.dumps(allocator))  # fits are not pickled
+        assert sum((part.codes >= 0).sum() for part in anew._model.parts) == n_polls
+        assert allocator.rates_.tolist() == anew.rates_.tolist()
+        assert history.amounts[0].tolist() == anew.allocate().tolist()
 
 
 @pytest.mark.parametrize(
