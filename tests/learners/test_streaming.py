@@ -1,5 +1,6 @@
 """fit(A + B) equals fit(A) then partial_fit(B), bit for bit; budgets are met to the last bit."""
 
+import copy
 import math
 from itertools import pairwise
 
@@ -171,3 +172,13 @@ def test_shares_of_zero_weights_sum_to_the_capacity_too(n, capacity):
     shares = share_out(np.zeros(n), capacity)
     assert math.fsum(shares) == capacity
     assert shares == pytest.approx(capacity / n)
+
+
+@LEARNER
+def test_what_a_copy_learns_the_original_does_not(learner):
+    X, y = poll_log(300, 8)
+    learner = clone(learner).fit(X[:100], y[:100])
+    before = state_of(learner)
+    twin = copy.copy(learner).partial_fit(X[100:], y[100:])
+    assert state_of(learner) == before
+    assert state_of(twin) == state_of(learner.partial_fit(X[100:], y[100:]))
