@@ -4,8 +4,8 @@ A poll changes one rate; that item's amount at the price is computed anew and th
 amounts stays at the capacity (csrc/rate_price.h). A scheduler that asks for an amount only when it polls the material
 (lazy EDF) thus needs no other. What a poll takes away must not lock a material out on early estimates: up to an even
 share of the capacity, its interval grows at most SLOWER times. A poll that finds a change which was sure to be found
-tells nothing of the rate: after some such polls, as many as its lower bound allows, the next follows after 1 / rate.
-After about a poll a material the sums are taken anew, exactly. With groups, whose caps have prices of their own, `solve`
+tells nothing of the rate: after some such polls, as its lower bound allows, the next follows after 1 / rate.
+After about a poll a material the sums are taken anew, exactly. With groups, whose caps have their own prices, `solve`
 is called then: it returns (price, own prices (n,)).
 State: the filter's rows. O(1) a poll, amortised; O(log n) with random access.
 Reference: nefk.solver for the exact problem; Cho and Garcia-Molina (2003) for amounts from estimates.

@@ -194,8 +194,8 @@ def test_bad_input_is_refused_by_name_with_the_state_untouched(case):
 
 
 def test_a_first_fit_needs_a_positive_weight():
-    estimator = ChangeRateEstimator("recursive")
-    for method in (estimator.fit, estimator.partial_fit, estimator.fit(FULL, Y).fit):
+    unfitted, fitted = ChangeRateEstimator("recursive"), ChangeRateEstimator("recursive").fit(FULL, Y)
+    for method in (unfitted.fit, unfitted.partial_fit, fitted.fit):
         with pytest.raises(ValueError, match="sample_weight must hold a positive number"):
             method(FULL, Y, sample_weight=np.zeros(60))
 
