@@ -151,7 +151,7 @@ class RenewalIndexPolicy(PollLogLearner):
 
     def _start(self, n: int) -> None:
         self._first_capacity = float(self.capacity)
-        self.numbers_ = np.zeros(3)
+        self.numbers_ = np.zeros(5)
         self.items_ = np.zeros((max(n, 2), STATE))
 
     def _resize(self, n: int) -> None:

@@ -41,7 +41,7 @@ def test_rates_equal_those_of_the_twin(n, n_polls, seed, balance):
         twin.observe(int(i), elapsed, changed)
     assert policy.rates_ == pytest.approx([twin.rate_of(i) for i in range(n)], rel=1e-9)
     assert policy.suggest().tolist() == [twin.choose()]
-    order = sorted(range(n), key=lambda i: (-twin.index(i, twin.now + 1), twin.last[i], i))
+    order = sorted(range(n), key=lambda i: (-twin.index(i, twin.soon), twin.last[i], i))
     assert policy.suggest(n).tolist() == order
 
 
