@@ -28,8 +28,9 @@
 typedef struct {
     double count[3];
     double exposure[3];
-    double last; /* when it was polled */
+    double last; /* when it was polled, by the clock of the pool */
     double rate; /* changes per unit of time; 0 before the first poll */
+    double slot; /* when it was polled, in polls of the whole budget */
 } renewal_item;
 
 /* What all items have in common: their pooled rate, and how much is going on now. The clock runs by that: a poll
@@ -41,6 +42,7 @@ typedef struct {
     double exposure;
     double found;    /* changes, over the last polls */
     double expected; /* at the items' rates and by the clock */
+    double slot;     /* polls so far */
 } renewal_pool;
 
 /* How fast the clock runs: 1 if as much is found as expected; between 1/17 and 17. */
@@ -80,14 +82,17 @@ DECAY_INLINE double renewal_worth(double balance, double share, double pooled)
 /* What a unit of gain is worth, c(L): 1 for a change found, and 1/L of time that a copy is current. */
 DECAY_INLINE double renewal_weight(double balance, double worth, double rate) { return 1.0 - balance + worth / rate; }
 
-/* Learn from a poll of `item` at the time pool->now, a gap tau after the one before. */
+/* Learn from a poll of `item` at the time pool->now, a gap tau after the one before. It counts as much longer as the
+ * clock ran faster meanwhile. */
 static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double share, double tau, int changed)
 {
     static const double weight[3] = {1.5, 2.0, 2.0};
+    double passed = pool->now - item->last, slots = pool->slot - item->slot;
+    tau = slots > 0.0 ? tau * (passed / slots) : tau;
     tau = tau < RENEWAL_LONGEST ? tau : RENEWAL_LONGEST;
     double pooled = renewal_pooled(pool, share), rate = renewal_rate(item, pooled, share);
     pool->found = RENEWAL_RECENT * pool->found + changed;
-    pool->expected = RENEWAL_RECENT * pool->expected + decay_loss(rate * (pool->now - item->last));
+    pool->expected = RENEWAL_RECENT * pool->expected + decay_loss(rate * passed);
     double slow = decay_exp(share * tau / RENEWAL_MEMORY), fast = slow * slow;
     fast = fast * fast;
     double exposure = changed ? tau * renewal_first(rate * tau) : tau;
@@ -104,6 +109,7 @@ static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double 
     }
     item->rate = rate;
     item->last = pool->now;
+    item->slot = pool->slot;
 }
 
 #endif

@@ -2,8 +2,8 @@
 
 RenewalIndex learns each item's rate by csrc's renewal_filter; LadderOrder serves by csrc's rate_ladder. Time is
 counted in slots of 1 / capacity, as the capacity was at the first fit: `ratio` is the capacity now over that one.
-State: items (room, 8) = counts (3), exposures (3), last, rate; numbers (5,) = now, pooled count, pooled exposure, changes
-found and expected lately.
+State: items (room, 9) = counts (3), exposures (3), last, rate, slot of the last poll; numbers (6,) = now, pooled count,
+pooled exposure, changes found and expected lately, slots so far. `now` and `last` are by the clock of renewal_filter.h.
 O(1) a poll. `suggest` and `amounts` are O(n) a call, the latter a few times over.
 Reference: Cho and Garcia-Molina, "Effective page refresh policies", ACM TODS 28(4), 2003.
 """
@@ -21,10 +21,12 @@ cdef extern from "renewal_filter.h":
     ctypedef struct renewal_item:
         double last
         double rate
+        double slot
     ctypedef struct renewal_pool:
         double now
         double count
         double exposure
+        double slot
     double renewal_activity(const renewal_pool *pool) noexcept nogil
     double renewal_pooled(const renewal_pool *pool, double share) noexcept nogil
     double renewal_rate(const renewal_item *item, double pooled, double share) noexcept nogil
@@ -89,10 +91,12 @@ cdef class RenewalIndex(Learner):
 
     cdef void admit(self) noexcept nogil:
         self.item[self.n_materials].last = self.pool.now
+        self.item[self.n_materials].slot = self.pool.slot
         self.n_materials += 1
 
     cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
         self.pool.now = self.soon()
+        self.pool.slot += 1.0 / self.ratio
         renewal_learn(&self.item[i], self.pool, self.share(), elapsed * self.slots, v)
         if self.ordered:
             ladder_put(&self.ladder, <int32_t>i, self.pool.now)

@@ -11,7 +11,7 @@ from knapsolve._core.renewal import RenewalIndex
 from knapsolve._validation import check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner, share_out
 
-STATE = 8  # numbers an item: counts (3), exposures (3), time of the last poll, rate
+STATE = 9  # numbers an item: counts (3), exposures (3), time of the last poll, rate, slot of the last poll
 LEAST_RATIO, LARGEST_RATIO = 1e-100, 1e100  # of the capacity to that at the first poll
 
 
@@ -151,7 +151,7 @@ class RenewalIndexPolicy(PollLogLearner):
 
     def _start(self, n: int) -> None:
         self._first_capacity = float(self.capacity)
-        self.numbers_ = np.zeros(5)
+        self.numbers_ = np.zeros(6)
         self.items_ = np.zeros((max(n, 2), STATE))
 
     def _resize(self, n: int) -> None:

@@ -26,8 +26,8 @@ class RenewalTwin:
     def __init__(self, n, balance=0.8):
         self.n, self.balance, self.share = n, balance, 1 / n
         self.count, self.exposure = np.zeros((n, 3)), np.zeros((n, 3))
-        self.last, self.rate = np.zeros(n), np.zeros(n)
-        self.now = self.changes = self.time = self.found = self.expected = 0.0
+        self.last, self.rate, self.slot = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.now = self.changes = self.time = self.found = self.expected = self.slots = 0.0
 
     @property
     def pooled(self):
@@ -62,9 +62,12 @@ class RenewalTwin:
 
     def observe(self, i, gap, changed):
         self.now = self.soon
+        self.slots += 1
+        passed = self.now - self.last[i]
+        gap *= passed / (self.slots - self.slot[i])
         rate, pooled = self.rate_of(i), self.pooled
         self.found = 7 / 8 * self.found + changed
-        self.expected = 7 / 8 * self.expected - math.expm1(-rate * (self.now - self.last[i]))
+        self.expected = 7 / 8 * self.expected - math.expm1(-rate * passed)
         spent = first_change(rate, gap) if changed else gap
         self.time += first_change(pooled, gap) if changed else gap
         self.changes += changed
@@ -77,6 +80,7 @@ class RenewalTwin:
             rate = (self.count[i, k] + weight) / (self.exposure[i, k] + weight / rate)
         self.rate[i] = rate
         self.last[i] = self.now
+        self.slot[i] = self.slots
 
 
 class QuickTwin(RenewalTwin):
