@@ -13,6 +13,7 @@ cdef extern from "nefk_kernel.h":
         double scalar
 
 cdef extern from "rate_price.h":
+    int NEFK_HARMONIC
     ctypedef struct rate_price:
         int shape
         bint proportional

@@ -4,7 +4,8 @@ A poll changes one rate; that item's amount at the price is computed anew and th
 amounts stays at the capacity (csrc/rate_price.h). A scheduler that asks for an amount only when it polls the material
 (lazy EDF) thus needs no other. What a poll takes away must not lock a material out on early estimates: up to an even
 share of the capacity, its interval grows at most SLOWER times. A poll that finds a change which was sure to be found
-tells nothing of the rate: after some such polls, as its lower bound allows, the next follows after 1 / rate.
+tells nothing of the rate: after some such polls, as its lower bound allows, the next follows after 1 / rate (but by
+harmonic staleness, which gives every material enough).
 After about a poll a material the sums are taken anew, exactly. With groups, whose caps have their own prices, `solve`
 is called then: it returns (price, own prices (n,)).
 State: the filter's rows. O(1) a poll, amortised; O(log n) with random access.
@@ -123,7 +124,8 @@ cdef class RateLearner(Learner):
     cdef void stay_open(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
         """Let what is believed of material i be unlearnt: its next interval, if the price's tells too little."""
         cdef double rate = self.rate(i), amount = self.answer.amount
-        if too_sure(rate, elapsed, v, rate_column(&self.market.lower, i), bits):
+        cdef double seldom = rate_column(&self.market.lower, i) if self.market.shape != NEFK_HARMONIC else 0.0
+        if too_sure(rate, elapsed, v, seldom, bits):
             self.answer.amount = max(amount, min(rate, rate_column(&self.market.upper, i)))
         elif amount * SLOWER * elapsed < 1.0:
             self.answer.amount = max(amount, min(1.0 / (SLOWER * elapsed), self.even))

@@ -235,7 +235,8 @@ class RateAllocator(PollLogLearner):
         model.n_items = self.materials_.size
         done = sum(int((part.codes >= 0).sum()) for part in model.parts)
 
-        bounds = [np.array(np.broadcast_to(each, model.n_items)) for each in (problem.lower, problem.upper)]
+        seldom = 0.0 if self.criterion == "harmonic" else problem.lower  # by it, nobody is lost
+        bounds = [np.array(np.broadcast_to(each, model.n_items)) for each in (seldom, problem.upper)]
 
         def finish(*log: np.ndarray) -> np.ndarray:
             nonlocal done
