@@ -72,7 +72,7 @@ def timetable(
     Examples
     --------
     >>> from knapsolve.schedulers import timetable
-    >>> items, times = timetable([2.0, 1.0], last=[-1.0, 0.0], start=0.0, stop=2.0, jitter=0.0)
+    >>> items, times = timetable([2.0, 1.0], last=[-1.0, -0.5], start=0.0, stop=2.0, jitter=0.0)
     >>> items.tolist(), times.round(2).tolist()
     ([0, 0, 1, 0, 0, 1], [0.0, 0.33, 0.67, 1.0, 1.33, 1.67])
     """
