@@ -37,6 +37,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.ephemeral": ["whittle_index.c", "cpu_level.c"],
     "_core.top_sites": ["top_select.c"],
     "_core.site_book": ["decay_fit.c"],
+    "_core.slots": [],
     "_core.plug_in_whittle": ["whittle_index.c", "cpu_level.c"],
     "_core.lspe": [],
     "_core.lspe_whittle": [],

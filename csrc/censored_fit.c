@@ -5,7 +5,8 @@
 
 #include "nefk_math.h"
 
-#define POINTS 257
+#define HALF 128 /* cells on each side of the mode */
+#define POINTS (2 * HALF + 1)
 #define DEPTH 15.0 /* the posterior is cut where it has fallen by exp(-DEPTH) */
 
 static inline double weight_of(const censored_item *item, ptrdiff_t k) { return item->weight ? item->weight[k] : 1.0; }
@@ -44,15 +45,18 @@ double censored_rate(const censored_item *item, int steps, double *curvature, do
     return rate;
 }
 
-/* l, a constant apart. */
-static double log_likelihood(const censored_item *item, double log_rate)
+/* l, a constant apart, and its slope dl / dlog L. */
+static double log_likelihood(const censored_item *item, double log_rate, double *slope)
 {
     double rate = exp(log_rate), sum = item->count * log_rate - rate * item->exposure;
+    *slope = item->count - rate * item->exposure;
     for (ptrdiff_t k = 0; k < item->changes; k++) {
-        double h = rate * item->gap[k], quiet = nefk_exp_negative(h);
-        double found = h < 1.0 ? h * (quiet + h * nefk_gamma2_over_square(h)) : 1.0 - quiet;
-        if (found > 0.0) sum -= weight_of(item, k) * nefk_negative_log(found, quiet);
-        else sum -= weight_of(item, k) * 800.0; /* gap 0: one constant for every rate */
+        double h = rate * item->gap[k], quiet = nefk_exp_negative(h), w = weight_of(item, k);
+        double complement = h < 1.0 ? quiet + h * nefk_gamma2_over_square(h) : (1.0 - quiet) / h;
+        double found = h < 1.0 ? h * complement : 1.0 - quiet;
+        *slope += h < 700.0 ? w * (quiet / complement) : 0.0;
+        if (found > 0.0) sum -= w * nefk_negative_log(found, quiet);
+        else sum -= w * 800.0; /* gap 0: one constant for every rate */
     }
     return sum;
 }
@@ -60,32 +64,50 @@ static double log_likelihood(const censored_item *item, double log_rate)
 /* Where l has fallen by DEPTH, from the top in one direction: found by doubling steps. */
 static double edge(const censored_item *item, double centre, double top, double step)
 {
-    double at = centre;
-    for (int k = 0; k < 60 && fabs(at - centre) < 300.0; k++) {
+    double at = centre, slope;
+    for (int k = 0; k < 60 && fabs(at - centre) < 600.0; k++) {
         at = centre + step;
-        if (log_likelihood(item, at) < top - DEPTH) break;
+        if (log_likelihood(item, at, &slope) < top - DEPTH) break;
         step *= 1.5;
     }
     return at;
 }
 
+/* Where in a cell of width h its cumulative share of the mass is `wanted`, given the density at both of its ends: the
+ * root t in [0, 1] of the cubic with value 0 and `mass`, slope h left and h right there. Bisection, then linear. */
+static double within(double wanted, double mass, double left, double right)
+{
+    double low = 0.0, high = 1.0, below = 0.0, above = mass;
+    for (int k = 0; k < 20; k++) {
+        double t = 0.5 * (low + high), rest = 1.0 - t;
+        double at = mass * t * t * (3.0 - 2.0 * t) + t * rest * (left * rest - right * t);
+        if (at < wanted) low = t, below = at;
+        else high = t, above = at;
+    }
+    double part = (wanted - below) / (above - below + DBL_MIN);
+    return low + (high - low) * (part > 0.0 ? part < 1.0 ? part : 1.0 : 0.0);
+}
+
 void censored_quantiles(const censored_item *item, double rate, double curvature, const double *share, ptrdiff_t m,
                         double *quantile)
 {
-    double centre = log(rate), top = log_likelihood(item, centre), sd = 1.0 / sqrt(curvature > 1e-3 ? curvature : 1e-3);
-    double low = edge(item, centre, top, -3.0 * sd), high = edge(item, centre, top, 3.0 * sd);
-    double mass[POINTS], step = (high - low) / (POINTS - 1), before = 0.0;
+    double slope, centre = log(rate), top = log_likelihood(item, centre, &slope);
+    double sd = 1.0 / sqrt(curvature > 1e-3 ? curvature : 1e-3);
+    double width[2] = {(centre - edge(item, centre, top, -sd)) / HALF, (edge(item, centre, top, sd) - centre) / HALF};
+    double mass[POINTS], density[POINTS], bend = 0.0;
     mass[0] = 0.0;
     for (int g = 0; g < POINTS; g++) {
-        double density = exp(log_likelihood(item, low + g * step) - top);
-        if (g) mass[g] = mass[g - 1] + 0.5 * (density + before);
-        before = density;
+        double h = width[g > HALF], at = centre + (g - HALF) * width[g >= HALF], before = bend;
+        density[g] = exp(log_likelihood(item, at, &slope) - top);
+        bend = density[g] * slope;
+        if (g) mass[g] = mass[g - 1] + 0.5 * h * (density[g - 1] + density[g]) + h * h / 12.0 * (before - bend);
     }
     int g = 1;
     for (ptrdiff_t j = 0; j < m; j++) {
         double wanted = share[j] * mass[POINTS - 1];
         while (g < POINTS - 1 && mass[g] < wanted) g++;
-        double part = (wanted - mass[g - 1]) / (mass[g] - mass[g - 1] + DBL_MIN);
-        quantile[j] = exp(low + (g - 1 + (part < 1.0 ? part : 1.0)) * step);
+        double h = width[g > HALF], start = centre + (g - 1 - HALF) * h;
+        double part = within(wanted - mass[g - 1], mass[g] - mass[g - 1], h * density[g - 1], h * density[g]);
+        quantile[j] = exp(start + part * h);
     }
 }

@@ -23,7 +23,8 @@ typedef struct {
 double censored_rate(const censored_item *item, int steps, double *curvature, double *last_step);
 
 /* Rates (m,) below which the posterior, with density exp(l) over log L, has the given shares (m,), ascending.
- * `rate` and `curvature` are those of censored_rate. Trapezoidal rule on 257 points, then linear in log L. */
+ * `rate` and `curvature` are those of censored_rate. 128 cells on each side of the mode, integrated by Hermite's cubic:
+ * relative errors below 1e-5 with a change seen. Without one it is the Gamma of shape A and time Q: ask that instead. */
 void censored_quantiles(const censored_item *item, double rate, double curvature, const double *share, ptrdiff_t m,
                         double *quantile);
 

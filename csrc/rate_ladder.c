@@ -12,14 +12,16 @@ static int64_t rung_of(const rate_ladder *ladder, double rate)
     return rung < 0 ? 0 : rung < RUNGS ? rung : RUNGS - 1;
 }
 
-void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t n, double balance, double share)
+void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t n, double balance, double share,
+                 double pooled)
 {
     *ladder = (rate_ladder){.item = item, .next = next, .n = n, .balance = balance, .share = share,
+                            .worth = renewal_worth(balance, share, pooled),
                             .drawn = -INFINITY, .redrawn_after = (double)(n / RUNG_LIVES), .low = RUNGS};
     for (int64_t j = 0; j < RUNGS; j++) {
         double part = ((double)(j & ((1 << RUNG_BITS) - 1)) + 0.5) / (1 << RUNG_BITS);
         ladder->rate[j] = share * ldexp(1.0 + part, (int)(j >> RUNG_BITS) + RUNG_LOWEST);
-        ladder->weight[j] = renewal_weight(balance, share, ladder->rate[j]);
+        ladder->slowness[j] = 1.0 / ladder->rate[j];
         ladder->since[j] = INFINITY;
         ladder->value[j] = -1.0;
     }
@@ -33,10 +35,10 @@ DECAY_INLINE int draw_tangents(rate_ladder *restrict l, int64_t low, int64_t hig
     for (int64_t j = low; j < high; j++) {
         double age = now - l->since[j];
         double u = l->rate[j] * (age > 0.0 ? age : 0.0), e = decay_exp(u);
-        double slope = l->weight[j] * l->rate[j] * u * e;
+        double weight = 1.0 - l->balance + l->worth * l->slowness[j], slope = weight * l->rate[j] * u * e;
         slope = age >= 0.0 ? slope : 0.0;
         l->slope[j] = slope;
-        l->value[j] = age >= 0.0 ? l->weight[j] * renewal_gain(u, e) - slope * since_drawn : -1.0;
+        l->value[j] = age >= 0.0 ? weight * renewal_gain(u, e) - slope * since_drawn : -1.0;
     }
     return 0;
 }
@@ -89,8 +91,9 @@ void ladder_put(rate_ladder *l, int32_t item, double now)
 }
 
 /* Draw all tangents, between the lowest and the highest rung that hold anything. */
-static void redraw(rate_ladder *l, double now)
+static void redraw(rate_ladder *l, double now, double pooled)
 {
+    l->worth = renewal_worth(l->balance, l->share, pooled);
     while (l->low < l->high && l->head[l->low] == RUNG_END) l->low++;
     while (l->high > l->low && l->head[l->high - 1] == RUNG_END) l->high--;
     l->low &= ~(int64_t)7;
@@ -105,13 +108,13 @@ static int newcomer_first(const rate_ladder *l, double other, double now, double
     int32_t head = l->head[RUNGS];
     if (head == RUNG_END) return 0;
     double rate = renewal_rate(&l->item[head], pooled, l->share), u = rate * (now - l->item[head].last);
-    return renewal_weight(l->balance, l->share, rate) * renewal_gain(u, decay_exp(u)) > other;
+    return renewal_weight(l->balance, l->worth, rate) * renewal_gain(u, decay_exp(u)) > other;
 }
 
 int32_t ladder_take(rate_ladder *l, double now, double pooled)
 {
     if (now - l->drawn >= l->redrawn_after)
-        redraw(l, now);
+        redraw(l, now, pooled);
     else if (l->high > RUNG_FAST)
         ladder_tangents(l, l->low > RUNG_FAST ? l->low : RUNG_FAST, l->high, now);
     double since_drawn = now - l->drawn, other = -1.0;

@@ -3,8 +3,9 @@
  * The index of an item is c(L) G(L * age) with its rate L, c of renewal_filter.h and G of renewal_gain.h. Among
  * items of one rate the oldest comes first. So rates are rounded to rungs, eight an octave (within 6% of the rate,
  * which moves an item's turn by less than that), and each rung is a queue: a polled item, of age 0, goes to the tail.
- * Only heads compete. Their indices are followed along tangents, which are drawn anew after every n/128 polls; above
- * RUNG_FAST, where n/128 polls are long against 1/L, they are computed at each poll.
+ * Only heads compete. Their indices are followed along tangents, which are drawn anew after every n/128 units of time
+ * (polls of the whole budget, by the clock of renewal_filter.h); above RUNG_FAST, where that is long against 1/L, they
+ * are computed at each poll.
  * Items that were never polled have a queue of their own, whose rate is the optimistic pooled one of the moment.
  *
  * Invariant   within a queue `last` ascends; every item is in one queue, but for the one taken and not yet put back.
@@ -32,20 +33,22 @@ typedef struct {
     int64_t n;
     double balance;
     double share;     /* B: polls per item and unit of time */
+    double worth;     /* of a unit of fresh time, when the tangents were drawn */
     double drawn;     /* when the tangents were drawn */
     double redrawn_after;
     int64_t low, high; /* rungs in use lie in [low, high), multiples of 8 */
     int32_t head[RUNGS + 1];
     int32_t tail[RUNGS + 1];
     double rate[RUNGS];
-    double weight[RUNGS];
+    double slowness[RUNGS]; /* 1 / rate */
     double since[RUNGS]; /* when the head was polled last; +infinity if there is none */
     double value[RUNGS]; /* index of the head when the tangents were drawn, -1 if there is none */
     double slope[RUNGS];
 } rate_ladder;
 
-/* An empty ladder. */
-void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t n, double balance, double share);
+/* An empty ladder, at the pooled rate P. */
+void ladder_init(rate_ladder *ladder, renewal_item *item, int32_t *next, int64_t n, double balance, double share,
+                 double pooled);
 
 /* Put an item at the tail of its rung; `now` is the time. */
 void ladder_put(rate_ladder *ladder, int32_t item, double now);

@@ -8,7 +8,7 @@
  * the priors, 1.5, 2 and 2 changes, are 1 + min(P / B, 1) times as large: they must hold longer where polls are few.
  *
  * Invariant   counts and exposures are non-negative and finite; rates lie within SLOWEST and FASTEST times B.
- * Complexity  O(1): one exponential for a poll without a change, five with one.
+ * Complexity  O(1): two exponentials for a poll without a change, six with one.
  */
 #ifndef KNAPSOLVE_RENEWAL_FILTER_H
 #define KNAPSOLVE_RENEWAL_FILTER_H
@@ -21,20 +21,35 @@
 #define RENEWAL_SLOWEST 0x1p-24
 #define RENEWAL_FASTEST 0x1p40
 #define RENEWAL_LONGEST 1e30 /* gaps beyond that count as that */
+#define RENEWAL_RECENT 0.875 /* of what the activity goes by, kept at each poll */
+#define RENEWAL_DOUBT 0.5    /* changes found as expected before any poll */
+#define RENEWAL_SELDOM 12.0  /* polls for each change from which on freshness is worth no more a poll */
 
 typedef struct {
     double count[3];
     double exposure[3];
-    double last; /* when it was polled */
+    double last; /* when it was polled, by the clock of the pool */
     double rate; /* changes per unit of time; 0 before the first poll */
+    double slot; /* when it was polled, in polls of the whole budget */
 } renewal_item;
 
-/* The pooled rate of all items. */
+/* What all items have in common: their pooled rate, and how much is going on now. The clock runs by that: a poll
+ * moves it by the changes found lately over those that were expected. Changes come together, in bursts that run through
+ * many items; who was polled before one has more to show than who was polled since, and so has the larger index. */
 typedef struct {
-    double now; /* polls so far */
+    double now; /* the clock: polls, each times the activity then */
     double count;
     double exposure;
+    double found;    /* changes, over the last polls */
+    double expected; /* at the items' rates and by the clock */
+    double slot;     /* polls so far */
 } renewal_pool;
+
+/* How fast the clock runs: 1 if as much is found as expected; between 1/17 and 17. */
+static inline double renewal_activity(const renewal_pool *pool)
+{
+    return (pool->found + RENEWAL_DOUBT) / (pool->expected + RENEWAL_DOUBT);
+}
 
 /* To begin with, half a change in 1/B for one item and every 32nd more: a quiet start must not make all of them wait. */
 static inline double renewal_pooled(const renewal_pool *pool, double share)
@@ -55,20 +70,29 @@ static inline double renewal_rate(const renewal_item *item, double pooled, doubl
     return item->rate > 0.0 ? item->rate : renewal_bounded(RENEWAL_OPTIMISM * pooled, share);
 }
 
-/* What a unit of gain is worth, c(L): 1 for a change found, and 1/L of time that a copy is current. At balance 0.8 a
- * change found weighs as much as a copy that is current for a mean gap 1/B: with few polls for each change (B < L) it
- * is changes that count, with many it is freshness. */
-DECAY_INLINE double renewal_weight(double balance, double share, double rate)
+/* What a unit of time that a copy is current is worth. At balance 0.8 a change found weighs as much as a copy that is
+ * current for a mean gap 1/B, or for a twelfth of the mean time 1/P between changes if that is longer: with few polls
+ * for each change it is changes that count, then freshness, until next to all of the time is fresh anyway. */
+DECAY_INLINE double renewal_worth(double balance, double share, double pooled)
 {
-    return 1.0 - balance + balance * 0.25 * share / rate;
+    double most = RENEWAL_SELDOM * pooled;
+    return balance * 0.25 * (share < most ? share : most);
 }
 
-/* Learn from a poll of `item` at the time pool->now, a gap tau after the one before. */
+/* What a unit of gain is worth, c(L): 1 for a change found, and 1/L of time that a copy is current. */
+DECAY_INLINE double renewal_weight(double balance, double worth, double rate) { return 1.0 - balance + worth / rate; }
+
+/* Learn from a poll of `item` at the time pool->now, a gap tau after the one before. It counts as much longer as the
+ * clock ran faster meanwhile. */
 static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double share, double tau, int changed)
 {
     static const double weight[3] = {1.5, 2.0, 2.0};
+    double passed = pool->now - item->last, slots = pool->slot - item->slot;
+    tau = slots > 0.0 ? tau * (passed / slots) : tau;
     tau = tau < RENEWAL_LONGEST ? tau : RENEWAL_LONGEST;
     double pooled = renewal_pooled(pool, share), rate = renewal_rate(item, pooled, share);
+    pool->found = RENEWAL_RECENT * pool->found + changed;
+    pool->expected = RENEWAL_RECENT * pool->expected + decay_loss(rate * passed);
     double slow = decay_exp(share * tau / RENEWAL_MEMORY), fast = slow * slow;
     fast = fast * fast;
     double exposure = changed ? tau * renewal_first(rate * tau) : tau;
@@ -85,6 +109,7 @@ static inline void renewal_learn(renewal_item *item, renewal_pool *pool, double 
     }
     item->rate = rate;
     item->last = pool->now;
+    item->slot = pool->slot;
 }
 
 #endif

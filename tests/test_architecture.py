@@ -15,6 +15,7 @@ LEAVES = {
     "history",
     "_validation",
     "exceptions",
+    "_copies",
     "_frames",
     "_progress",
     "_interrupt",

@@ -5,7 +5,8 @@
 
 import numpy as np
 
-from knapsolve import RateAllocator, simulate
+from knapsolve import RateAllocator, simulate, solve_nefk
+from knapsolve.criteria import Freshness, Harmonic, PoissonFreshness
 from knapsolve.environments import PollingEnvironment, zipf_unchanged
 
 WORLDS = ((0.9, 1.5), (0.3, 1.5), (0.3, 1.0))
@@ -53,7 +54,24 @@ def switching_ranks(every=1000, n_runs=4):
         print(f"  {setting}: {late.mean():.4f} ({late.std(ddof=1) / n_runs**0.5:.4f})", flush=True)
 
 
+def other_criteria(n=500, n_polls=200_000):
+    print(f"{n} rates of a Gamma of shape .7, EDF: share of the optimum after {n_polls} polls")
+    rates = np.random.default_rng(0).gamma(0.7, 1.0, n) + 0.01
+    world = PollingEnvironment(np.exp(-rates))
+    for criterion, kind in {"freshness": Freshness, "poisson": PoissonFreshness, "harmonic": Harmonic}.items():
+        worth = kind(rates)
+        best = worth.value(solve_nefk(worth, 1.0).amounts).sum()
+        for estimator in ("recursive", "bayes", "mle", "multiplicative"):
+            share = []
+            for seed in range(4):
+                learner = RateAllocator(criterion=criterion, estimator=estimator)
+                simulate(learner, world, n_polls, random_state=seed)
+                share.append(worth.value(learner.amounts_).sum() / best)
+            print(f"  {criterion} {estimator} {np.mean(share):.3f} ({np.std(share, ddof=1) / 2:.4f})", flush=True)
+
+
 if __name__ == "__main__":
     papers_environments()
     many_pages()
     switching_ranks()
+    other_criteria()

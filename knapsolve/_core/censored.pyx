@@ -95,6 +95,11 @@ cdef class Grouped:
         one.exposure = self.exposure[i] + exposure
         return one
 
+    @property
+    def found(self):
+        """Polls (n,) that found a change and do not tell how many there were."""
+        return np.diff(self.first)
+
     def rates(self, double prior_count, double prior_exposure, int max_steps=100):
         """Rates (n,), curvatures (n,) and the largest relative last step, the prior's changes and time added."""
         cdef Py_ssize_t i = 0

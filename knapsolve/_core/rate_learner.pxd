@@ -13,6 +13,7 @@ cdef extern from "nefk_kernel.h":
         double scalar
 
 cdef extern from "rate_price.h":
+    int NEFK_HARMONIC
     ctypedef struct rate_price:
         int shape
         bint proportional
@@ -20,10 +21,17 @@ cdef extern from "rate_price.h":
         double capacity, price, total, slope, moved
     ctypedef struct rate_answer:
         double amount, slope
+    double rate_column(const nefk_column *column, Py_ssize_t i) noexcept nogil
     rate_answer rate_price_answer(const rate_price *p, Py_ssize_t i, double rate) noexcept nogil
     void rate_price_settle(
         rate_price *p, const double *rates, Py_ssize_t width, Py_ssize_t n, bint search) noexcept nogil
     void rate_price_follow(rate_price *p, rate_answer before, rate_answer after) noexcept nogil
+
+
+cdef inline bint too_sure(double rate, double elapsed, int v, double least, bitgen_t *bits) noexcept nogil:
+    """Whether to look again after 1 / rate: a poll found a change that was sure to be found (two or more expected),
+    which tells nothing of the rate. In all `least` times in a unit of time."""
+    return v and rate * elapsed > 2.0 and bits.next_double(bits.state) < least * elapsed
 
 
 cdef class RateLearner(Learner):
@@ -41,5 +49,6 @@ cdef class RateLearner(Learner):
     cdef void resync(self) noexcept nogil
     cdef bint stale(self) noexcept nogil
     cdef int reprice(self) noexcept nogil
+    cdef void stay_open(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil
     cdef void weigh(self, Py_ssize_t i) noexcept nogil
     cdef void weigh_all(self) noexcept nogil

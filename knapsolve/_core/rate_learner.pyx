@@ -3,8 +3,11 @@
 A poll changes one rate; that item's amount at the price is computed anew and the price moves so that the sum of all
 amounts stays at the capacity (csrc/rate_price.h). A scheduler that asks for an amount only when it polls the material
 (lazy EDF) thus needs no other. What a poll takes away must not lock a material out on early estimates: up to an even
-share of the capacity, its interval grows at most SLOWER times. After about a poll a material the sums are taken anew,
-exactly. With groups, whose caps have prices of their own, `solve` is called then: it returns (price, own prices (n,)).
+share of the capacity, its interval grows at most SLOWER times. A poll that finds a change which was sure to be found
+tells nothing of the rate: after some such polls, as its lower bound allows, the next follows after 1 / rate (but by
+harmonic staleness, which gives every material enough).
+After about a poll a material the sums are taken anew, exactly. With groups, whose caps have their own prices, `solve`
+is called then: it returns (price, own prices (n,)).
 State: the filter's rows. O(1) a poll, amortised; O(log n) with random access.
 Reference: nefk.solver for the exact problem; Cho and Garcia-Molina (2003) for amounts from estimates.
 """
@@ -105,10 +108,6 @@ cdef class RateLearner(Learner):
         rate_filter_learn(&self.view, i, poll)
         self.answer = rate_price_answer(&self.market, i, self.rate(i))
         rate_price_follow(&self.market, before, self.answer)     # others meet the new price; so no poll waits for it
-        if not self.market.proportional and self.answer.amount * SLOWER * elapsed < 1.0:
-            self.answer.amount = max(self.answer.amount, min(1.0 / (SLOWER * elapsed), self.even))
-        if self.tree is not None:
-            self.weigh(i)
         self.since_refresh += 1
         if self.stale():
             if self.solve is not None:
@@ -116,6 +115,20 @@ cdef class RateLearner(Learner):
             self.resync()
             if self.tree is not None:
                 self.weigh_all()
+        if not self.market.proportional:
+            self.amount(i)
+            self.stay_open(i, elapsed, v, bits)
+        if self.tree is not None:
+            self.weigh(i)
+
+    cdef void stay_open(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
+        """Let what is believed of material i be unlearnt: its next interval, if the price's tells too little."""
+        cdef double rate = self.rate(i), amount = self.answer.amount
+        cdef double seldom = rate_column(&self.market.lower, i) if self.market.shape != NEFK_HARMONIC else 0.0
+        if too_sure(rate, elapsed, v, seldom, bits):
+            self.answer.amount = max(amount, min(rate, rate_column(&self.market.upper, i)))
+        elif amount * SLOWER * elapsed < 1.0:
+            self.answer.amount = max(amount, min(1.0 / (SLOWER * elapsed), self.even))
 
     cdef void weigh(self, Py_ssize_t i) noexcept nogil:
         """Material i is drawn by its present amount from now on; the others by those of their last polls."""

@@ -2,7 +2,8 @@
 
 RenewalIndex learns each item's rate by csrc's renewal_filter; LadderOrder serves by csrc's rate_ladder. Time is
 counted in slots of 1 / capacity, as the capacity was at the first fit: `ratio` is the capacity now over that one.
-State: items (room, 8) = counts (3), exposures (3), last, rate; numbers (3,) = now, pooled count, pooled exposure.
+State: items (room, 9) = counts (3), exposures (3), last, rate, slot of the last poll; numbers (6,) = now, pooled count,
+pooled exposure, changes found and expected lately, slots so far. `now` and `last` are by the clock of renewal_filter.h.
 O(1) a poll. `suggest` and `amounts` are O(n) a call, the latter a few times over.
 Reference: Cho and Garcia-Molina, "Effective page refresh policies", ACM TODS 28(4), 2003.
 """
@@ -20,16 +21,20 @@ cdef extern from "renewal_filter.h":
     ctypedef struct renewal_item:
         double last
         double rate
+        double slot
     ctypedef struct renewal_pool:
         double now
         double count
         double exposure
+        double slot
+    double renewal_activity(const renewal_pool *pool) noexcept nogil
     double renewal_pooled(const renewal_pool *pool, double share) noexcept nogil
     double renewal_rate(const renewal_item *item, double pooled, double share) noexcept nogil
     void renewal_learn(
         renewal_item *item, renewal_pool *pool, double share, double tau, int changed
     ) noexcept nogil
-    double renewal_weight(double balance, double share, double rate) noexcept nogil
+    double renewal_worth(double balance, double share, double pooled) noexcept nogil
+    double renewal_weight(double balance, double worth, double rate) noexcept nogil
     double renewal_gain(double u, double e) noexcept nogil
     double renewal_gap(double x) noexcept nogil
     double decay_exp(double t) noexcept nogil
@@ -40,7 +45,8 @@ cdef extern from "rate_ladder.h":
     ctypedef struct rate_ladder:
         pass
     void ladder_init(
-        rate_ladder *ladder, renewal_item *item, int32_t *next, Py_ssize_t n, double balance, double share
+        rate_ladder *ladder, renewal_item *item, int32_t *next, Py_ssize_t n, double balance, double share,
+        double pooled
     ) noexcept nogil
     void ladder_put(rate_ladder *ladder, int32_t item, double now) noexcept nogil
     int32_t ladder_take(rate_ladder *ladder, double now, double pooled) noexcept nogil
@@ -79,22 +85,28 @@ cdef class RenewalIndex(Learner):
     cdef double share(self) noexcept nogil:
         return self.ratio / <double>self.n_materials
 
+    cdef double soon(self) noexcept nogil:
+        """The clock at the poll to come."""
+        return self.pool.now + renewal_activity(self.pool) / self.ratio
+
     cdef void admit(self) noexcept nogil:
         self.item[self.n_materials].last = self.pool.now
+        self.item[self.n_materials].slot = self.pool.slot
         self.n_materials += 1
 
     cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
-        self.pool.now += 1.0 / self.ratio
+        self.pool.now = self.soon()
+        self.pool.slot += 1.0 / self.ratio
         renewal_learn(&self.item[i], self.pool, self.share(), elapsed * self.slots, v)
         if self.ordered:
             ladder_put(&self.ladder, <int32_t>i, self.pool.now)
 
     cdef double amount(self, Py_ssize_t i) noexcept nogil:
         """At the poll to come: one per time since the item's last."""
-        return self.slots / (self.pool.now + 1.0 / self.ratio - self.item[i].last)
+        return self.slots / (self.soon() - self.item[i].last)
 
     cdef Py_ssize_t take(self) noexcept nogil:
-        return ladder_take(&self.ladder, self.pool.now + 1.0 / self.ratio, renewal_pooled(self.pool, self.share()))
+        return ladder_take(&self.ladder, self.soon(), renewal_pooled(self.pool, self.share()))
 
     def own_order(self):
         """A scheduler of the items' own order."""
@@ -106,7 +118,8 @@ cdef class RenewalIndex(Learner):
         cdef const Py_ssize_t[::1] order = np.argsort(np.asarray(self.items)[:n, 6], kind="stable")
         self.ordered = False
         self.next = np.empty(n, dtype=np.int32)
-        ladder_init(&self.ladder, self.item, &self.next[0], n, self.balance, self.share())
+        ladder_init(&self.ladder, self.item, &self.next[0], n, self.balance, self.share(),
+                    renewal_pooled(self.pool, self.share()))
         for start in range(0, n, CHUNK):
             with nogil:
                 for k in range(start, min(start + CHUNK, n)):
@@ -129,14 +142,14 @@ cdef class RenewalIndex(Learner):
         """Indices (n_materials,) of polling now, at ages (n_materials,) in slots; () for the ages known here."""
         cdef Py_ssize_t i, n = self.n_materials
         cdef double pooled = renewal_pooled(self.pool, self.share()), rate, u
-        cdef double now = self.pool.now + 1.0 / self.ratio
+        cdef double now = self.soon(), worth = renewal_worth(self.balance, self.share(), pooled)
         result = np.empty(n)
         cdef double[::1] out = result
         with nogil:
             for i in range(n):
                 rate = renewal_rate(&self.item[i], pooled, self.share())
                 u = rate * (ages[i] if ages.shape[0] else now - self.item[i].last)
-                out[i] = renewal_weight(self.balance, self.share(), rate) * renewal_gain(u, decay_exp(u))
+                out[i] = renewal_weight(self.balance, worth, rate) * renewal_gain(u, decay_exp(u))
         return result
 
     cpdef amounts(self):
@@ -151,9 +164,10 @@ cdef class RenewalIndex(Learner):
         """
         cdef Py_ssize_t i, n = self.n_materials
         cdef double low = 0.0, high = 0.0, price, total, slope, part
+        cdef double worth = renewal_worth(self.balance, self.share(), renewal_pooled(self.pool, self.share()))
         cdef double[::1] rate = self.rates(), weight = np.empty(n)
         for i in range(n):
-            weight[i] = renewal_weight(self.balance, self.share(), rate[i])
+            weight[i] = renewal_weight(self.balance, worth, rate[i])
             high = max(high, weight[i])
         below = np.zeros(n)
         result = np.empty(n)

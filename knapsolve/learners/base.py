@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from knapsolve._copies import own_copy
 from knapsolve._frames import encode
 from knapsolve._locks import Shared
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state, shown
@@ -253,6 +254,9 @@ class PollLogLearner(Shared, BaseEstimator):
             return _check_indices(np.asarray(values), self.n_materials), known
         codes, known, self._lookup = encode(values, known, self._lookup)
         return codes, known
+
+    def __copy__(self):
+        return own_copy(self)
 
     def __setstate__(self, state):
         """As pickled; arrays that were mapped from a file for reading alone become the learner's own."""

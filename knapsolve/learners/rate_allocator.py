@@ -235,13 +235,19 @@ class RateAllocator(PollLogLearner):
         model.n_items = self.materials_.size
         done = sum(int((part.codes >= 0).sum()) for part in model.parts)
 
+        seldom = 0.0 if self.criterion == "harmonic" else problem.lower  # by it, nobody is lost
+        bounds = [np.array(np.broadcast_to(each, model.n_items)) for each in (seldom, problem.upper)]
+
         def finish(*log: np.ndarray) -> np.ndarray:
             nonlocal done
             done += log[0].size
-            amounts = problem.amounts(model.rates(), capacity)
+            rates = model.rates()
             learner.log_in(*model.open_part(max(model.n_items, done // 4)))
-            return amounts
+            learner.expect(rates, *bounds)
+            return problem.amounts(rates, capacity)
 
+        rates = model.rates()
         first = model.open_part(max(model.n_items, done // 4))
-        learner = RefitLearner(problem.amounts(model.rates(), capacity), *first, 0, finish)
+        learner = RefitLearner(problem.amounts(rates, capacity), *first, 0, finish)
+        learner.expect(rates, *bounds)
         return learner

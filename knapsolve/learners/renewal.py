@@ -11,7 +11,7 @@ from knapsolve._core.renewal import RenewalIndex
 from knapsolve._validation import check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner, share_out
 
-STATE = 8  # numbers an item: counts (3), exposures (3), time of the last poll, rate
+STATE = 9  # numbers an item: counts (3), exposures (3), time of the last poll, rate, slot of the last poll
 LEAST_RATIO, LARGEST_RATIO = 1e-100, 1e100  # of the capacity to that at the first poll
 
 
@@ -19,14 +19,15 @@ class RenewalIndexPolicy(PollLogLearner):
     """Poll one item every ``1 / capacity``: always the one whose index is the largest.
 
     Each item's rate L of changes is followed by a cascade of forgetting Gamma filters, which shrinks it towards the
-    pooled rate of all items. With ``u = L * (time since its last poll)`` and each item's share of the polls
+    pooled rate P of all items. With ``u = L * (time since its last poll)`` and each item's share of the polls
     ``B = capacity / n_materials``, its index is ::
 
-        (1 - (1 + u) * exp(-u)) * ((1 - balance) + balance * B / (4 * L))
+        (1 - (1 + u) * exp(-u)) * ((1 - balance) + balance * min(B, 12 * P) / (4 * L))
 
     The first bracket is the gain in changes found from one more poll; over L, in time that the copy is current. At the
     default balance a change found is worth as much as a copy that is current for a mean gap 1 / B, so that changes
-    count where there are few polls for each, and freshness where there are many.
+    count where there are few polls for each, and freshness where there are many (up to twelve). Changes come in bursts
+    that run through many items: time runs by the changes that the last polls found over those that were expected.
 
     The budget is met exactly. Times count in units of mean gaps between an item's polls, so that nothing depends on
     the clock's unit. There is nothing to tune to the data, and no training: it polls from a cold start, and items may
@@ -106,7 +107,7 @@ class RenewalIndexPolicy(PollLogLearner):
             How many materials.
         ages : array-like of shape (n_materials,), optional
             Time since each material's last poll. By default they follow from the order of the polls, one every
-            ``1 / capacity``.
+            ``1 / capacity``, and from what they found.
 
         Returns
         -------
@@ -155,7 +156,7 @@ class RenewalIndexPolicy(PollLogLearner):
 
     def _start(self, n: int) -> None:
         self._first_capacity = float(self.capacity)
-        self.numbers_ = np.zeros(3)
+        self.numbers_ = np.zeros(6)
         self.items_ = np.zeros((max(n, 2), STATE))
 
     def _resize(self, n: int) -> None:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from knapsolve._copies import own_copy
 from knapsolve._frames import encode, factorize
 from knapsolve._validation import check_choice, check_poll_log, check_real, check_vector
 from knapsolve.rates.labels import as_table, outcomes_of
@@ -264,7 +265,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         weights = None
         if sample_weight is not None:
             weights = check_vector("sample_weight", sample_weight, low=0.0, high=1e100, size=gaps.size)
-            if not weights.any():
+            if fresh and not weights.any():
                 raise ValueError("sample_weight must hold a positive number, got zeros only")
         counts, exposures = complete_observations(X, gaps, changed, self.n_changes, self.age)
         before = vars(self).copy()
@@ -336,6 +337,9 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.classifier_tags = ClassifierTags(multi_class=False, poor_score=True)  # it only knows who and how long
         return tags
+
+    def __copy__(self):
+        return own_copy(self)
 
     def __getstate__(self):
         state = dict(super().__getstate__())

@@ -16,6 +16,7 @@ from knapsolve.rates.polls import Polls
 from knapsolve.rates.prior import MOST_ITEMS, gamma_prior
 
 Array = NDArray[np.float64]
+TINIEST = 1e-300  # of a rate's quantile, in changes
 
 
 class LogModel:
@@ -124,4 +125,8 @@ class LogModel:
         items, exponent, (changes, time), rates, curvatures, _ = self._fit()
         if items is None:
             return gammaincinv(0.5, np.broadcast_to(shares, (self.n_items, shares.size))) / 0.5
-        return np.ldexp(items.quantiles(changes, time, rates, curvatures, shares), -exponent)
+        scaled = items.quantiles(changes, time, rates, curvatures, shares)
+        quiet = np.flatnonzero(items.found == 0)  # their posterior is a Gamma, however long its tail
+        shape, span = items.counts[quiet, None] + changes, items.exposures[quiet, None] + time
+        scaled[quiet] = np.maximum(gammaincinv(shape, shares), TINIEST) / span
+        return np.ldexp(scaled, -exponent)

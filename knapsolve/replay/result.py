@@ -72,7 +72,7 @@ class ReplayResult:
     Attributes
     ----------
     items : ndarray of shape (n_items,)
-        The items, in order of first appearance in the log.
+        The items, in sorted order; in order of first appearance where they have none (mixed types).
     n_changes : ndarray of shape (n_items,), intp
         Recorded changes of each item in the test stretch.
     start, split, stop : float

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from knapsolve._core.slots import serve_slots
 from knapsolve._validation import check_capacity, check_real, check_vector, resolve_random_state
+
+MOST_POLLS = 1e8  # of one timetable: some 3 GB while it is made
 
 
 class Timetable(NamedTuple):
@@ -70,7 +72,7 @@ def timetable(
     Examples
     --------
     >>> from knapsolve.schedulers import timetable
-    >>> items, times = timetable([2.0, 1.0], last=[-1.0, 0.0], start=0.0, stop=2.0, jitter=0.0)
+    >>> items, times = timetable([2.0, 1.0], last=[-1.0, -0.5], start=0.0, stop=2.0, jitter=0.0)
     >>> items.tolist(), times.round(2).tolist()
     ([0, 0, 1, 0, 0, 1], [0.0, 0.33, 0.67, 1.0, 1.33, 1.67])
     """
@@ -82,7 +84,7 @@ def timetable(
         raise ValueError(f"stop must be after start={start:.15g}, got {stop:.15g}")
     before = check_vector("last", last, size=rate.size, high=start)
     jitter = check_real("jitter", jitter, low=0, high=1)
-    n_slots = check_real("the number of polls", (stop - start) * capacity, high=2.0**31)
+    n_slots = check_real("the number of polls", (stop - start) * capacity, high=MOST_POLLS)
     items = _serve(rate, before, start, int(n_slots * (1 + 1e-12)), capacity)
     offset = resolve_random_state(random_state).random(items.size) * jitter
     times = start + (np.arange(items.size) + offset) / capacity
@@ -96,19 +98,12 @@ def timetable(
 def _serve(rate: np.ndarray, last: np.ndarray, start: float, n_slots: int, capacity: float) -> np.ndarray:
     """The item of each slot: always the one due first."""
     known = np.flatnonzero(rate > 0)
-    interval = np.zeros(rate.size)
-    interval[known] = 1 / rate[known]
-    gaps = interval.tolist()
-    queue = list(zip((last + interval)[known].tolist(), known.tolist()))
-    heapq.heapify(queue)
+    gap = np.zeros(rate.size)
+    gap[known] = 1 / rate[known]
+    due = (last + gap)[known]
+    order = np.argsort(due, kind="stable")
     items = np.empty(n_slots, dtype=np.intp)
-    for slot in range(n_slots):
-        due, item = queue[0]
-        now = start + slot / capacity
-        # it keeps its beat, but makes up neither for what was missed before the start nor by crowded polls
-        gap = gaps[item]
-        heapq.heapreplace(queue, (max(max(due, start) + gap, now + 0.5 * gap), item))
-        items[slot] = item
+    serve_slots(due[order], known[order], gap, start, capacity, items)
     return items
 
 

@@ -26,8 +26,8 @@ class RenewalTwin:
     def __init__(self, n, balance=0.8):
         self.n, self.balance, self.share = n, balance, 1 / n
         self.count, self.exposure = np.zeros((n, 3)), np.zeros((n, 3))
-        self.last, self.rate = np.zeros(n), np.zeros(n)
-        self.now = self.changes = self.time = 0.0
+        self.last, self.rate, self.slot = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.now = self.changes = self.time = self.found = self.expected = self.slots = 0.0
 
     @property
     def pooled(self):
@@ -37,9 +37,19 @@ class RenewalTwin:
     def rate_of(self, i):
         return self.rate[i] or 4 * self.pooled
 
+    @property
+    def soon(self):
+        """The clock at the next poll: it runs by what is found over what was expected."""
+        return self.now + (self.found + 0.5) / (self.expected + 0.5)
+
+    @property
+    def worth(self):
+        """What a unit of time is worth that a copy is current."""
+        return self.balance / 4 * min(self.share, 12 * self.pooled)
+
     def weight(self, rate):
         """What finding a change is worth, and what the time is that the copy is then current."""
-        return 1 - self.balance + self.balance * self.share / (4 * rate)
+        return 1 - self.balance + self.worth / rate
 
     def index(self, i, time, rate=None):
         rate = rate or self.rate_of(i)
@@ -47,12 +57,17 @@ class RenewalTwin:
 
     def choose(self):
         """The item of largest index, the longest waiting among equals."""
-        time = self.now + 1
+        time = self.soon
         return max(range(self.n), key=lambda i: (self.index(i, time), -self.last[i], -i))
 
     def observe(self, i, gap, changed):
-        self.now += 1
+        self.now = self.soon
+        self.slots += 1
+        passed = self.now - self.last[i]
+        gap *= passed / (self.slots - self.slot[i])
         rate, pooled = self.rate_of(i), self.pooled
+        self.found = 7 / 8 * self.found + changed
+        self.expected = 7 / 8 * self.expected - math.expm1(-rate * passed)
         spent = first_change(rate, gap) if changed else gap
         self.time += first_change(pooled, gap) if changed else gap
         self.changes += changed
@@ -65,6 +80,7 @@ class RenewalTwin:
             rate = (self.count[i, k] + weight) / (self.exposure[i, k] + weight / rate)
         self.rate[i] = rate
         self.last[i] = self.now
+        self.slot[i] = self.slots
 
 
 class QuickTwin(RenewalTwin):
@@ -72,7 +88,7 @@ class QuickTwin(RenewalTwin):
 
     def choose(self):
         rate = np.where(self.rate > 0, self.rate, 4 * self.pooled)
-        u = rate * (self.now + 1 - self.last)
+        u = rate * (self.soon - self.last)
         return int(np.argmax(self.weight(rate) * (1 - (1 + u) * np.exp(-u))))
 
 
@@ -83,6 +99,7 @@ class LadderTwin(RenewalTwin):
         super().__init__(n, balance)
         self.queues = {None: list(range(n))}  # the never polled
         self.drawn, self.tangents = -math.inf, {}
+        self.drawn_worth = self.worth
 
     def rung(self, i):
         """(octave, eighth) of the rate over the share, and the rate in the middle of it."""
@@ -94,6 +111,9 @@ class LadderTwin(RenewalTwin):
     def middle(self, rung):
         return self.share * math.ldexp((rung[1] + 0.5) / 16, rung[0])
 
+    def weight(self, rate):
+        return 1 - self.balance + self.drawn_worth / rate
+
     def tangent(self, rung, time):
         """Index and slope of a rung's head at `time`."""
         head, rate = self.queues[rung][0], self.middle(rung)
@@ -101,8 +121,10 @@ class LadderTwin(RenewalTwin):
         return time, self.index(head, time, rate), self.weight(rate) * rate * u * math.exp(-u)
 
     def choose(self):
-        time = self.now + 1
+        time = self.soon
         redraw = time - self.drawn >= self.n // 128
+        if redraw:
+            self.drawn_worth = self.worth
         for rung in self.queues.keys() - {None}:
             if redraw or self.middle(rung) >= 8 * self.share:
                 self.tangents[rung] = self.tangent(rung, time)

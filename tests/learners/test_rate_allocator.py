@@ -2,6 +2,7 @@
 
 import copy
 import math
+import pickle
 import signal
 
 import numpy as np
@@ -118,6 +119,19 @@ def test_in_the_loop_no_material_is_lost_for_good(criterion):
     assert (allocator.allocate() == 0).any()
 
 
+@pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle"])
+@pytest.mark.parametrize("criterion", ["freshness", "poisson"])
+def test_no_material_stays_locked_out_by_polls_that_were_sure_to_find_a_change(criterion, estimator):
+    pair = -np.log(zipf_unchanged(2, 0.9, 1.5))
+    for true, n_polls in ((pair, 20_000), (gamma_rates(100, seed=1), 40_000)):
+        worth = CRITERIA[criterion](true)
+        for seed in range(3):
+            allocator = RateAllocator(criterion=criterion, estimator=estimator)
+            simulate(allocator, PollingEnvironment(np.exp(-true)), n_polls, random_state=seed)
+            found = worth.value(allocator.amounts_).sum() / worth.value(solve_nefk(worth, 1.0).amounts).sum()
+            assert found > 0.96, (true.size, seed)
+
+
 @pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle", "multiplicative"])
 @pytest.mark.parametrize("environment", [BernoulliEnvironment, PollingEnvironment])
 def test_every_estimator_finds_the_optimum_in_the_loop(estimator, environment):
@@ -139,6 +153,17 @@ def test_a_run_in_parts_goes_on_from_what_was_learnt():
         rates = allocator.rates_
         allocator.partial_fit([[0, 5.0]], [0])
         assert allocator.rates_[0] < rates[0]
+
+
+def test_the_exact_estimator_in_the_loop_goes_by_its_whole_log():
+    world = PollingEnvironment(zipf_unchanged(50, 0.9, 1.5))
+    for n_polls in (50, 100, 150, 200, 250, 312):  # here one part of the log is full, and the next is opened
+        allocator = RateAllocator(estimator="mle")
+        history = simulate(allocator, world, n_polls, random_state=0)
+        anew = pickle.loads(pickle.dumps(allocator))  # fits are not pickled
+        assert sum((part.codes >= 0).sum() for part in anew._model.parts) == n_polls
+        assert allocator.rates_.tolist() == anew.rates_.tolist()
+        assert history.amounts[0].tolist() == anew.allocate().tolist()
 
 
 @pytest.mark.parametrize(

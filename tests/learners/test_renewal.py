@@ -41,7 +41,7 @@ def test_rates_equal_those_of_the_twin(n, n_polls, seed, balance):
         twin.observe(int(i), elapsed, changed)
     assert policy.rates_ == pytest.approx([twin.rate_of(i) for i in range(n)], rel=1e-9)
     assert policy.suggest().tolist() == [twin.choose()]
-    order = sorted(range(n), key=lambda i: (-twin.index(i, twin.now + 1), twin.last[i], i))
+    order = sorted(range(n), key=lambda i: (-twin.index(i, twin.soon), twin.last[i], i))
     assert policy.suggest(n).tolist() == order
 
 
@@ -83,6 +83,40 @@ def test_the_ladder_finds_as_much_as_the_exact_largest_index(mean):
         twins.run_twin(twins.QuickTwin(n), exact, n_polls)
         totals += [results(world.log, changes, n_polls) for world in (ladder, exact)]
     assert totals[0] == pytest.approx(totals[1], rel=0.01)
+
+
+def test_after_a_find_the_items_not_seen_since_the_burst_come_first():
+    """Everything is as expected until one poll finds a change: its moment counts for many."""
+    n = 64
+    policy = RenewalIndexPolicy(n_materials=n)
+    X, y = np.column_stack([np.arange(20 * n) % n, np.full(20 * n, float(n))]), np.zeros(20 * n)
+    policy.fit(X, y).partial_fit([[0, n]], [1])
+    quiet = RenewalIndexPolicy(n_materials=n).fit(X, y).partial_fit([[0, n]], [0])
+    steps = []
+    for each in (policy, quiet):
+        before = each.numbers_[0]
+        each.partial_fit([[1, n]], [0])
+        steps.append(each.numbers_[0] - before)
+    assert steps[0] > 1.0 > steps[1] > 0.0
+    assert policy.numbers_[5] == quiet.numbers_[5] == 20 * n + 2
+
+
+def test_more_is_found_where_changes_come_together():
+    """With and without the clock: 60 items, whose changes all lie in one tenth of the time, by turns."""
+    class Even(twins.QuickTwin):
+        soon = property(lambda self: self.now + 1)
+
+    n, n_polls, found = 60, 12_000, {}
+    for kind in (twins.QuickTwin, Even):
+        found[kind] = 0
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            times = [np.sort(rng.uniform(0, n_polls, rng.poisson(each))) for each in rng.gamma(1.0, 25.0, n)]
+            together = [1000 * (each // 1000) + each % 1000 / 10 for each in times]
+            world = twins.run_twin(kind(n), bursts := twins.Changes([np.append(t, np.inf) for t in together]), n_polls)
+            assert world.slots == n_polls
+            found[kind] += sum(changed for *_, changed in bursts.log)
+    assert found[twins.QuickTwin] > 1.02 * found[Even]
 
 
 def test_the_policys_own_order_is_kept_whatever_the_scheduler():

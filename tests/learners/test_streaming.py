@@ -1,5 +1,6 @@
 """fit(A + B) equals fit(A) then partial_fit(B), bit for bit; budgets are met to the last bit."""
 
+import copy
 import math
 from itertools import pairwise
 
@@ -195,3 +196,13 @@ def test_logs_of_policies_stay_short_in_parts_and_end_with_the_phase():
     assert sum(part[0].size for part in phase._log) == 100 and told._log == ()
     assert single.amounts_.tolist() == OptimalPolicy().fit(X, y).amounts_.tolist()
     assert phase.amounts_.tolist() == EstimatorPolicy(phase=100).fit(X, y).amounts_.tolist()
+
+
+@LEARNER
+def test_what_a_copy_learns_the_original_does_not(learner):
+    X, y = poll_log(300, 8)
+    learner = clone(learner).fit(X[:100], y[:100])
+    before = state_of(learner)
+    twin = copy.copy(learner).partial_fit(X[100:], y[100:])
+    assert state_of(learner) == before
+    assert state_of(twin) == state_of(learner.partial_fit(X[100:], y[100:]))

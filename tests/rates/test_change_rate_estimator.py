@@ -165,7 +165,6 @@ BAD = {  # name: (parameters, X, y, keywords, what the message names)
     "no y": ({}, FULL, None, {}, "y"),
     "short y": ({}, FULL, Y[1:], {}, "y"),
     "negative weight": ({}, FULL, Y, {"sample_weight": np.linspace(-1, 1, 60)}, "sample_weight"),
-    "zero weights": ({}, FULL, Y, {"sample_weight": np.zeros(60)}, "sample_weight"),
     "short weights": ({}, FULL, Y, {"sample_weight": np.ones(59)}, "sample_weight"),
     "estimator": ({"estimator": "guess"}, FULL, Y, {}, "estimator.*guess"),
     "memory": ({"memory": 0.0}, FULL, Y, {}, "memory"),
@@ -192,6 +191,13 @@ def test_bad_input_is_refused_by_name_with_the_state_untouched(case):
         with pytest.raises((ValueError, TypeError), match=re.compile(pattern, re.DOTALL)):
             method(table, y, **keywords)
         assert pickle.dumps(estimator) == before
+
+
+def test_a_first_fit_needs_a_positive_weight():
+    unfitted, fitted = ChangeRateEstimator("recursive"), ChangeRateEstimator("recursive").fit(FULL, Y)
+    for method in (unfitted.fit, unfitted.partial_fit, fitted.fit):
+        with pytest.raises(ValueError, match="sample_weight must hold a positive number"):
+            method(FULL, Y, sample_weight=np.zeros(60))
 
 
 def test_newcomers_of_a_refused_batch_are_forgotten():

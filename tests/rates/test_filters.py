@@ -1,5 +1,6 @@
 """The streaming estimators do what their formulae say, and streaming equals batch bit for bit."""
 
+import copy
 import pickle
 from itertools import pairwise
 
@@ -48,6 +49,31 @@ def test_any_cut_of_the_log_gives_the_same_estimates(estimator, n_items, n_polls
     assert parts.rates_.tolist() == whole.rates_.tolist()
     query = np.column_stack([np.arange(n_items + 1), np.ones(n_items + 1)])
     assert parts.predict_proba(query).tolist() == whole.predict_proba(query).tolist()
+
+
+@EACH
+def test_a_batch_without_weight_changes_no_estimate(estimator):
+    X, y, *_ = poisson_log(60, gamma_rates(5))
+    X[50:, 0] += 3  # newcomers too
+    weights = np.append(np.ones(50), np.zeros(10))
+    whole = clone(estimator).fit(X, y, weights)
+    parts = clone(estimator).fit(X[:50], y[:50], weights[:50])
+    known = parts.rates_.tolist()
+    parts.partial_fit(X[50:], y[50:], sample_weight=weights[50:])
+    assert parts.materials_.tolist() == whole.materials_.tolist()
+    assert parts.rates_.tolist() == whole.rates_.tolist()
+    assert parts.rates_[:5].tolist() == pytest.approx(known, rel=0.05)  # the prior of "mle" is of more items now
+
+
+@EACH
+def test_what_a_copy_learns_the_original_does_not(estimator):
+    X, y, *_ = poisson_log(300, gamma_rates(8))
+    X[200:, 0] += 3
+    estimator = clone(estimator).fit(X[:100], y[:100])
+    before = estimator.rates_.tolist()
+    twin = copy.copy(estimator).partial_fit(X[100:], y[100:])
+    assert estimator.rates_.tolist() == before and len(before) < twin.rates_.size
+    assert twin.rates_.tolist() == estimator.partial_fit(X[100:], y[100:]).rates_.tolist()
 
 
 @EACH

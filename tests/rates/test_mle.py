@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.stats import gamma
 
@@ -133,7 +134,44 @@ def test_intervals_are_quantiles_of_the_posterior():
         assert quad(density, 0, high, epsabs=0)[0] / total == pytest.approx((1 + level) / 2, rel=0.01)
 
 
-def test_without_changes_the_interval_is_that_of_the_gamma_posterior():
-    estimator = ChangeRateEstimator(prior=PRIOR).fit([[0, 4.0], [0, 5.0]], [0, 0])
-    expected = gamma.ppf([0.025, 0.975], PRIOR[0], scale=1 / (PRIOR[1] + 9.0))
-    np.testing.assert_allclose(estimator.rate_interval()[0], expected, rtol=0.02)
+@pytest.mark.parametrize("shape", [0.02, 0.05, 0.2, 1.0, 20.0])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_without_changes_the_interval_is_that_of_the_gamma_posterior(shape, level):
+    estimator = ChangeRateEstimator(prior=(shape, 1.0)).fit([[0, 3.0], [1, 2.0]], [0, 1])
+    expected = gamma.ppf([(1 - level) / 2, (1 + level) / 2], shape, scale=1 / 4.0)
+    np.testing.assert_allclose(estimator.rate_interval(level)[0], expected, rtol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.tuples(st.floats(-2, 2), st.booleans(), st.floats(-2, 0)), min_size=1, max_size=5),
+    st.floats(-1.7, 1),
+    st.floats(-2, 2),
+)
+def test_ends_of_intervals_cut_off_their_tails_whatever_the_prior(rows, shape, time):
+    gaps, changed, weights = (np.array(column) for column in zip(*rows))
+    gaps, weights, shape, time = 10.0**gaps, 10.0**weights, 10.0**shape, 10.0**time
+    changed[0] = True
+    X = np.column_stack([np.append(np.zeros(gaps.size), 1), np.append(gaps, 1.0)])
+    estimator = ChangeRateEstimator(prior=(shape, time)).fit(X, np.append(changed, False), np.append(weights, 1.0))
+    quiet = (weights * gaps)[~changed].sum() + time
+
+    def log_density(x):
+        found = np.log(-np.expm1(-np.exp(x)[:, None] * gaps[changed]))
+        return found @ weights[changed] + shape * x - np.exp(x) * quiet
+
+    x = np.log(estimator.rates_[0]) + np.concatenate([np.arange(-640, -20, 0.05), np.arange(-20, 9, 0.002)])
+    mass = CubicSpline(x, np.exp(log_density(x) - log_density(np.log(estimator.rates_[:1])))).antiderivative()
+    low, high = mass(np.log(estimator.rate_interval()[0])) / mass(x[-1])
+    assert low == pytest.approx(0.025, rel=1e-4) and 1 - high == pytest.approx(0.025, rel=1e-4)
+
+
+def test_intervals_of_rates_most_of_which_are_nearly_0_cover_them():
+    n, shape = 4000, 0.05
+    rates = np.random.default_rng(0).gamma(shape, 1.0, n)
+    X, y, *_ = poisson_log(10 * n, rates)
+    estimator = ChangeRateEstimator(prior=(shape, 1.0)).fit(X, y)
+    low, high = estimator.rate_interval().T
+    true = rates[estimator.materials_.astype(int)]
+    assert 0.015 < (true > high).mean() < 0.035
+    assert 0.015 < (true < low).mean() < 0.035

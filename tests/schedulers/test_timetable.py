@@ -1,10 +1,14 @@
 """Timetables: exact budget, every item in its time, jitter within slots, gaps between polls of a host."""
 
+import heapq
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knapsolve._core.slots import serve_slots
 from knapsolve.schedulers import timetable
 
 
@@ -103,3 +107,51 @@ def test_the_same_seed_gives_the_same_timetable():
 def test_bad_input_is_named(bad, message):
     with pytest.raises((ValueError, TypeError), match=message):
         timetable(**({"amounts": [1.0, 2.0], "last": [0.0, 0.0], "start": 0.0, "stop": 5.0} | bad))
+
+
+def slots_by_heapq(amounts, last, start, n_slots):
+    """The twin: whoever is due first, one after another."""
+    capacity = sum(amounts)
+    queue = [(t + 1 / x, i) for i, (x, t) in enumerate(zip(amounts, last)) if x > 0]
+    heapq.heapify(queue)
+    items = []
+    for slot in range(n_slots):
+        due, item = queue[0]
+        gap = 1 / amounts[item]
+        again = max(max(due, start) + gap, start + slot / capacity + 0.5 * gap)
+        heapq.heapreplace(queue, (again, item))
+        items.append(item)
+    return items
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from([0.0, 0.25, 1.0, 3.0]) | st.floats(1e-3, 1e3), st.sampled_from([0.0, 1.0, 50.0])),
+        min_size=1,
+        max_size=20,
+    ).filter(lambda rows: any(amount > 0 for amount, _ in rows)),
+    start=st.sampled_from([0.0, -3.5, 1e6]),
+    n_slots=st.integers(0, 300),
+)
+def test_slots_are_those_of_a_plain_heap(rows, start, n_slots):
+    amounts, ages = np.array(rows).T
+    length = (n_slots + 0.5) / amounts.sum()
+    items, _ = timetable(amounts, start - ages, start, start + length, jitter=0.0)
+    assert items.tolist() == slots_by_heapq(amounts.tolist(), (start - ages).tolist(), start, items.size)
+
+
+def test_more_polls_than_memory_holds_are_refused_and_long_tables_can_be_interrupted():
+    with pytest.raises(ValueError, match="the number of polls must be"):
+        timetable([1.0, 2.0], [0.0, 0.0], 0.0, 1e8)
+
+    def press(number, frame):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, press)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            serve_slots(np.zeros(2), np.arange(2), np.ones(2), 0.0, 2.0, np.empty(2 * 10**8, dtype=np.intp))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -1,0 +1,17 @@
+"""Shallow copies of estimators that learn on their own."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+
+def own_copy(estimator: Any) -> Any:
+    """The estimator with the same constructor parameters and a state of its own: what one learns the other does not."""
+    shared = estimator.get_params(deep=False)
+    twin = object.__new__(type(estimator))
+    for name, value in vars(estimator).items():
+        if name == "_lookup":
+            value = None  # rebuilt when needed
+        twin.__dict__[name] = value if name in shared else copy.deepcopy(value)
+    return twin
