@@ -13,5 +13,6 @@ def own_copy(estimator: Any) -> Any:
     for name, value in vars(estimator).items():
         if name == "_lookup":
             value = None  # rebuilt when needed
-        twin.__dict__[name] = value if name in shared else copy.deepcopy(value)
+        if name != "_lock":
+            twin.__dict__[name] = value if name in shared else copy.deepcopy(value)
     return twin

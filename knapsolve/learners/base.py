@@ -256,7 +256,8 @@ class PollLogLearner(Shared, BaseEstimator):
         return codes, known
 
     def __copy__(self):
-        return own_copy(self)
+        with self._lock:
+            return own_copy(self)
 
     def __setstate__(self, state):
         """As pickled; arrays that were mapped from a file for reading alone become the learner's own."""

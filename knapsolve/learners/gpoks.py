@@ -364,7 +364,7 @@ class GPOKS(PollLogLearner):
         if self.fit_kernel:
             core = self._refit(commit)
         if core.concern:
-            warnings.warn(core.concern, ConvergenceWarning, stacklevel=4)
+            warnings.warn(core.concern, ConvergenceWarning, stacklevel=5)
 
     def _refit(self, commit: Callable[[], None]) -> CurveGame:
         """Choose the kernel's hyperparameters anew, draw every curve, and commit."""

@@ -151,7 +151,7 @@ class LAKG(PollLogLearner):
         self._check_resolution(n)
         if self.capacity > n > 0:  # no error: more materials may come
             message = f"nothing to choose from: capacity exceeds {self._too_much(n)}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
         if n > self.states_.size:
             self.states_ = np.concatenate([self.states_, np.ones(n - self.states_.size, dtype=np.int32)])
 

@@ -147,8 +147,7 @@ class RateAllocator(PollLogLearner):
     @property
     def amounts_(self) -> np.ndarray:
         """Amounts that solve the problem at the present rates, (n_materials,), in polls per unit of time."""
-        check_is_fitted(self)
-        return self._amounts_at(float(self.capacity))
+        return self.allocate()
 
     def _amounts_at(self, capacity: float) -> np.ndarray:
         return self._problem(self.materials_).amounts(self.rates_, capacity)

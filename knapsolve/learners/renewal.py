@@ -96,7 +96,8 @@ class RenewalIndexPolicy(PollLogLearner):
     def rates_(self) -> np.ndarray:
         """Change rates that polling goes by, (n_materials,), in changes per unit of time."""
         check_is_fitted(self)
-        return _times(self._core().rates(), self._first_capacity)
+        with self._lock:
+            return _times(self._core().rates(), self._first_capacity)
 
     def suggest(self, n: int = 1, *, ages: Any = None) -> np.ndarray:
         """What to poll now.
@@ -133,6 +134,11 @@ class RenewalIndexPolicy(PollLogLearner):
             self._check_all_parameters()
             return np.arange(check_integer("n", n, low=1, high=self.n_materials))
         check_is_fitted(self)
+        with self._lock:
+            return self._best(n, ages)
+
+    def _best(self, n: int, ages: Any) -> np.ndarray:
+        """The n materials of the largest index."""
         size = self.materials_.size
         n = check_integer("n", n, low=1, high=size)
         last = self.items_[:size, 6]
