@@ -1,0 +1,59 @@
+"""Objects that threads share have one lock, which copies and pickles leave behind."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from knapsolve._locks import Shared
+
+
+class Plain(Shared):
+    def __init__(self):
+        self.values = np.zeros(3)
+
+
+class Estimator(Shared, BaseEstimator):
+    def __init__(self, values=None):
+        self.values = values
+
+
+def test_all_threads_get_the_same_lock():
+    for _ in range(50):
+        shared, locks, gate = Plain(), [], threading.Barrier(8)
+
+        def ask(shared=shared, locks=locks, gate=gate):
+            gate.wait()
+            locks.append(shared._lock)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len({id(lock) for lock in locks}) == 1
+
+
+def test_copies_have_a_lock_and_arrays_of_their_own():
+    for shared in (Plain(), Estimator(np.zeros((2, 3), order="F"))):
+        for make in (copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
+            with shared._lock:
+                other = make(shared)
+            assert "_lock" not in vars(other) and other._lock is not shared._lock
+            other.values[:] = 1.0
+            assert not shared.values.any()
+            assert other.values.flags.f_contiguous == shared.values.flags.f_contiguous
+
+
+def test_a_pickle_waits_until_a_change_is_complete():
+    shared = Plain()
+    with shared._lock:
+        thread = threading.Thread(target=lambda: setattr(shared, "seen", pickle.loads(pickle.dumps(shared)).values))
+        thread.start()
+        for i in range(3):
+            shared.values[i] = 1.0
+            thread.join(0.01)
+    thread.join()
+    assert shared.seen.tolist() == [1.0, 1.0, 1.0]
