@@ -162,6 +162,7 @@ class CrawlLogLearner(PollLogLearner):
         return np.repeat([[0.0], [self.prior_decay], [1e100], [self.prior_spread]], n, axis=1)
 
     def _resize(self, n: int) -> None:
+        self._check_unchanged()
         new = n - self.n_crawls_.size
         if new > 0:
             self.totals_ = np.concatenate([self.totals_, np.zeros((new, self.n_ages, 3))])
@@ -169,7 +170,14 @@ class CrawlLogLearner(PollLogLearner):
             self.last_crawls_ = np.append(self.last_crawls_, np.zeros(new))
             self.n_crawls_ = np.append(self.n_crawls_, np.zeros(new))
 
+    def _check_unchanged(self) -> None:
+        """Raise if a parameter that the state was made for has changed since."""
+        slots = np.shape(self.totals_)[1] if np.ndim(self.totals_) == 3 else -1
+        if slots != self.n_ages:
+            raise ValueError(f"n_ages must stay as it was until fit, {slots}, got {self.n_ages}")
+
     def _book(self) -> SiteBook:
+        self._check_unchanged()
         prior = (float(self.prior_decay), float(self.prior_spread), 1e-9, 50.0)
         return SiteBook(
             self.totals_,

@@ -143,3 +143,6 @@ def _start(chooser: Any, n_sites: int, seed: np.random.SeedSequence) -> None:
         raise ValueError(
             f"the learner must know {n_sites} sites, as the environment has, got {chooser.materials_.size}"
         )
+    else:  # it goes on: its parameters may have been changed since it was fitted
+        chooser._check_all_parameters()
+        chooser._resize(n_sites)
