@@ -8,6 +8,8 @@ its mean (lam_i/c_i)(1 - e^(-c_i w)). What was not crawled is not observed, so n
 
 import numpy as np
 
+from knapsolve._core.shapes import check_count, check_shapes
+
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
 
@@ -40,8 +42,11 @@ cdef class EphemeralWorld(World):
 
     def __init__(self, const double[::1] rate, const double[::1] decay, const double[::1] max_age,
                  double[::1] last, double[::1] clock, object generator):
+        cdef Py_ssize_t n = rate.shape[0]
+        check_shapes(decay_rates=((decay.shape[0],), (n,)), max_age=((max_age.shape[0],), (n,)),
+                     last=((last.shape[0],), (n,)), clock=((clock.shape[0],), (1,)))
         self.rate, self.decay, self.max_age, self.last, self.clock = rate, decay, max_age, last, clock
-        self.n_sites = rate.shape[0]
+        self.n_sites = n
         self.generator = generator
         self.bits = NULL if generator is None else bits_of(generator)
 

@@ -12,6 +12,8 @@ Avrachenkov and Borkar (2019), section IV, with its misprints mended; twin in te
 
 import numpy as np
 
+from knapsolve._core.shapes import check_shapes
+
 from libc.math cimport fabs, sqrt
 
 cdef double LARGEST = 1e9
@@ -21,6 +23,12 @@ cdef class LSPE:
     def __init__(self, double[::1] weights, double[:, ::1] second, double[:, ::1] moves, double[::1] rewards,
                  double[::1] numbers, double gain, double delta):
         cdef Py_ssize_t n = weights.shape[0], m = n if delta > 0.0 else 1
+        check_shapes(
+            second_moments_=((second.shape[0], second.shape[1]), (n, n)),
+            moves_=((moves.shape[0], moves.shape[1]), (n, n)),
+            rewards_=((rewards.shape[0],), (n,)),
+            numbers_=((numbers.shape[0],), (3,)),
+        )
         self.weights, self.second, self.moves = weights, second, moves
         self.rewards, self.numbers = rewards, numbers
         self.gain, self.delta, self.n_features = gain, delta, n
@@ -129,4 +137,6 @@ cdef bint ridge_solve(const double[:, ::1] B, double delta, double[:, ::1] L, do
 
 def update(LSPE evaluation, const double[::1] before, const double[::1] after, double reward):
     """One transition, for tests."""
+    cdef Py_ssize_t n = evaluation.n_features
+    check_shapes(before=((before.shape[0],), (n,)), after=((after.shape[0],), (n,)))
     evaluation.update(&before[0], &after[0], reward)

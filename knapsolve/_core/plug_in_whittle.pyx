@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from knapsolve._core.shapes import check_count
+
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
@@ -78,6 +80,7 @@ cdef class PlugInChooser(Chooser):
 
     def suggest(self, Py_ssize_t m):
         """The m sites to crawl now, ascending."""
+        check_count("n_crawls", m, self.n_sites)
         result = np.empty(m, dtype=np.int32)
         cdef int32_t[::1] sites = result
         self.start(m)
