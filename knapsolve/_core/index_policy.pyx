@@ -86,6 +86,7 @@ cdef class BruteForce(Chooser):
         self.top = TopSites(n_crawls)
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        self.work += 5.0 * self.n_sites
         self.step(sites, NULL)
         return 0
 
@@ -211,6 +212,7 @@ cdef class Calendar(Chooser):
         self.numbers[7] = <double>self.c.n_path
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        self.work += 100.0 * m + 10.0 * self.c.n_hot
         return self.step(sites, NULL)
 
     cdef int step(self, int32_t *sites, double *contents) noexcept nogil:

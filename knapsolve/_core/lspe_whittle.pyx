@@ -118,7 +118,9 @@ cdef class LSPEChooser(Chooser):
         self.collected[0] = 0.0
 
     cdef void feed(self, Py_ssize_t i, double age, double content) noexcept nogil:
+        self.work += self.book.work
         if self.book.opens(i, age) and self.book.clock[0] > 0.0:
+            self.work += self.evaluation.work + 50.0 * self.n_sites
             self.close()
         self.book.record(i, age, content)
         self.book.refit(i)
@@ -129,6 +131,7 @@ cdef class LSPEChooser(Chooser):
         cdef Py_ssize_t i
         cdef double total = 0.0, count
         cdef double psi[3]
+        self.work += 50.0 * self.n_sites
         for i in range(self.n_sites):
             self.state[0, i] = self.share(i, self.book.age_next(i))
             total += self.state[0, i]

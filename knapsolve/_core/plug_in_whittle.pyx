@@ -61,6 +61,7 @@ cdef class PlugInChooser(Chooser):
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         cdef double key[BLOCK]
         cdef Py_ssize_t start = 0, many
+        self.work += 15.0 * self.n_sites
         self.top.start()
         while start < self.n_sites:
             many = min(self.n_sites - start, <Py_ssize_t>BLOCK)
@@ -73,6 +74,7 @@ cdef class PlugInChooser(Chooser):
     cdef void observe(self, Py_ssize_t m, const int32_t *sites, const double *ages,
                       const double *contents) noexcept nogil:
         cdef Py_ssize_t j
+        self.work += m * self.book.work
         for j in range(m):
             self.book.record(sites[j], ages[j], contents[j])
             self.book.refit(sites[j])

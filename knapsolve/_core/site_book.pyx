@@ -28,6 +28,7 @@ cdef class SiteBook:
         )
         self.totals, self.estimates, self.last, self.count = totals, estimates, last, count
         self.clock, self.max_age, self.n_sites = clock, max_age, n
+        self.work = 250.0 * slots      # about 12 evaluations
         decay, self.prior.spread, self.prior.low, self.prior.high = prior
         self.prior.log_decay = log(decay)
 

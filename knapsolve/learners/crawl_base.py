@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._core.site_book import SiteBook
+from knapsolve._locks import Shared
 from knapsolve._validation import check_crawl_log, check_integer, check_real, check_whole
 from knapsolve.learners.base import PollLogLearner
 
 __all__ = ["CrawlLogLearner"]
 
 
-class CrawlLogLearner(PollLogLearner):
-    """Base of `PlugInWhittle` and `LSPEWhittle`.
+class CrawlLogLearner(PollLogLearner, Shared):
+    """Base of `PlugInWhittle` and `LSPEWhittle`. Threads may share a learner: they take turns.
 
     A log of crawls has the site, the age (whole steps since that site's crawl before, or since the beginning)
     and the content collected. Times are recovered from the ages: see `_core.site_book`.
@@ -51,7 +53,8 @@ class CrawlLogLearner(PollLogLearner):
         ValueError, TypeError
             If a parameter or the log is not as described; the learner is as it was.
         """
-        super().fit(X, y)
+        with self._lock:
+            super().fit(X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> CrawlLogLearner:
@@ -76,7 +79,10 @@ class CrawlLogLearner(PollLogLearner):
         ValueError, TypeError
             If a parameter or the log is not as described; the learner is as it was.
         """
-        super().partial_fit(X, y)
+        with self._lock:
+            super().partial_fit(X, y)
+            if not hasattr(self, "n_features_in_"):  # begun by a simulation, and this is its first log
+                validate_data(self, X, y, reset=True, skip_check_array=True)
         return self
 
     def allocate(self, n_crawls: int | None = None) -> np.ndarray:  # type: ignore[override]
@@ -100,11 +106,15 @@ class CrawlLogLearner(PollLogLearner):
         ValueError, TypeError
             If `n_crawls` is not a whole number in its range.
         """
-        if not hasattr(self, "materials_") and self.n_materials is not None:
-            self._begin(self.n_materials)
-        check_is_fitted(self)
-        wanted = self.capacity if n_crawls is None else n_crawls
-        return self._core().suggest(_check_crawls(wanted, self.materials_.size)).astype(np.intp)
+        with self._lock:
+            learner = self
+            if not hasattr(self, "materials_") and self.n_materials is not None:
+                learner = copy.deepcopy(self)
+                learner._begin(self.n_materials)
+            check_is_fitted(learner)
+            wanted = self.capacity if n_crawls is None else n_crawls
+            m = check_integer("n_crawls", wanted, low=1, high=learner.materials_.size)
+            return learner._core().suggest(m).astype(np.intp)
 
     @property
     def amounts_(self) -> np.ndarray:
@@ -114,28 +124,32 @@ class CrawlLogLearner(PollLogLearner):
 
     @property
     def arrival_rates_(self) -> np.ndarray:
-        return self.estimates_[0].copy()
+        return self._held("estimates_")[0]
 
     @property
     def decay_rates_(self) -> np.ndarray:
-        return self.estimates_[1].copy()
+        return self._held("estimates_")[1]
 
     @property
     def arrival_errors_(self) -> np.ndarray:
-        rate, error = self.estimates_[0], self.estimates_[2]
+        rate, _, error, _ = self._held("estimates_")
         return np.where(rate > 0.0, rate * np.minimum(error, 1e300 / np.maximum(rate, 1.0)), error)
 
     @property
     def decay_errors_(self) -> np.ndarray:
-        return self.estimates_[1] * self.estimates_[3]
+        _, decay, _, error = self._held("estimates_")
+        return decay * error
 
     @property
     def ages_(self) -> np.ndarray:
-        return self.clock_[0] + 1.0 - self.last_crawls_
+        with self._lock:
+            return self._held("clock_")[0] + 1.0 - self._held("last_crawls_")
 
-    def _begin(self, n: int) -> None:
-        super()._begin(n)
-        _check_crawls(self.capacity, n)
+    def _held(self, name: str) -> np.ndarray:
+        """A copy of an array of the state."""
+        with self._lock:
+            check_is_fitted(self)
+            return getattr(self, name).copy()
 
     def _check_log(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         return check_crawl_log(X, y, self.material, self.elapsed)
@@ -194,7 +208,3 @@ class CrawlLogLearner(PollLogLearner):
         tags.input_tags.categorical = True  # sites and whole ages
         tags.target_tags.positive_only = True
         return tags
-
-
-def _check_crawls(n_crawls: Any, n_sites: int) -> int:
-    return check_integer("n_crawls", n_crawls, low=1, high=n_sites)

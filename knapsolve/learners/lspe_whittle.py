@@ -129,7 +129,7 @@ class LSPEWhittle(CrawlLogLearner):
 
     @property
     def n_resets_(self) -> int:
-        return int(self.numbers_[2])
+        return int(self._held("numbers_")[2])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -35,7 +35,7 @@ for n in (2, 7, 9, 64, 70, 600):
     few = FixedAmounts(rng.integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0)
     few.prepare_draws_in(1.0)
     drawn = np.empty(2000, dtype=np.intp)
-    RandomOrder().serve(few, drawn, np.empty(2000), np.zeros(1), np.random.default_rng(n))
+    RandomOrder().serve(few, drawn, np.empty(2000), np.zeros(3), np.random.default_rng(n))
     out.append(drawn.tolist())
 for learner in (LAKG(resolution=300), HTRAA(resolution=100), HTRAA(resolution=100, exponent=1.5)):
     for scheduler in ("random", "edf"):
@@ -74,7 +74,7 @@ def test_few_small_weights_are_drawn_to_the_edge_of_their_share(n):
     weights = np.random.default_rng(n).integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0
     learner, drawn, generator = FixedAmounts(weights), np.empty(3_000, dtype=np.intp), np.random.default_rng(5)
     learner.prepare_draws_in(1.0)
-    RandomOrder().serve(learner, drawn, np.empty(3_000), np.zeros(1), np.random.default_rng(5))
+    RandomOrder().serve(learner, drawn, np.empty(3_000), np.zeros(3), np.random.default_rng(5))
     edges = np.cumsum(weights).astype(int)
     at = [raw(generator) * int(edges[-1]) >> 64 for _ in range(3_000)]
     assert drawn.tolist() == np.searchsorted(edges, at, side="right").tolist()
