@@ -138,3 +138,16 @@ def test_two_million_materials_are_served():
     scheduler = RandomScheduler(np.arange(2_000_000.0), random_state=0)
     materials, _ = scheduler.next(10_000)
     assert abs(materials.mean() / 2_000_000 - 2 / 3) < 0.02
+
+
+def test_times_do_not_depend_on_how_many_polls_are_asked_for_at_once():
+    one, many, alone = (RandomScheduler([0.3, 0.4], random_state=0) for _ in range(3))
+    parts = [one.next(1)[1] for _ in range(1000)]
+    assert np.array_equal(np.concatenate(parts), many.next(1000)[1])
+    assert np.array_equal(many.next(0)[1], [])
+    for scheduler in (one, many):
+        scheduler.update(0, 1.6)
+    after = np.concatenate([one.next(1)[1] for _ in range(1000)])
+    assert np.array_equal(after, many.next(1000)[1])
+    assert np.allclose(after, 1000 / 0.7 + np.arange(1, 1001) / 2.0, rtol=1e-14)
+    assert alone.next(1000)[1][-1] == 1000 / (0.3 + 0.4)
