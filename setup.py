@@ -41,7 +41,8 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.lspe": [],
     "_core.lspe_whittle": [],
     "_core.index_policy": [
-        "index_calendar.c", "calendar_path.c", "top_select.c", "whittle_index.c", "whittle_inverse.c", "cpu_level.c",
+        "index_calendar.c", "calendar_path.c", "calendar_gather.c", "top_select.c", "whittle_index.c",
+        "whittle_inverse.c", "cpu_level.c",
     ],
     "_core.nefk": [
         "nefk_kernel.c", "nefk_groups.c", "nefk_group_settle.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c",

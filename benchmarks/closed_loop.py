@@ -165,6 +165,16 @@ def edf_cost(amounts):
     return best_of(lambda: order.skip(learner, 20_000), 100, 20_000)
 
 
+def memory(name, n, order):
+    """Bytes a material of a learner's state and its scheduler's, identifiers and environment not counted."""
+    learner = make_learner(name, n)
+    learner._begin(n)
+    states = sum(getattr(learner, part).nbytes for part in learner._state_names)
+    if order == "edf":
+        return (states + sum(part.nbytes for part in DeadlineOrder.allocate(n))) / n
+    return (states + 4 * 2 ** (n - 1).bit_length()) / n  # H-TRAA's table of leaves
+
+
 def verdict(scaled, target):
     """Whether a scaled figure reaches its target."""
     return "pass" if scaled <= target else "MISS"
@@ -201,6 +211,12 @@ def main():
         print(
             f"n={n:<21d} {ours * REFERENCE / random_number_cost():8.1f} {ours:7.1f} {theirs:7.0f} "
             f"{theirs / ours:7.1f}"
+        )
+    print("\nbytes a material (target: 40)   H-TRAA random  H-TRAA EDF  LAKG EDF")
+    for n in (500, 32_768, 32_769, 65_537, 90_000, 262_145, 1_000_000):
+        print(
+            f"n={n:<30d}{memory('HTRAA', n, 'random'):13.1f}{memory('HTRAA', n, 'edf'):12.1f}"
+            f"{memory('LAKG', n, 'edf'):10.1f}"
         )
 
 

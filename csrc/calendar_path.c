@@ -3,34 +3,32 @@
 #include <math.h>
 #include <string.h>
 
-enum { AHEAD = 8, ROUNDS = 64, QUARTERS = 256 };
+enum { ROUNDS = 64, QUARTERS = 256 };
 #define RISE 1.05 /* of the level at least between two steps of the path */
 
 void calendar_rank(const struct calendar *c, ptrdiff_t n, struct ranked *items)
 {
     struct site_block b;
     double key[WHITTLE_BLOCK];
+    int32_t sites[WHITTLE_BLOCK];
     for (ptrdiff_t start = 0; start < n; start += WHITTLE_BLOCK) {
         ptrdiff_t m = n - start < WHITTLE_BLOCK ? n - start : WHITTLE_BLOCK;
         for (ptrdiff_t j = 0; j < m; j++) {
-            if (start + j + AHEAD < n) __builtin_prefetch(&c->sites[items[start + j + AHEAD].site]);
-            calendar_gather(c, &b, j, items[start + j].site);
+            sites[j] = items[start + j].site;
         }
+        calendar_gather(c, &b, m, sites);
         whittle_block_index(m, &b, key);
         for (ptrdiff_t j = 0; j < m; j++) items[start + j].key = key[j];
     }
 }
 
-static void copy_site(struct site_block *to, ptrdiff_t i, const struct site_block *from, ptrdiff_t j)
+static inline void put(struct calendar *c, int32_t site, double step)
 {
-    to->ceiling[i] = from->ceiling[j];
-    to->decay[i] = from->decay[j];
-    to->loss[i] = from->loss[j];
-    to->curvature[i] = from->curvature[j];
-    to->offset[i] = from->offset[j];
-    to->max_age[i] = from->max_age[j];
-    to->cap[i] = from->cap[j];
-    to->age[i] = from->age[j];
+    double furthest = c->now + (double)(c->n_buckets - 1);
+    ptrdiff_t bucket = (ptrdiff_t)(step < furthest ? step : furthest) & (c->n_buckets - 1);
+    int32_t *head = &c->heads[CALENDAR_CHAINS * bucket + site % CALENDAR_CHAINS];
+    c->next[site] = *head;
+    *head = site;
 }
 
 /* Put a block of m sites, of these ages at step `from` and below the level until then, into the buckets of the
@@ -38,16 +36,10 @@ static void copy_site(struct site_block *to, ptrdiff_t i, const struct site_bloc
 static void file(struct calendar *c, ptrdiff_t m, const int32_t *sites, const struct site_block *b,
                  double from, double level)
 {
-    double due[WHITTLE_BLOCK], furthest = c->now + (double)(c->n_buckets - 1);
+    double due[WHITTLE_BLOCK];
     whittle_block_safe_age(m, b, level, due);
-    for (ptrdiff_t j = 0; j < m; j++) {
-        if (due[j] == INFINITY) continue; /* not before the level is lowered, which places all anew */
-        double step = from + (due[j] - b->age[j]);
-        ptrdiff_t bucket = (ptrdiff_t)(step < furthest ? step : furthest) & (c->n_buckets - 1);
-        int32_t *head = &c->heads[CALENDAR_CHAINS * bucket + sites[j] % CALENDAR_CHAINS];
-        c->next[sites[j]] = *head;
-        *head = sites[j];
-    }
+    for (ptrdiff_t j = 0; j < m; j++) /* infinity: not before the level is lowered, which places all anew */
+        if (due[j] < INFINITY) put(c, sites[j], from + (due[j] - b->age[j]));
 }
 
 /* Take the sites out of the block that come to `level` in `stretch` steps from now on, of which m are left,
@@ -58,17 +50,21 @@ static ptrdiff_t file_those_due(struct calendar *c, ptrdiff_t m, int32_t *sites,
     struct site_block due;
     int32_t due_sites[WHITTLE_BLOCK];
     double key[WHITTLE_BLOCK], safe = level * (1.0 - WHITTLE_MARGIN);
-    ptrdiff_t left = 0, n_due = 0;
-    for (ptrdiff_t j = 0; j < m; j++) b->age[j] += stretch;
-    whittle_block_index(m, b, key);
+    ptrdiff_t able = 0, left = 0, n_due = 0;
     for (ptrdiff_t j = 0; j < m; j++) {
         if (b->cap[j] < safe) continue;
+        sites[able] = sites[j];
+        calendar_copy(b, able, b, j);
+        b->age[able++] += stretch;
+    }
+    whittle_block_index(able, b, key);
+    for (ptrdiff_t j = 0; j < able; j++) {
         if (key[j] < safe) {
             sites[left] = sites[j];
-            copy_site(b, left++, b, j);
+            calendar_copy(b, left++, b, j);
         } else {
             due_sites[n_due] = sites[j];
-            copy_site(&due, n_due, b, j);
+            calendar_copy(&due, n_due, b, j);
             due.age[n_due++] -= stretch;
         }
     }
@@ -109,11 +105,38 @@ static void find_far(const struct calendar *c, ptrdiff_t m, const struct site_bl
     }
 }
 
+/* Whether the level is not foreseen to rise any more. */
+static int path_is_over(const struct calendar *c)
+{
+    ptrdiff_t last = c->n_path - 1;
+    return last < 0 || c->path_step[last] <= c->now || c->path_level[last] <= c->level;
+}
+
+void calendar_return(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b, const double *waited,
+                     const double *content)
+{
+    if (path_is_over(c)) {
+        double due[WHITTLE_BLOCK];
+        ptrdiff_t rest = 0;
+        whittle_block_return_age(m, b, waited, content, c->level, due);
+        for (ptrdiff_t j = 0; j < m; j++) {
+            if (due[j] > 0.0) {
+                put(c, sites[j], c->now + due[j]);
+            } else {
+                sites[rest] = sites[j];
+                calendar_copy(b, rest++, b, j);
+            }
+        }
+        m = rest;
+    }
+    if (m > 0) calendar_file(c, m, sites, b);
+}
+
 void calendar_file(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b)
 {
     double from = c->now, level = c->level, end = c->now;
     ptrdiff_t last = c->n_path - 1, n_far = 0, n_near = 0;
-    if (last < 0 || c->path_step[last] <= c->now || c->path_level[last] <= level) {
+    if (path_is_over(c)) {
         file(c, m, sites, b, from, level);
         return;
     }
@@ -126,11 +149,11 @@ void calendar_file(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_
         if (far[j]) {
             if (b->cap[j] < c->path_level[last] * (1.0 - WHITTLE_MARGIN)) continue;
             far_sites[n_far] = sites[j];
-            copy_site(&ahead, n_far, b, j);
+            calendar_copy(&ahead, n_far, b, j);
             ahead.age[n_far++] += end - from;
         } else {
             sites[n_near] = sites[j];
-            copy_site(b, n_near++, b, j);
+            calendar_copy(b, n_near++, b, j);
         }
     }
     if (n_far > 0) file(c, n_far, far_sites, &ahead, end, c->path_level[last]);

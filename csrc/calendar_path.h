@@ -12,17 +12,21 @@
 
 #include "index_calendar.h"
 
-static inline void calendar_gather(const struct calendar *c, struct site_block *b, ptrdiff_t j, int32_t i)
+/* Fill a block with the columns and present ages of m sites. */
+void calendar_gather(const struct calendar *c, struct site_block *b, ptrdiff_t m, const int32_t *sites);
+
+/* Copy the j-th site of a block to the i-th place of another, or of the same. */
+static inline void calendar_copy(struct site_block *to, ptrdiff_t i, const struct site_block *from, ptrdiff_t j)
 {
-    const struct site *s = &c->sites[i];
-    b->ceiling[j] = s->ceiling;
-    b->decay[j] = s->decay;
-    b->loss[j] = s->loss;
-    b->curvature[j] = s->curvature;
-    b->offset[j] = s->offset;
-    b->max_age[j] = s->max_age;
-    b->cap[j] = s->cap;
-    b->age[j] = c->now - s->last;
+    if (to == from && i == j) return;
+    to->ceiling[i] = from->ceiling[j];
+    to->decay[i] = from->decay[j];
+    to->loss[i] = from->loss[j];
+    to->curvature[i] = from->curvature[j];
+    to->offset[i] = from->offset[j];
+    to->max_age[i] = from->max_age[j];
+    to->cap[i] = from->cap[j];
+    to->age[i] = from->age[j];
 }
 
 /* The keys of n items (n,), whose sites are given. */
@@ -31,6 +35,10 @@ void calendar_rank(const struct calendar *c, ptrdiff_t n, struct ranked *items);
 /* File a block of m sites, of these ages now and below the level, for the level and the path ahead of it; spoils
  * both arrays. */
 void calendar_file(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b);
+
+/* The same for sites just crawled, after these ages with these contents. */
+void calendar_return(struct calendar *c, ptrdiff_t m, int32_t *sites, struct site_block *b, const double *waited,
+                     const double *content);
 
 /* Set the level for the present ages and foresee how it rises from there on: steps and levels (CALENDAR_PATH,)
  * are filled, and how many rises there are is returned. The policy is run on a sample of the sites, several

@@ -14,7 +14,7 @@
 int64_t deadline_queue_buckets(int64_t n)
 {
     int64_t buckets = 16;
-    while (buckets < n) buckets *= 2;
+    while (4 * buckets < 3 * n) buckets *= 2;
     return buckets;
 }
 

@@ -12,7 +12,7 @@
  *             all the same, as exact ties do, O(log n).
  * Pauses      work that may take O(n) is done a slice at a time: a pop that meets it returns DEADLINE_LATER until
  *             deadline_queue_work has done it. Only a pop may be called before that.
- * Memory      20 bytes an item and 4 a bucket (n to 2n of them), allocated by the caller.
+ * Memory      20 bytes an item and 4 a bucket (3n/4 to 3n/2 of them), allocated by the caller.
  * Reference   Brown (1988), Calendar queues, CACM 31(10).
  */
 #ifndef KNAPSOLVE_DEADLINE_QUEUE_H

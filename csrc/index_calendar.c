@@ -8,7 +8,7 @@
 static void push(struct calendar *c, ptrdiff_t m, int32_t *sites)
 {
     struct site_block b;
-    for (ptrdiff_t j = 0; j < m; j++) calendar_gather(c, &b, j, sites[j]);
+    calendar_gather(c, &b, m, sites);
     calendar_file(c, m, sites, &b);
 }
 
@@ -21,7 +21,7 @@ static void take_due(struct calendar *c)
         for (int chain = 0; chain < CALENDAR_CHAINS; chain++) {
             int32_t i = heads[chain];
             if (i < 0) continue;
-            __builtin_prefetch(&c->sites[i]);
+            __builtin_prefetch(&c->sites[i], 0, 2);
             c->hot[c->n_hot++].site = i;
             heads[chain] = c->next[i];
             more = 1;
@@ -33,21 +33,22 @@ static void take_due(struct calendar *c)
 static void crawl(struct calendar *c, int32_t *sites, double *contents)
 {
     struct site_block b;
-    double content[WHITTLE_BLOCK];
+    double content[WHITTLE_BLOCK], waited[WHITTLE_BLOCK];
     int32_t crawled[WHITTLE_BLOCK];
     for (ptrdiff_t j = 0; j < c->n_crawls; j++) sites[j] = c->hot[j].site;
     top_sort_sites(sites, c->n_crawls, c->room);
     for (ptrdiff_t start = 0; start < c->n_crawls; start += WHITTLE_BLOCK) {
         ptrdiff_t m = c->n_crawls - start < WHITTLE_BLOCK ? c->n_crawls - start : WHITTLE_BLOCK;
-        for (ptrdiff_t j = 0; j < m; j++) calendar_gather(c, &b, j, sites[start + j]);
+        calendar_gather(c, &b, m, sites + start);
         whittle_content_columns(m, b.age, b.ceiling, b.decay, b.max_age, content);
         for (ptrdiff_t j = 0; j < m; j++) {
             if (contents) contents[start + j] = content[j];
             c->sites[sites[start + j]].last = c->now;
+            waited[j] = b.age[j];
             b.age[j] = 0.0;
         }
         memcpy(crawled, sites + start, (size_t)m * sizeof *sites);
-        if (c->level > -INFINITY) calendar_file(c, m, crawled, &b);
+        if (c->level > -INFINITY) calendar_return(c, m, crawled, &b, waited, content);
     }
 }
 
@@ -104,8 +105,9 @@ int calendar_step(struct calendar *c, int32_t *sites, double *contents)
     take_due(c);
     calendar_rank(c, c->n_hot, c->hot);
     if (c->n_hot < c->n_crawls) return CALENDAR_LOWER;
-    top_select(c->hot, c->n_hot, c->n_crawls);
-    if (top_least(c->hot, c->n_crawls) < c->level) return CALENDAR_LOWER;
+    top_select_near(c->hot, c->n_hot, c->n_crawls, c->cutoff);
+    c->cutoff = top_least(c->hot, c->n_crawls);
+    if (c->cutoff < c->level) return CALENDAR_LOWER;
     if (some) raise_level(c, c->n_hot - c->n_crawls);
     crawl(c, sites, contents);
     if (some) cool(c, c->n_crawls);
@@ -149,18 +151,22 @@ void calendar_set_level(struct calendar *c, struct top_stream *stream)
 
 void calendar_place(struct calendar *c, ptrdiff_t start, ptrdiff_t stop)
 {
-    int32_t low[WHITTLE_BLOCK];
+    struct site_block b;
+    double key[WHITTLE_BLOCK];
+    int32_t sites[WHITTLE_BLOCK];
     for (ptrdiff_t i = start; i < stop; i += WHITTLE_BLOCK) {
         ptrdiff_t m = stop - i < WHITTLE_BLOCK ? stop - i : WHITTLE_BLOCK, n_low = 0;
-        struct ranked *items = c->hot + c->n_hot; /* n_hot <= i, so there is room for m more */
-        for (ptrdiff_t j = 0; j < m; j++) items[j].site = (int32_t)(i + j);
-        calendar_rank(c, m, items);
+        for (ptrdiff_t j = 0; j < m; j++) sites[j] = (int32_t)(i + j);
+        calendar_gather(c, &b, m, sites);
+        whittle_block_index(m, &b, key);
         for (ptrdiff_t j = 0; j < m; j++) {
-            if (items[j].key < c->level)
-                low[n_low++] = items[j].site;
-            else
-                c->hot[c->n_hot++] = items[j];
+            if (key[j] < c->level) {
+                sites[n_low] = sites[j];
+                calendar_copy(&b, n_low++, &b, j);
+            } else {
+                c->hot[c->n_hot++] = (struct ranked){key[j], sites[j], 0};
+            }
         }
-        push(c, n_low, low);
+        if (n_low > 0) calendar_file(c, n_low, sites, &b);
     }
 }

@@ -21,7 +21,7 @@
 #include "top_select.h"
 #include "whittle_index.h"
 
-enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_CHAINS = 16, CALENDAR_PATH = 32, CALENDAR_SAMPLE = 8192 };
+enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_CHAINS = 32, CALENDAR_PATH = 32, CALENDAR_SAMPLE = 8192 };
 
 struct calendar {
     ptrdiff_t n_sites, n_crawls;
@@ -37,6 +37,7 @@ struct calendar {
     ptrdiff_t waited;     /* steps since the last rise or window */
     ptrdiff_t least_rest; /* the fewest hot sites left over by a step since then */
     double level;
+    double cutoff; /* the least index crawled at the step before, or any other number: a guess */
     ptrdiff_t n_path;        /* rises of the level to come or gone by, at most CALENDAR_PATH */
     const double *path_step; /* (n_path,) ascending: from this step on ... */
     const double *path_level; /* (n_path,) rising: ... the level is this or more */

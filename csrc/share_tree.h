@@ -5,17 +5,19 @@
  * linear shares are s / (N_d + 1). A leaf's amount is the capacity times the shares on its path.
  *
  * A walk goes down from the root, to each side with the probability of its share, and at each node throws a gate that
- * opens with the probability of the other side's share. Linear trees read side and gate as two digits to the base
- * N_d + 1 of 64 random bits, or of 32 if `paired`; others compare two uniform numbers.
+ * opens with the probability of the other side's share; a visit to a given leaf throws the gates alone. Linear trees
+ * read sides and gates as digits to the bases N_d + 1 of 64 random bits: six of them if `paired` (three depths of a
+ * walk, six of a visit), else those of one depth. Others compare uniform numbers.
  *
- * Layout      Three depths a block of eight states, one vector: lane 1 is a node at depth 3g, lanes 2 and 3 its
- *             children, 4 to 7 theirs; lane 0 is idle. Blocks are in heap order too, eight children each: block 0 is
- *             the root's, child c of block b is 8b + 1 + c. A lane without an automaton holds N_d + 1: whoever asks
- *             there goes left for certain, and nothing moves. So all leaves seem to lie at one depth.
- * Invariant   1 <= state <= N_d for every automaton at depth d, N_d + 1 elsewhere; 1 in lane 0.
+ * Layout      Three depths a block of eight states, one vector: lane 1 is a node, lanes 2 and 3 its children, 4 to 7
+ *             theirs; lane 0 is idle. The deepest depth fills its blocks, so the first block may hold fewer than three:
+ *             the tree hangs below one or two nodes that are not there. Blocks lie level by level, from left to right.
+ *             A lane without an automaton holds N_d + 1 (1 above the root): whoever asks there goes left for certain,
+ *             and nothing moves. So all leaves seem to lie at the deepest depth.
+ * Invariant   1 <= state <= N_d for every automaton at depth d, N_d + 1 elsewhere; 1 in lane 0 and above the root.
  * Complexity  O(log2 n) for walk, gates, amount and move; no branch depends on the random numbers.
- * Memory      4.6 bytes a leaf where the deepest depth fills its blocks (n = 8^k), 37 where it has just begun one
- *             (n = 8^k + 1); 4 more a leaf, and 4 to 8 for walks; allocated by the caller.
+ * Memory      4.6 bytes a leaf for the states where n is a power of two, 9.2 just past it; 4 more a leaf, and 4 to 8
+ *             for walks; allocated by the caller.
  * Reference   Granmo and Oommen (2011), equations 1 to 3 and section 4.3.2.
  */
 #ifndef KNAPSOLVE_SHARE_TREE_H
@@ -26,34 +28,46 @@
 #include "numpy/random/bitgen.h"
 
 #define SHARE_TREE_MAX_BLOCKS 11 /* on a path: 33 depths */
-#define SHARE_TREE_MAX_DEPTH (3 * SHARE_TREE_MAX_BLOCKS)
+#define SHARE_TREE_WALK 3        /* depths of a walk that share 64 random bits, if paired */
+#define SHARE_TREE_VISIT 6       /* depths of a visit */
+
+/* What three depths need; four of a kind, one of them idle. */
+typedef struct {
+    int32_t *state;    /* (blocks, 8) */
+    int32_t base[8];   /* N_d + 1 in each lane; 1 in lane 0 and above the root */
+    int32_t top[8];    /* base - 1 */
+    uint64_t digit[4]; /* base of each depth */
+    uint64_t walk[8];  /* what brings each depth's digits to the front of a walk's word: four lower halves, four upper */
+    uint64_t visit[8]; /* the same of a visit's word */
+    int32_t word[8];   /* the depth's word among a visit's, in halves */
+} share_level;
 
 typedef struct {
-    int32_t *state;             /* (n_blocks, 8) */
+    share_level level[SHARE_TREE_MAX_BLOCKS];
     const int32_t *material_at; /* (2^depth,) material at each leaf, or at the leaf it is left of; for walks only */
-    const int32_t *base;        /* (blocks on a path, 8) N_d + 1 in each lane, 1 in lane 0 */
-    const double *part;         /* (blocks on a path,) 1 / product of the three bases */
     const double *share;        /* (depth, 2, width) share of the left and of the right child in each state */
     int64_t width;
-    int depth; /* of the deepest leaf */
+    int depth, blocks, above; /* of the deepest leaf; on a path; depths above the root in the first block */
     int linear, paired;
     int vectors; /* whether AVX2 may be used; the answers are the same */
-    double capacity;
-    int32_t direction[2][8]; /* of moves when not rewarded and when rewarded, in each lane: +1 towards the leaf, -1, 0 */
+    int on_reward, on_penalty; /* whether polls that were (not) rewarded move automata */
+    double capacity, part;     /* part = 1 / product of all bases on a path */
 } share_tree;
 
 /* What a poll moves: the blocks on its path, and for each lane which way it goes (+1 or -1, 0 where the gate is shut)
  * when the move is towards the leaf. */
 typedef struct {
     int32_t step[SHARE_TREE_MAX_BLOCKS][8];
-    int64_t at[SHARE_TREE_MAX_BLOCKS]; /* where the block's states begin */
-    int blocks;
+    int32_t *at[SHARE_TREE_MAX_BLOCKS];
 } share_path;
 
 static inline int share_tree_blocks(int depth) { return (depth + 2) / 3; }
 
-/* Whether 32 random bits a level are enough: a probability is then off by at most base / 2^32 < 2^-23. */
+/* Whether one word is enough for six digits: a probability is then off by at most base^5 / 2^64 <= 2^-19. */
 static inline int share_tree_pairs(int32_t largest_base) { return largest_base <= 512; }
+
+/* Set depth (at least 1), levels and part, from states (blocks, 8) and the bases of each block on a path (blocks, 8). */
+void share_tree_init(share_tree *t, int depth, int32_t *state, const int32_t *base);
 
 /* Whether `vectors` may be set here for this tree. */
 int share_tree_vectors(const share_tree *t);
@@ -70,5 +84,8 @@ double share_tree_visit(share_tree *t, int32_t leaf, bitgen_t *bits, int v);
 
 /* Move every automaton on the path whose gate is open, as the scheme says for a poll that showed v. */
 void share_tree_move(share_tree *t, const share_path *path, int v);
+
+/* Put an automaton in the middle of its states at an inner node (a heap index). */
+void share_tree_plant(share_tree *t, int32_t node);
 
 #endif

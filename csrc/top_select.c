@@ -90,6 +90,16 @@ void top_select(struct ranked *items, ptrdiff_t n, ptrdiff_t k)
     }
 }
 
+void top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double cutoff)
+{
+    struct ranked pivot = {cutoff, 0, 0};
+    ptrdiff_t above = partition(items, 0, n, pivot);
+    if (k < above)
+        top_select(items, above, k);
+    else
+        top_select(items + above, n - above, k - above);
+}
+
 double top_least(const struct ranked *items, ptrdiff_t n)
 {
     double least = INFINITY;
@@ -134,7 +144,7 @@ void top_stream_finish(struct top_stream *stream)
 
 void top_sort_sites(int32_t *sites, ptrdiff_t n, int32_t *room)
 {
-    ptrdiff_t counts[2048];
+    int32_t counts[2048];
     if (n <= 32) {
         for (ptrdiff_t i = 1; i < n; i++) {
             int32_t held = sites[i];
@@ -144,20 +154,22 @@ void top_sort_sites(int32_t *sites, ptrdiff_t n, int32_t *room)
         }
         return;
     }
-    int32_t *from = sites, *to = room;
-    for (int shift = 0; shift < 33; shift += 11) {
-        memset(counts, 0, sizeof counts);
-        for (ptrdiff_t i = 0; i < n; i++) counts[((uint32_t)from[i] >> shift) & 2047]++;
-        ptrdiff_t at = 0;
-        for (int digit = 0; digit < 2048; digit++) {
-            ptrdiff_t many = counts[digit];
+    int32_t *from = sites, *to = room, last = 0;
+    for (ptrdiff_t i = 0; i < n; i++) last = sites[i] > last ? sites[i] : last;
+    int bits = 32 - __builtin_clz((unsigned)last | 1), passes = (bits + 10) / 11, width = (bits + passes - 1) / passes;
+    for (int shift = 0; shift < bits; shift += width) {
+        int32_t at = 0, digits = 1 << width;
+        memset(counts, 0, (size_t)digits * sizeof *counts);
+        for (ptrdiff_t i = 0; i < n; i++) counts[(from[i] >> shift) & (digits - 1)]++;
+        for (int digit = 0; digit < digits; digit++) {
+            int32_t many = counts[digit];
             counts[digit] = at;
             at += many;
         }
-        for (ptrdiff_t i = 0; i < n; i++) to[counts[((uint32_t)from[i] >> shift) & 2047]++] = from[i];
+        for (ptrdiff_t i = 0; i < n; i++) to[counts[(from[i] >> shift) & (digits - 1)]++] = from[i];
         int32_t *held = from;
         from = to;
         to = held;
     }
-    memcpy(sites, room, (size_t)n * sizeof *sites); /* after three passes the order is in room */
+    if (from != sites) memcpy(sites, from, (size_t)n * sizeof *sites);
 }

@@ -25,6 +25,9 @@ struct top_stream {
 
 void top_select(struct ranked *items, ptrdiff_t n, ptrdiff_t k);
 
+/* The same, where the k-th key is likely to be near `cutoff`. */
+void top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double cutoff);
+
 /* The least key among n items. */
 double top_least(const struct ranked *items, ptrdiff_t n);
 
@@ -34,7 +37,7 @@ void top_stream_feed(struct top_stream *stream, ptrdiff_t n, const double *keys,
 /* Leaves the top `wanted` in items[0..wanted); at least `wanted` must have been fed. */
 void top_stream_finish(struct top_stream *stream);
 
-/* Sort n site numbers ascending, with room for as many; radix, 11 bits a pass, O(n + 2048) a pass. */
+/* Sort n site numbers ascending, with room for as many; radix, as many passes of 11 bits as the largest takes, O(n + 2048) each. */
 void top_sort_sites(int32_t *sites, ptrdiff_t n, int32_t *room);
 
 #endif

@@ -132,33 +132,51 @@ DECAY_INLINE double exp_sum(ptrdiff_t n, double scale, const double *restrict dr
 }
 AT_EVERY_WIDTH(double, decay_exp_sum, exp_sum, (ptrdiff_t n, double scale, const double *draws), (n, scale, draws))
 
-static struct site prepared(double lam, double decay, double max_age)
+/* The columns of up to WHITTLE_BLOCK sites, but for `age`. */
+DECAY_INLINE void prepare_block(ptrdiff_t n, const double *restrict lam, const double *restrict decay,
+                                const double *restrict max_age, struct site_block *restrict out)
 {
-    struct site s;
-    s.ceiling = lam / decay;
-    s.decay = decay;
-    s.curvature = decay_curvature(decay);
-    s.loss = decay < DECAY_SERIES ? decay - s.curvature : 1.0 - decay_exp(decay);
-    double d = s.curvature / s.loss; /* c/w - 1 */
-    s.offset = d < 1e-3 ? d * d * (0.5 - d * (1.0 / 3.0 - d * (0.25 - d * (0.2 - d / 6.0)))) : d - log1p(d);
-    s.max_age = max_age;
-    s.cap = s.ceiling * decay_loss(decay * max_age);
-    s.last = -1.0;
-    return s;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double c = decay[i], x = lam[i] / c, curvature = decay_curvature(c);
+        double loss = c < DECAY_SERIES ? c - curvature : 1.0 - decay_exp(c);
+        double d = curvature / loss; /* c/w - 1 */
+        double near = d * d * (0.5 - d * (1.0 / 3.0 - d * (0.25 - d * (0.2 - d / 6.0))));
+        double far = d - decay_log1p(d, 0);
+        out->ceiling[i] = x;
+        out->decay[i] = c;
+        out->loss[i] = loss;
+        out->curvature[i] = curvature;
+        out->offset[i] = d < 1e-3 ? near : far;
+        out->max_age[i] = max_age[i];
+        out->cap[i] = x * decay_loss(c * max_age[i]);
+    }
 }
+AT_EVERY_WIDTH(void, whittle_prepare_block, prepare_block,
+               (ptrdiff_t n, const double *lam, const double *decay, const double *max_age, struct site_block *out),
+               (n, lam, decay, max_age, out))
 
 void whittle_prepare(ptrdiff_t n, const double *lam, const double *decay, const double *max_age, struct site *out)
 {
-    for (ptrdiff_t i = 0; i < n; i++) out[i] = prepared(lam[i], decay[i], max_age[i]);
+    struct site_block b;
+    for (ptrdiff_t start = 0; start < n; start += WHITTLE_BLOCK) {
+        ptrdiff_t m = n - start < WHITTLE_BLOCK ? n - start : WHITTLE_BLOCK;
+        whittle_prepare_block(m, lam + start, decay + start, max_age + start, &b);
+        for (ptrdiff_t j = 0; j < m; j++)
+            out[start + j] = (struct site){b.ceiling[j], b.decay[j], b.loss[j], b.curvature[j],
+                                           b.offset[j], b.max_age[j], b.cap[j], -1.0};
+    }
 }
 
 void whittle_prepare_columns(ptrdiff_t n, const double *lam, const double *decay, const double *max_age,
                              double *columns)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        struct site s = prepared(lam[i], decay[i], max_age[i]);
-        const double *fields = (const double *)&s;
-        for (int f = 0; f < 8; f++) columns[f * n + i] = fields[f];
+    struct site_block b;
+    const double *from[7] = {b.ceiling, b.decay, b.loss, b.curvature, b.offset, b.max_age, b.cap};
+    for (ptrdiff_t start = 0; start < n; start += WHITTLE_BLOCK) {
+        ptrdiff_t m = n - start < WHITTLE_BLOCK ? n - start : WHITTLE_BLOCK;
+        whittle_prepare_block(m, lam + start, decay + start, max_age + start, &b);
+        for (int f = 0; f < 7; f++) memcpy(columns + f * n + start, from[f], (size_t)m * sizeof *columns);
+        for (ptrdiff_t j = 0; j < m; j++) columns[7 * n + start + j] = -1.0;
     }
 }
 

@@ -93,12 +93,16 @@ double whittle_first_age(const struct site *s, double price);
 /* The content at which the index is price: its inverse on the real line, linear between whole ages. */
 double whittle_state_at(const struct site *s, double price);
 
-/* Columns of a block of sites, for the two functions below. */
+/* Columns of a block of sites, for the functions below. */
 enum { WHITTLE_BLOCK = 256 };
 struct site_block {
     double ceiling[WHITTLE_BLOCK], decay[WHITTLE_BLOCK], loss[WHITTLE_BLOCK], curvature[WHITTLE_BLOCK];
     double offset[WHITTLE_BLOCK], max_age[WHITTLE_BLOCK], cap[WHITTLE_BLOCK], age[WHITTLE_BLOCK];
 };
+
+/* The columns of m sites, but for their ages. */
+void whittle_prepare_block(ptrdiff_t m, const double *lam, const double *decay, const double *max_age,
+                           struct site_block *out);
 
 /* out[j] = the index of the j-th of m sites at its age. */
 void whittle_block_index(ptrdiff_t m, const struct site_block *b, double *out);
@@ -106,6 +110,11 @@ void whittle_block_index(ptrdiff_t m, const struct site_block *b, double *out);
 /* out[j] = a whole age > b->age[j] such that the computed index is below level > 0 at all whole ages
  * strictly between, near the largest such; infinity if the index never comes near the level. */
 void whittle_block_safe_age(ptrdiff_t m, const struct site_block *b, double level, double *out);
+
+/* The same of sites of age 0 that were crawled at ages `waited` with these contents, out[j] = -1 where that is of no
+ * help: one step of Chebyshev from there, where the index was not far above the level. */
+void whittle_block_return_age(ptrdiff_t m, const struct site_block *b, const double *waited, const double *content,
+                              double level, double *out);
 
 /* The index of the row at an age. */
 double whittle_index_row(const struct site *s, double age);

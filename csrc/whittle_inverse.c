@@ -90,6 +90,29 @@ DECAY_INLINE void block_guess(ptrdiff_t m, const struct site_block *restrict b, 
 AT_EVERY_WIDTH(void, whittle_block_guess, block_guess,
                (ptrdiff_t m, const struct site_block *b, double level, double *out), (m, b, level, out))
 
+/* With E = e^-ck and k the age waited: g' = x E (c (1 + k w) - w), g'' = x E c (2 w - c (1 + k w)). The age before the
+ * one found vouches for all earlier ones, as above. */
+DECAY_INLINE void block_return(ptrdiff_t m, const struct site_block *restrict b, const double *restrict waited,
+                               const double *restrict content, double level, double *restrict out)
+{
+    const double shift = 4503599627370496.0;
+    double safe = level * (1.0 - WHITTLE_MARGIN);
+    for (ptrdiff_t j = 0; j < m; j++) {
+        double c = b->decay[j], w = b->loss[j], k = waited[j], x = b->ceiling[j];
+        double left = 1.0 - content[j] / x, steep = c * (1.0 + k * w);
+        double over = (content[j] - x * k * w * left - level) / (x * left * (steep - w));
+        double root = k - over - 0.5 * over * over * c * (2.0 * w - steep) / (steep - w);
+        double up = (root + 0.5 + shift) - shift;
+        double before = whittle_index_value(x, c, w, b->curvature[j], b->max_age[j], b->cap[j], up - 1.0);
+        int plain = (k < b->max_age[j]) & (c * k > 1e-4) & (left > 1e-6) & (up >= 1.0) & (up <= k) & (before < safe);
+        out[j] = plain ? up : -1.0;
+    }
+}
+AT_EVERY_WIDTH(void, whittle_block_return_age, block_return,
+               (ptrdiff_t m, const struct site_block *b, const double *waited, const double *content, double level,
+                double *out),
+               (m, b, waited, content, level, out))
+
 void whittle_block_safe_age(ptrdiff_t m, const struct site_block *b, double level, double *out)
 {
     whittle_block_guess(m, b, level, out);

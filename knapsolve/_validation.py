@@ -98,6 +98,7 @@ def check_vector(
     dtype: Any = np.float64,
 ) -> np.ndarray:
     """Return `values` as a C-contiguous vector (size,) within the interval, or raise naming `name`."""
+    _refuse_masks(name, values)
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biufOUS":
@@ -125,6 +126,7 @@ def check_vector(
 
 def check_array(name: str, values: Any) -> np.ndarray:
     """Return `values` as a C-contiguous float64 array of any shape, or raise naming `name`."""
+    _refuse_masks(name, values)
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" and array.dtype != object:
@@ -205,6 +207,12 @@ def resolve_seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return np.random.SeedSequence(generator.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
     return cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
+
+
+def _refuse_masks(name: str, values: Any) -> None:
+    """Raise on masked entries: as a plain array they would count with what lies beneath the mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked, got {np.ma.count_masked(values)} masked entries")
 
 
 def shown(value: Any) -> str:

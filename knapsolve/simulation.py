@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import joblib
@@ -24,13 +25,13 @@ from knapsolve._validation import (
     resolve_seed_sequence,
 )
 from knapsolve.environments.rates import expected_detections
+from knapsolve.environments.trace import TraceEnvironment
 from knapsolve.history import History
 from knapsolve.restless.crawling import simulate_ephemeral
 
 CHUNK = 65536  # polls between two looks at pending signals, unless the compiled learner has a `chunk`
 N_RECORDS = 100  # by default
 GOLDEN = 0.6180339887498949
-
 
 
 def simulate(
@@ -119,10 +120,11 @@ def simulate(
     resolve_random_state(random_state)
     _check_learner(learner, environment)
     learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
-    for each in learners:
-        _begin(each, environment)
     runs = list(zip(learners, resolve_seed_sequence(random_state).spawn(n_runs)))
-    with Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
+    turn = getattr(learners[0], "_lock", nullcontext())
+    with turn, Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
+        for each in learners:
+            _begin(each, environment)
         if n_runs == 1:
             results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
         elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
@@ -172,7 +174,7 @@ def _run(
     else:
         order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
     order.start(learning, streams[0])
-    start = getattr(environment, "start", 0.0)
+    start = environment.start if isinstance(environment, TraceEnvironment) else 0.0
     done, detections = 0, 0
     values: list[float] = []
     counts: list[int] = []
@@ -247,16 +249,16 @@ def _check_polls(environment: Any, n_polls: int | None, capacity: float) -> int:
             "environment must be from knapsolve.environments or have n_materials and poll, "
             f"got {environment!r}"
         )
-    if not hasattr(environment, "stop"):
+    if not isinstance(environment, TraceEnvironment):
         if n_polls is None:
             raise ValueError("n_polls must be given unless the environment is a trace")
         return check_integer("n_polls", n_polls, low=1, high=2**53)
-    most = int(np.floor((environment.stop - environment.start) * capacity * (1 + 1e-12)))
-    if most < 1:
+    most = (environment.stop - environment.start) * capacity * (1 + 1e-12)
+    if not 1 <= most <= 2**53:
         raise ValueError(
-            f"capacity must leave time for a poll in {environment!r}, got {capacity:g} polls per unit of time"
+            f"capacity must make 1 to 2**53 polls in {environment!r}, got {capacity:g} polls per unit of time"
         )
-    return most if n_polls is None else check_integer("n_polls", n_polls, low=1, high=most)
+    return int(most) if n_polls is None else check_integer("n_polls", n_polls, low=1, high=int(most))
 
 
 def _record_points(n_polls: int, record_every: int | None, switch_every: int | None) -> np.ndarray:
@@ -282,6 +284,8 @@ def _record_points(n_polls: int, record_every: int | None, switch_every: int | N
 def _check_learner(learner: Any, environment: Any) -> None:
     """Refuse what cannot learn, or what knows other materials."""
     n = check_integer("environment.n_materials", environment.n_materials, low=1)
+    if not hasattr(environment, "_core"):
+        PythonEnvironment(environment, n)  # raises on a method that cannot be called
     if not hasattr(learner, "_begin"):
         missing = [name for name in ("amount", "observe") if not callable(getattr(learner, name, None))]
         if missing:

@@ -77,13 +77,15 @@ def lakg_chain(resolution, exponent, unchanged, capacity=1.0):
 
 
 def htraa_chain(resolution, update, unchanged, capacity=1.0, exponent=1.0):
-    """Two or four materials; a state is that of the root and, for four, of its left and right child."""
+    """A power of two of materials; a state is that of each automaton, level by level from left to right."""
     on_reward, on_penalty = SCHEMES[update]
     n = len(unchanged)
-    paths = {
-        2: [[(0, 0)], [(0, 1)]],
-        4: [[(0, 0), (1, 0)], [(0, 0), (1, 1)], [(0, 1), (2, 0)], [(0, 1), (2, 1)]],
-    }[n]
+    paths = [[] for _ in unchanged]
+    for i, path in enumerate(paths):
+        automaton, sides = 0, f"{n + i:b}"[1:]
+        for side in map(int, sides):
+            path.append((automaton, side))
+            automaton = 2 * automaton + 1 + side
 
     def share(s, side):
         left = s**exponent / (s**exponent + (resolution + 1 - s) ** exponent)

@@ -50,16 +50,31 @@ class LAKGTwin:
 
 
 class Digits:
-    """Side and gate of each level: two digits of a word of 64 random bits, or of 32 when `paired`."""
+    """Digits of a path, root first, from words of 64 random bits: one a level, or if `paired` six digits a word.
 
-    def __init__(self, generator, paired, depth):
-        self.bits = 32 if paired else 64
-        words = [raw(generator) for _ in range((depth + 1) // 2 if paired else depth)]
-        self.words = [half for word in words for half in (word % 2**32, word >> 32)] if paired else words
+    A walk takes side and gate at each level, of which the first word's are fewer where the depth is no multiple of
+    three; a visit takes gates alone.
+    """
+
+    def __init__(self, generator, paired, depth, walk):
+        self.paired, self.walk = paired, walk
+        self.left = self.all = 1 if not paired else 3 if walk else 6
+        if paired and walk:
+            self.left = (depth - 1) % 3 + 1
+        self.words = [raw(generator) for _ in range(-(-depth // self.all))]
 
     def next_level(self, base):
-        product = self.words.pop(0) * base
-        return product >> self.bits, product % 2**self.bits * base >> self.bits
+        """Side (0 in a visit) and gate."""
+        if self.left == 0:
+            self.left = self.all
+            self.words.pop(0)
+        self.left -= 1
+        bits = 32 if self.paired else 64
+        word, side = self.words[0] >> 64 - bits, 0
+        if self.walk:
+            side, word = word * base >> bits, word * base % 2**bits
+        self.words[0] = self.words[0] * (base * base if self.walk else base) % 2**64
+        return side, word * base >> bits
 
 
 class HTRAATwin:
@@ -112,7 +127,7 @@ class HTRAATwin:
         return beyond == right
 
     def draw(self, generator):
-        digits = Digits(generator, self.paired, self.depth) if self.exponent == 1 else None
+        digits = Digits(generator, self.paired, self.depth, True) if self.exponent == 1 else None
         node, self.gates = 1, []
         while node in self.states:
             if digits:
@@ -127,7 +142,7 @@ class HTRAATwin:
     def observe(self, i, v, generator):
         if self.gates is None:  # not drawn by the walk: gates are drawn now
             path, self.gates = self.path(i), []
-            digits = Digits(generator, self.paired, len(path)) if self.exponent == 1 else None
+            digits = Digits(generator, self.paired, len(path), False) if self.exponent == 1 else None
             for node, right in path:
                 gate = digits.next_level(self.base(node))[1] if digits else generator.random()
                 self.gates.append(self.opens(node, right, gate))

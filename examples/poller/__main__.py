@@ -1,6 +1,6 @@
 """An asyncio poller of web pages that change as Debian packages did, only a million times faster.
 
-    python examples/poller --seconds 20 --state poller.db --picture poller.png
+    python examples/poller --seconds 20 --state output/poller.db --picture output/poller.png
 
 Kill it (kill -9) and run it again with the same --state: it goes on as if nothing had been. `serve` and `poll` run
 the two halves in processes of their own.
@@ -41,7 +41,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=200.0, help="polls a second")
     parser.add_argument("--pages", type=int, default=120, help="how many of the packages")
     parser.add_argument("--host-gap", type=float, default=0.02, help="least time between polls of a host, seconds")
-    parser.add_argument("--state", type=Path, default=Path("poller.db"), help="where the poller keeps what it knows")
+    parser.add_argument(
+        "--state", type=Path, default=Path("output/poller.db"), help="where the poller keeps what it knows"
+    )
     parser.add_argument("--picture", type=Path, default=None, help="where to save a picture")
     parser.add_argument("--port", type=int, default=0, help="of the server")
     return parser.parse_args(given)
@@ -106,4 +108,5 @@ def show(given: argparse.Namespace, server: ReplayServer, crawler: Crawler, stor
 
 if __name__ == "__main__":
     asked = arguments()
+    asked.state.parent.mkdir(parents=True, exist_ok=True)
     asyncio.run({"demo": demo, "serve": serve, "poll": poll}[asked.part](asked))

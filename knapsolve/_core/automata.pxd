@@ -7,25 +7,22 @@ from knapsolve._core.weight_tree cimport WeightTree
 
 cdef extern from "share_tree.h":
     ctypedef struct share_tree:
-        int32_t *state
         const int32_t *material_at
-        const int32_t *base
-        const double *part
         const double *share
         int64_t width
         int32_t depth
-        bint linear, paired, vectors
+        bint linear, paired, vectors, on_reward, on_penalty
         double capacity
-        int32_t direction[2][8]
     ctypedef struct share_path:
         pass
-    int share_tree_blocks(int depth) nogil
+    void share_tree_init(share_tree *t, int depth, int32_t *state, const int32_t *base) nogil
     bint share_tree_pairs(int32_t largest_base) nogil
     bint share_tree_vectors(const share_tree *t) nogil
     int32_t share_tree_draw(const share_tree *t, bitgen_t *bits, share_path *path, double *amount) noexcept nogil
     double share_tree_visit(share_tree *t, int32_t leaf, bitgen_t *bits, int v) noexcept nogil
     double share_tree_amount(const share_tree *t, int32_t leaf) noexcept nogil
     void share_tree_move(share_tree *t, const share_path *path, int v) noexcept nogil
+    void share_tree_plant(share_tree *t, int32_t node) noexcept nogil
 
 
 cdef class KnapsackGame(Learner):
@@ -45,10 +42,7 @@ cdef class AutomataTree(Learner):
     cdef int32_t[:, ::1] states       # (n_blocks, 8) state of the automaton at each inner node
     cdef int32_t[::1] leaf_of         # (n_materials,) heap index of each material's leaf
     cdef int32_t[::1] material_at     # (2^depth,) material at each leaf, or at the leaf it is left of
-    cdef const int32_t[:, ::1] base   # (blocks on a path, 8) resolution + 1, 1 in lane 0
-    cdef const double[::1] part       # (blocks on a path,)
     cdef const double[:, :, ::1] share   # (depth, 2, max(base) + 1) share of either child in each state
     cdef Py_ssize_t gated, cached     # material whose gates / whose amount are at hand, or -1
     cdef share_path path              # of the gated material
     cdef double cached_amount
-    cdef inline void plant(self, int32_t node, int level) noexcept nogil

@@ -99,27 +99,19 @@ cdef class AutomataTree(Learner):
     def __init__(self, int32_t[:, ::1] states, int32_t[::1] leaf_of, Py_ssize_t n_known, int depth,
                  const int32_t[:, ::1] base, int32_t largest_base, const double[:, :, ::1] share, double capacity,
                  bint linear, bint on_reward, bint on_penalty):
-        cdef int lane
         self.states = states
         self.leaf_of = leaf_of
         self.n_materials = n_known
-        self.base = base
-        self.part = 1.0 / np.prod(np.asarray(base, dtype=float)[:, [1, 2, 4]], axis=1)
         self.share = share
-        self.tree.state = &states[0, 0]
+        share_tree_init(&self.tree, max(1, depth), &states[0, 0], &base[0, 0])
         self.tree.material_at = NULL
-        self.tree.base = &base[0, 0]
-        self.tree.part = &self.part[0]
         self.tree.share = &share[0, 0, 0]
         self.tree.width = share.shape[2]
-        self.tree.depth = depth
         self.tree.linear = linear
         self.tree.paired = share_tree_pairs(largest_base)
         self.tree.capacity = capacity
+        self.tree.on_reward, self.tree.on_penalty = on_reward, on_penalty
         self.tree.vectors = share_tree_vectors(&self.tree)
-        for lane in range(8):
-            self.tree.direction[0][lane] = -<int>on_penalty
-            self.tree.direction[1][lane] = on_reward
         self.gated = self.cached = -1
 
     def forgo_vectors(self):
@@ -176,12 +168,4 @@ cdef class AutomataTree(Learner):
         self.leaf_of[self.material_at[(node << (self.tree.depth - level)) - deepest]] = 2 * node
         self.leaf_of[self.n_materials - 1] = 2 * node + 1
         self.material_at[((2 * node + 1) << (self.tree.depth - level - 1)) - deepest] = <int32_t>(self.n_materials - 1)
-        self.plant(node, level)
-
-    cdef inline void plant(self, int32_t node, int level) noexcept nogil:
-        """An automaton in the middle of its states at an inner node; see csrc/share_tree.h for the layout."""
-        cdef int below = level % 3
-        cdef int64_t first = 1 << (level - below)
-        cdef int64_t block = (first - 1) // 7 + (node >> below) - first
-        cdef int lane = (1 << below) + (node & ((1 << below) - 1))
-        self.states[block, lane] = self.base[level // 3, lane] // 2
+        share_tree_plant(&self.tree, node)

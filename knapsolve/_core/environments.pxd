@@ -10,7 +10,6 @@ cdef class RateEnvironment(Environment):
     cdef int32_t[::1] at_rank         # (n,) material at each rank
     cdef int64_t switch_every, until_switch
     cdef void switch_ranks(self, double time, bitgen_t *bits) noexcept nogil
-    cdef inline void count_poll(self, double time, bitgen_t *bits) noexcept nogil
     cdef void settle(self, Py_ssize_t i, double time) noexcept nogil
 
 

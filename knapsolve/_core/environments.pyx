@@ -57,12 +57,13 @@ cdef class RateEnvironment(Environment):
         self.at_rank[low + 1] = i
         self.rate[i], self.rate[j] = self.rate[j], self.rate[i]
 
-    cdef inline void count_poll(self, double time, bitgen_t *bits) noexcept nogil:
-        if self.switch_every:
-            if self.until_switch == 0:
-                self.switch_ranks(time, bits)
-                self.until_switch = self.switch_every
-            self.until_switch -= 1
+
+cdef inline void count_poll(RateEnvironment world, double time, bitgen_t *bits) noexcept nogil:
+    if world.switch_every:
+        if world.until_switch == 0:
+            world.switch_ranks(time, bits)
+            world.until_switch = world.switch_every
+        world.until_switch -= 1
 
 
 cdef class Bernoulli(RateEnvironment):
@@ -73,7 +74,7 @@ cdef class Bernoulli(RateEnvironment):
     cdef int poll(
         self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
     ) noexcept nogil:
-        self.count_poll(time, bits)
+        count_poll(self, time, bits)
         elapsed[0] = 1.0 / amount
         return random_standard_exponential(bits) * amount < self.rate[i]
 
@@ -95,7 +96,7 @@ cdef class Pages(RateEnvironment):
         self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits
     ) noexcept nogil:
         cdef double expected
-        self.count_poll(time, bits)
+        count_poll(self, time, bits)
         elapsed[0] = time - self.last[i]
         if self.switch_every:
             self.settle(i, time)

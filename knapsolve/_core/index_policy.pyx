@@ -43,6 +43,7 @@ cdef extern from "index_calendar.h":
         Py_ssize_t waited
         Py_ssize_t least_rest
         double level
+        double cutoff
         Py_ssize_t n_path
         const double *path_step
         const double *path_level
@@ -158,6 +159,7 @@ cdef class Calendar(Chooser):
         self.c.n_buckets = heads.shape[0] // CALENDAR_CHAINS
         self.c.hot, self.c.room = &self.hot[0], &self.room[0]
         self.c.now, self.c.level, self.c.n_hot = numbers[0], numbers[1], <Py_ssize_t>numbers[2]
+        self.c.cutoff = numbers[1]
         self.c.waited, self.c.least_rest = <Py_ssize_t>numbers[3], <Py_ssize_t>numbers[4]
         self.c.window, self.c.slack = <Py_ssize_t>numbers[5], <Py_ssize_t>numbers[6]
         self.c.n_path = <Py_ssize_t>numbers[7]

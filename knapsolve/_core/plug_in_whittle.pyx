@@ -48,6 +48,8 @@ cdef class PlugInChooser(Chooser):
         cdef double limit[BLOCK]
         cdef double count, full = 2.0 * self.n_seeds
         cdef Py_ssize_t j
+        if m < 1:
+            return
         for j in range(m):
             age[j] = self.book.age_next(start + j)
             limit[j] = self.book.max_age

@@ -52,7 +52,7 @@ cdef class DeadlineOrder(Scheduler):
 
     @staticmethod
     def allocate(Py_ssize_t n, calendar=None):
-        """Memory for n materials: 24 bytes each in the tournament, 24 to 28 in the calendar.
+        """Memory for n materials: 24 bytes each in the tournament, 23 to 26 in the calendar.
 
         By default the tournament up to SMALL materials, where it is faster, and the calendar beyond.
         """

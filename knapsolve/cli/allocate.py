@@ -16,6 +16,7 @@ from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.table_files import write_intervals, write_schedule
 from knapsolve.cli.units import (
     SECONDS,
+    check_distinct,
     check_output_path,
     parse_capacity,
     parse_duration,
@@ -25,7 +26,7 @@ from knapsolve.cli.units import (
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
-RATES = ("renewal", "mle", "bayes", "recursive")
+RATES = ("mle", "bayes", "recursive", "renewal")
 MOST_ROWS = 10
 MOST_SCHEDULED = 1e8  # polls in a timetable
 
@@ -44,12 +45,12 @@ def command(
         float, typer.Option(min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current.")
     ] = 0.8,
     rates: Annotated[
-        str | None,
+        str,
         typer.Option(
-            help="How rates are learnt: renewal (the latest polls count most), or by ChangeRateEstimator over all "
-            "polls: mle, bayes, recursive. Default: renewal for that criterion, else mle."
+            help="How rates are learnt: by ChangeRateEstimator over all polls (mle, bayes, recursive), or as the "
+            "renewal index does (renewal), for which the latest polls count most."
         ),
-    ] = None,
+    ] = "mle",
     min_interval: Annotated[str | None, typer.Option(help="Poll no item more often than this: 10min.")] = None,
     max_interval: Annotated[str | None, typer.Option(help="Poll every item at least this often: 30days.")] = None,
     host_cap: Annotated[
@@ -88,12 +89,12 @@ def command(
     """Say how often to poll each item, from a log of what was polled when and what had changed.
 
     Rates of change are learnt from the log; the capacity is shared out so that what is wanted is best served at these
-    rates. The default does both as the renewal index does, which polls best on real histories. Where a log tells how
-    many changes a poll found, or how long ago the last one was, --rates mle, bayes and recursive use that too.
+    rates. The default strikes the balance of the renewal index between changes found and current copies. Where a log
+    tells how many changes a poll found, or how long ago the last one was, --rates mle, bayes and recursive use that.
     """
     budget, per = parse_capacity(capacity)
     check_choice("--criterion", criterion, CRITERIA)
-    rates_by = check_choice("--rates", rates or ("renewal" if criterion == "renewal" else "mle"), RATES)
+    check_choice("--rates", rates, RATES)
     shortest = 0.0 if min_interval is None else parse_duration("--min-interval", min_interval)
     longest = np.inf if max_interval is None else parse_duration("--max-interval", max_interval)
     if shortest > longest:
@@ -107,6 +108,7 @@ def command(
     caps = [_host_cap(text) for text in host_cap or []]
     check_output_path(output)
     check_output_path(schedule, "--schedule")
+    check_distinct({"the poll log": polls, "--output": output, "--schedule": schedule})
     columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
     more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
     log = read_polls(polls, columns | more, parse_unit(time_unit), sort)
@@ -118,7 +120,7 @@ def command(
     second = 1 / SECONDS[log.unit]  # in the log's unit
     limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
-    found = allocate(log, rate, criterion, balance, rates_by, limits)
+    found = allocate(log, rate, criterion, balance, rates, limits)
     report = sys.stderr if as_json else sys.stdout
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
     facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
@@ -136,7 +138,9 @@ def command(
             hosts=None if gaps is None else log.hosts, host_gaps=gaps, random_state=seed,
         )  # fmt: skip
         write_schedule(schedule, log, table)
-        print(f"{table.items.size:,} polls saved as {schedule}", file=report)
+        due = int(float(found.amounts.sum()) * length * second)
+        short = f" ({due - table.items.size:,} fewer than its slots: hosts' caps push them past its end)"
+        print(f"{table.items.size:,} polls saved as {schedule}{short if due > table.items.size else ''}", file=report)
 
 
 def _host_cap(text: str) -> tuple[str | None, float]:
@@ -184,6 +188,7 @@ def _facts(
 
 def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float) -> None:
     per = facts["unit"]
+    each = f"an {per}" if per == "hour" else f"a {per}"
     print(f"\n{facts['polls']}: {facts['n_polls']:,} polls of {facts['n_items']:,} items", end="; ")
     print(f"{facts['n_changed']:,} of the {log.items.size:,} that follow another found a change.")
     once = int((log.polls == 1).sum())
@@ -192,13 +197,17 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float)
     budget = facts["capacity"]
     if facts["used"] < 0.999 * found.capacity / scale:
         budget = f"{facts['used']:,.6g}/{per}"
-        print(f"Note: host caps and shortest intervals leave room for {facts['used']:,.6g} polls a {per} only.")
+        print(f"Note: host caps and shortest intervals leave room for {facts['used']:,.6g} polls {each} only.")
+    never = int((found.amounts == 0).sum())
+    if never:
+        items = "1 item is" if never == 1 else f"{never:,} items are"
+        print(f"Note: {items} never polled, since others gain more; --max-interval changes that.")
     print(
         f"At {budget} copies should be current for {facts['expected_freshness']:.1%} of the time, "
-        f"and {facts['expected_changes_found']:,.4g} polls a {per} find a change."
+        f"and {facts['expected_changes_found']:,.4g} polls {each} find a change."
     )
     rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])
-    columns = ["item", f"interval ({per}s)", f"rate (a {per})", "95% interval", "freshness", "polls so far"]
+    columns = ["item", f"interval ({per}s)", f"rate ({each})", "95% interval", "freshness", "polls so far"]
     cells = [
         [
             str(row["item"]),

@@ -40,7 +40,9 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
     if source == BUNDLED and not Path(source).exists():
         return _bundled()
     wanted = {"--item-column": item_column, "--time-column": time_column}
-    name, columns = read_columns(source, wanted, hint=f" (the bundled data are called {BUNDLED!r})")
+    optional = [] if "changed" in wanted.values() else ["--changed-column"]
+    wanted |= dict.fromkeys(optional, "changed")
+    name, columns = read_columns(source, wanted, optional=optional, hint=f" (the bundled data are called {BUNDLED!r})")
     items, raw = columns["--item-column"], columns["--time-column"]
     times, unit = as_times(name, raw, unit)
     codes, found = factorize(items)
@@ -48,8 +50,9 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
     if found.size < 2:
         raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
-    if times.max() * SECONDS[unit] >= YEAR_10000:
-        _warn_of_unit(name, unit)
+    if "--changed-column" in columns:
+        _refuse_polls(name, columns["--changed-column"])
+    warn_of_unit(name, times, unit)
     if sort:
         import pyarrow
 
@@ -91,13 +94,26 @@ def read_columns(
     return name, {option: table.column(column) for option, column in found.items()}
 
 
-def _warn_of_unit(name: str, unit: str) -> None:
-    """Say that times would be dates after the year 9999; they may be meant so, if they are no dates."""
-    print(
-        f"knapsolve: warning: as {unit}s since 1970 the times of {name} are after the year 9999: "
-        "if they are finer, say so (--time-unit ms for milliseconds)",
-        file=sys.stderr,
-    )
+def warn_of_unit(name: str, times: np.ndarray, unit: str) -> None:
+    """Say so if times (n,) would be dates after the year 9999; they may be meant so, if they are no dates."""
+    if times.max() * SECONDS[unit] >= YEAR_10000:
+        print(
+            f"knapsolve: warning: as {unit}s since 1970 the times of {name} are after the year 9999: "
+            "if they are finer, say so (--time-unit ms for milliseconds)",
+            file=sys.stderr,
+        )
+
+
+def _refuse_polls(name: str, changed: Any) -> None:
+    """A column `changed` that holds a 0 makes a log of polls, not of changes."""
+    import pyarrow
+
+    numbers = changed.to_pylist() if pyarrow.types.is_boolean(changed.type) else as_floats(changed)
+    if numbers is not None and 0 in numbers:
+        raise ValueError(
+            f"{name} is a log of polls, some with changed = 0; replay needs a row a change. "
+            "Take the rows with changed = 1, or use knapsolve allocate"
+        )
 
 
 def _bundled() -> Log:
@@ -157,12 +173,14 @@ def _find(name: str, header: list[str], wanted: dict[str, str], optional: Collec
         if header.count(column) != 1 and not (option in optional and column not in header):
             trouble = "no" if column not in header else "more than one"
             columns = ", ".join(map(repr, header))
-            which = f"say which by {option}{_header_hint(header)}"
+            which = f"say which by {option}{_header_hint(header, wanted)}"
             raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): {which}")
     return {option: column for option, column in wanted.items() if column in header}
 
 
-def _header_hint(header: list[str]) -> str:
+def _header_hint(header: list[str], wanted: dict[str, str]) -> str:
+    if "changed" in header and "--item-column" in wanted and "--weight-column" not in wanted:
+        return "; or, if it is a log of polls and not of changes, use knapsolve allocate"
     if any(";" in each or "\t" in each or _is(float, each) or _is(iso_seconds, each) for each in header):
         return "; the first line must be a header, and commas must separate the columns"
     return ""

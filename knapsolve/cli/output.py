@@ -25,7 +25,11 @@ def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> Non
     def table_of(rows: list[list[str]]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for number, column in enumerate(columns):
-            table.add_column(column, justify="left" if number < left else "right", no_wrap=number < left)
+            if number < left:
+                table.add_column(column, overflow="fold")
+            else:
+                widest = max((len(line) for row in rows for line in row[number].split("\n")), default=0)
+                table.add_column(column, justify="right", min_width=widest)
         for row in rows:
             table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
         return table

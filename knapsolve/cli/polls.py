@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._frames import factorize
-from knapsolve.cli.inputs import as_floats, as_times, check_order, read_columns, refuse_rows
+from knapsolve.cli.inputs import as_floats, as_times, check_order, read_columns, refuse_rows, warn_of_unit
 
 YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
 
@@ -52,6 +52,7 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
     codes, names = factorize(found["--item-column"])
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    warn_of_unit(name, times, read_unit)
     if names.size < 2:
         raise ValueError(f"{name} must hold at least 2 different items, it holds only {names[0]!s}")
     changed = _as_changed(name, found["--changed-column"])
@@ -109,6 +110,9 @@ def _derive(
     fresh[1:] |= np.diff(when) > 0
     if not fresh.all():
         again = int((~fresh).sum())
+        contrary = np.zeros(item.size, dtype=bool)
+        contrary[order[1:]] = ~fresh[1:] & (hit[1:] != hit[:-1])
+        refuse_rows(name, contrary, "contradicts another of the same item and time")
         print(
             f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "
             "such rows count as one poll",

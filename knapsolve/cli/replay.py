@@ -26,6 +26,8 @@ from knapsolve.cli.units import (
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
 
+MANY_POLLS = 2e8  # a minute or so
+
 
 def command(
     trace: Annotated[
@@ -205,6 +207,9 @@ def _run(replayer: TraceReplay, names: list[str], n_runs: int) -> tuple[ReplayRe
     runs: list[PolicyReplay] = []
     each = n_runs * (replayer.n_training_polls + replayer.n_polls)
     finished = True
+    if each * len(names) > MANY_POLLS and n_runs > 1:
+        polls = f"{each * len(names):,} polls in all"
+        print(f"{polls}: --runs 1 would do with one in {n_runs}, Ctrl-C shows what is done", file=sys.stderr)
     with progress_bar(each * len(names)) as stage:
         try:
             for name in names:

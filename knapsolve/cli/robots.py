@@ -18,7 +18,7 @@ from knapsolve.robots import RobotControl, mm1k_cost, optimal_robots, solve_robo
 from knapsolve.robots.problem import RobotProblem
 
 TOLERANCE = 1e-9  # of the least cost, relative to the best fixed number's where that is above 1
-
+MOST_UNASKED = 3_000_000  # states that --dynamic takes of itself: beyond lie minutes
 MOST_SWEEPS = 100_000  # where rounding keeps the bounds apart, seconds; the bounds reached are printed
 
 
@@ -84,6 +84,11 @@ def _control(robots: int | None, fixed: dict[str, Any], *parameters: Any) -> Rob
     Where the cost is not known to the tolerance, more robots would show nothing.
     """
     n = 2 * fixed["n_robots"] if robots is None else robots
+    if robots is None and n * (parameters[0] + 1) > MOST_UNASKED:
+        raise ValueError(
+            f"--dynamic with --arrival-rate {parameters[1]:g} takes {n:,} robots and minutes: let one stand for many "
+            "(a higher --arrival-rate), or say how many to solve for by --robots"
+        )
     tol = TOLERANCE * max(1.0, fixed["cost"])
     control, doubts = _solve(RobotProblem.checked(n, *parameters), tol)
     while robots is None and control.n_max == n and control.upper - control.lower <= tol:

@@ -13,10 +13,20 @@ from knapsolve._validation import check_choice
 from knapsolve.cli.output import print_json, print_table, progress_bar
 from knapsolve.cli.units import check_plot_path
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
-from knapsolve.learners import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.learners import (
+    GPOKS,
+    HTRAA,
+    LAKG,
+    EstimatorPolicy,
+    OptimalPolicy,
+    ProportionalPolicy,
+    RateAllocator,
+    RenewalIndexPolicy,
+    UniformPolicy,
+)
 from knapsolve.simulation import History, simulate
 
-LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "optimal")
+LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "gpoks", "rates", "renewal", "optimal")
 ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
 MOST_COLUMNS = 5
 
@@ -124,6 +134,9 @@ def _learner(name: str, unchanged: np.ndarray, n_polls: int, resolution: int | N
         "estimator": lambda: EstimatorPolicy(phase=min(200 * unchanged.size, max(1, n_polls // 5))),
         "lakg": lambda: LAKG(**given),
         "htraa": lambda: HTRAA(update=update, **given),
+        "gpoks": GPOKS,
+        "rates": RateAllocator,
+        "renewal": RenewalIndexPolicy,
         "optimal": lambda: OptimalPolicy(unchanged=unchanged),
     }
     if name not in makers:

@@ -124,6 +124,17 @@ def check_plot_path(path: Path | None) -> None:
     _check_writable(path, "--plot", "the picture")
 
 
+def check_distinct(paths: dict[str, Path | str | None]) -> None:
+    """Refuse to write over what is read, or two things into one file; `paths` by what they are."""
+    seen: dict[Path, str] = {}
+    for what, path in paths.items():
+        if path is not None and str(path) != "-":
+            place = Path(path).resolve()
+            if place in seen:
+                raise ValueError(f"{what} must be another file than {seen[place]}, got {str(path)!r} for both")
+            seen[place] = what
+
+
 def check_output_path(path: Path | None, option: str = "--output") -> None:
     """Refuse, before any work, a table that could not be saved."""
     if path is None:

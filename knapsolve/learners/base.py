@@ -12,11 +12,12 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._frames import encode
+from knapsolve._locks import Shared
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state, shown
 from knapsolve.nefk.shares import share_out
 
 
-class PollLogLearner(BaseEstimator):
+class PollLogLearner(Shared, BaseEstimator):
     """Base of the learners: `fit`, `partial_fit` and `allocate` over a poll log.
 
     A subclass has the constructor parameters `capacity`, `random_state`, `material`, `elapsed` and
@@ -26,6 +27,8 @@ class PollLogLearner(BaseEstimator):
     - `_start(n)`: sets the state for `n` materials known from the start (0: none yet);
     - `_resize(n)`: makes room in the state for `n` materials in all;
     - `_core()`: the compiled learner, a view over the state.
+
+    Threads may share a learner: who changes or reads its state holds `_lock`.
     """
 
     capacity: float
@@ -83,7 +86,7 @@ class PollLogLearner(BaseEstimator):
         ValueError, TypeError
             If a parameter or the log is not as described; the learner is as it was.
         """
-        return self._learn(X, y, fresh=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, fresh=False)
 
     def allocate(self, capacity: float | None = None) -> np.ndarray:
         """Amounts that share out the capacity, in the proportions learnt.
@@ -107,13 +110,15 @@ class PollLogLearner(BaseEstimator):
         """
         check_is_fitted(self)
         budget = check_capacity(self.capacity if capacity is None else capacity)
-        return self._amounts_at(budget)
+        with self._lock:
+            return self._amounts_at(budget)
 
     @property
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
         check_is_fitted(self)
-        return self._core().amounts()
+        with self._lock:
+            return self._core().amounts()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "materials_")
@@ -187,16 +192,24 @@ class PollLogLearner(BaseEstimator):
         self._check_parameters()
 
     def _learn(self, X: Any, y: Any, fresh: bool) -> PollLogLearner:
+        with self._lock:
+            self._learn_alone(X, y, fresh or not self.__sklearn_is_fitted__())
+        return self
+
+    def _learn_alone(self, X: Any, y: Any, fresh: bool) -> None:
+        """Learn a log, or raise with the learner as it was; what the learner holds changes in one step."""
         self._check_all_parameters()
-        if not fresh and hasattr(X, "shape"):
+        first = fresh or not hasattr(self, "n_features_in_")  # or a simulation has begun it
+        if not first and hasattr(X, "shape"):
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, changed, *more = self._check_log(X, y)
         before = vars(self).copy()
         undo: Callable[[], None] = partial(setattr, self, "__dict__", before)
         materials = None
         try:
-            if fresh:
+            if first:
                 validate_data(self, X, y, reset=True, skip_check_array=True)
+            if fresh:
                 self._forget()
             bits = self._generator.bit_generator
             undo = partial(self._undo, before, bits, bits.state)
@@ -216,7 +229,6 @@ class PollLogLearner(BaseEstimator):
                 finally:  # if that was interrupted too
                     undo()
             raise
-        return self
 
     def _undo(self, before: dict[str, Any], bits: np.random.BitGenerator, state: Any) -> None:
         """Back to what the learner held before a batch: its random numbers, lookup and attributes."""

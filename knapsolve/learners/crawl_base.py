@@ -6,18 +6,17 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.site_book import SiteBook
-from knapsolve._locks import Shared
 from knapsolve._validation import check_crawl_log, check_integer, check_real, check_whole
 from knapsolve.learners.base import PollLogLearner
 
 __all__ = ["CrawlLogLearner"]
 
 
-class CrawlLogLearner(PollLogLearner, Shared):
-    """Base of `PlugInWhittle` and `LSPEWhittle`. Threads may share a learner: they take turns.
+class CrawlLogLearner(PollLogLearner):
+    """Base of `PlugInWhittle` and `LSPEWhittle`.
 
     A log of crawls has the site, the age (whole steps since that site's crawl before, or since the beginning)
     and the content collected. Times are recovered from the ages: see `_core.site_book`.
@@ -53,8 +52,7 @@ class CrawlLogLearner(PollLogLearner, Shared):
         ValueError, TypeError
             If a parameter or the log is not as described; the learner is as it was.
         """
-        with self._lock:
-            super().fit(X, y)
+        super().fit(X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> CrawlLogLearner:
@@ -79,10 +77,7 @@ class CrawlLogLearner(PollLogLearner, Shared):
         ValueError, TypeError
             If a parameter or the log is not as described; the learner is as it was.
         """
-        with self._lock:
-            super().partial_fit(X, y)
-            if not hasattr(self, "n_features_in_"):  # begun by a simulation, and this is its first log
-                validate_data(self, X, y, reset=True, skip_check_array=True)
+        super().partial_fit(X, y)
         return self
 
     def allocate(self, n_crawls: int | None = None) -> np.ndarray:  # type: ignore[override]

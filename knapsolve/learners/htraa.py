@@ -77,7 +77,7 @@ class HTRAA(PollLogLearner):
     >>> X = np.array([[0, 1.0], [1, 1.0], [0, 1.0], [1, 1.0]])
     >>> learner = HTRAA(resolution=9, n_materials=2, random_state=0).fit(X, [1, 0, 1, 0])
     >>> learner.amounts_.round(3).tolist()
-    [0.7, 0.3]
+    [0.8, 0.2]
     """
 
     _state_names = ("_blocks", "_leaf_of")
@@ -128,50 +128,55 @@ class HTRAA(PollLogLearner):
     def states_(self) -> np.ndarray:
         """States of the automata, (n_nodes,), in heap order; 0 where there is none."""
         check_is_fitted(self)
-        nodes = np.arange(1, 2 ** _depth(self._leaf_of.size))
-        block, lane, depth = _places(nodes)
+        n = self._leaf_of.size
+        block, lane, level = _places(np.arange(1, 2 ** _depth(n)), n)
         states = self._blocks[block, lane]
-        return np.concatenate([[0], np.where(states < self._bases[depth // 3, lane], states, 0)]).astype(np.int32)
+        return np.concatenate([[0], np.where(states < self._bases[level, lane], states, 0)]).astype(np.int32)
 
     def _start(self, n: int) -> None:
         self._leaf_of = _balanced_leaves(n)
         self._bases = self._lanes_of_bases(n)
-        self._blocks = _empty_blocks(self._bases)
+        self._blocks = _empty_blocks(self._bases, n)
         above, last = 2 ** max(0, _depth(n) - 1), self._leaf_of[self._leaf_of >= 2 ** _depth(n)]
         inner = np.concatenate([np.arange(1, above), last[::2] >> 1]) if n > 1 else np.arange(0)
-        block, lane, depth = _places(inner)
-        self._blocks[block, lane] = self._bases[depth // 3, lane] // 2
+        block, lane, level = _places(inner, n)
+        self._blocks[block, lane] = self._bases[level, lane] // 2
 
     def _resize(self, n: int) -> None:
-        bases = self._lanes_of_bases(max(n, self._leaf_of.size))
-        self._check_bases(bases)
-        if n > self._leaf_of.size:
-            self._leaf_of = np.concatenate([self._leaf_of, np.zeros(n - self._leaf_of.size, dtype=np.int32)])
-        if len(bases) > len(self._bases):
-            blocks = _empty_blocks(bases)
-            blocks[: len(self._blocks)] = self._blocks
+        before = self._leaf_of.size
+        self._check_bases()
+        if n > before:
+            self._leaf_of = np.concatenate([self._leaf_of, np.zeros(n - before, dtype=np.int32)])
+        if _levels(n) > _levels(before):  # a deeper tree fills its blocks in another way
+            bases = self._lanes_of_bases(n)
+            blocks = _empty_blocks(bases, n)
+            block, lane, level = _places(np.arange(1, 2 ** _depth(before)), before)
+            states = self._blocks[block, lane]
+            there = states < self._bases[level, lane]
+            block, lane, _ = _places(np.flatnonzero(there) + 1, n)
+            blocks[block, lane] = states[there]
             self._blocks, self._bases = blocks, bases
 
-    def _check_bases(self, bases: np.ndarray) -> None:
-        if not np.array_equal(bases[: len(self._bases)], self._bases):
+    def _check_bases(self) -> None:
+        if not np.array_equal(self._lanes_of_bases(self._leaf_of.size), self._bases):
             raise ValueError(f"resolution must stay as it was until fit, got {self.resolution}")
 
     def _lanes_of_bases(self, n: int) -> np.ndarray:
         """Resolution + 1 in each lane of the blocks on a path of a tree of n leaves, (blocks on a path, 8).
 
-        Depths below those that have a resolution, where no automaton is, repeat the last one.
+        1 in lane 0 and at depths above the root.
         """
-        depth = max(1, _depth(n))
+        depth = _levels(n)
         base = self._resolutions(depth) + 1
-        levels = np.add.outer(np.arange(0, depth, 3), [0, 0, 1, 1, 2, 2, 2, 2])
-        lanes = base[np.minimum(levels, base.size - 1)]
+        depths = np.add.outer(np.arange(-(-depth % 3), depth, 3), [0, 0, 1, 1, 2, 2, 2, 2])
+        lanes = np.where(depths < 0, 1, base[np.maximum(depths, 0)]).astype(np.int32)
         lanes[:, 0] = 1
         return lanes
 
     def _core(self) -> AutomataTree:
-        depth = _depth(self._leaf_of.size)
-        self._check_bases(self._lanes_of_bases(self._leaf_of.size))
-        resolutions = self._resolutions(max(1, depth))
+        depth = _levels(self._leaf_of.size)
+        self._check_bases()
+        resolutions = self._resolutions(depth)
         largest = int(resolutions.max()) + 1
         share = np.zeros((resolutions.size, 2, largest + 1 if self.exponent != 1 else 1))
         for level, resolution in enumerate(resolutions if self.exponent != 1 else []):
@@ -275,17 +280,29 @@ def _depth(n: int) -> int:
     return max(0, int(n) - 1).bit_length()
 
 
-def _places(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Block, lane and depth of inner nodes given by heap index: see csrc/share_tree.h."""
+def _levels(n: int) -> int:
+    """Depths of automata that a tree of n leaves makes room for."""
+    return max(1, _depth(n))
+
+
+def _places(nodes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Block, lane and block on the path of inner nodes, by heap index, of a tree of n leaves: csrc/share_tree.h."""
     depth = np.frexp(nodes)[1] - 1
-    below = depth % 3
-    first = 1 << (depth - below).astype(np.int64)
-    return (first - 1) // 7 + (nodes >> below) - first, (1 << below) + nodes % (1 << below), depth
+    level, below = np.divmod(depth + -_levels(n) % 3, 3)
+    place = nodes - (1 << depth.astype(np.int64))
+    first = np.concatenate([[0], np.cumsum(_block_counts(n))])[level]
+    return first + (place >> below), (1 << below) + place % (1 << below), level
 
 
-def _empty_blocks(bases: np.ndarray) -> np.ndarray:
-    """States of a tree without automata, (n_blocks, 8), at the start of a cache line."""
-    counts = 8 ** np.arange(len(bases))
+def _block_counts(n: int) -> np.ndarray:
+    """Blocks at each block of the path of a tree of n leaves."""
+    depth = _levels(n)
+    return np.maximum(1, 2 ** np.arange(-(-depth % 3), depth, 3).clip(0))
+
+
+def _empty_blocks(bases: np.ndarray, n: int) -> np.ndarray:
+    """States of a tree of n leaves without automata, (n_blocks, 8), at the start of a cache line."""
+    counts = _block_counts(n)
     room = np.empty(8 * counts.sum() + 16, dtype=np.int32)
     blocks = room[-room.ctypes.data // 4 % 16 :][: 8 * counts.sum()].reshape(-1, 8)
     blocks[:] = np.repeat(bases, counts, axis=0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve._core.automata import KnapsackGame
 from knapsolve._validation import check_integer, check_real, check_states
@@ -103,7 +105,13 @@ class LAKG(PollLogLearner):
                 f"exponent must be at most {highest:.4g} at resolution={self.resolution}, got {self.exponent!r}"
             )
         if self.n_materials is not None:
-            self._check_resolution(self.n_materials)
+            self._check_known(self.n_materials)
+
+    def _check_known(self, n: int) -> None:
+        """Raise if the parameters do not go with n materials in all."""
+        self._check_resolution(n)
+        if self.capacity > n:
+            raise ValueError(f"capacity must be at most {self._too_much(n)}")
 
     def _check_resolution(self, n: int) -> None:
         smallest = float(self.resolution) ** -self.exponent
@@ -128,13 +136,22 @@ class LAKG(PollLogLearner):
     def _start(self, n: int) -> None:
         self.states_ = np.empty(0, dtype=np.int32)
         if n:
-            self._check_resolution(n)
+            self._check_known(n)
             table, _ = self._tables()
             state = max(1, int(np.searchsorted(n * table, self.capacity, side="right")) - 1)
             self.states_ = np.full(n, min(state, self.resolution), dtype=np.int32)
 
+    def _too_much(self, n: int) -> str:
+        return (
+            f"the number of materials, {n}, since none gets more than 1, got {self.capacity:g}: measure capacity and "
+            "elapsed in a shorter unit of time"
+        )
+
     def _resize(self, n: int) -> None:
         self._check_resolution(n)
+        if self.capacity > n > 0:  # no error: more materials may come
+            message = f"nothing to choose from: capacity exceeds {self._too_much(n)}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
         if n > self.states_.size:
             self.states_ = np.concatenate([self.states_, np.ones(n - self.states_.size, dtype=np.int32)])
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.policies import EstimateThenFix, FixedAmounts
 from knapsolve._validation import check_choice, check_integer, check_vector, shown
@@ -45,7 +46,11 @@ class _Policy(PollLogLearner):
     def _learn_polls(
         self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
     ) -> None:
-        self._log = (*self._log, (codes.astype(np.int32), gaps.copy(), changed.copy()))
+        parts = [*self._log, (codes.astype(np.int32), gaps.copy(), changed.copy())]
+        while len(parts) > 1 and parts[-1][0].size >= parts[-2][0].size:  # few parts, however short the batches
+            (a, b, c), (d, e, f) = parts.pop(-2), parts.pop()
+            parts.append((np.concatenate([a, d]), np.concatenate([b, e]), np.concatenate([c, f])))
+        self._log = tuple(parts)
         commit()
 
     def _logged(self, limit: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -63,6 +68,7 @@ class _Policy(PollLogLearner):
     @property
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
+        check_is_fitted(self)
         return share_out(self._weights(), self.capacity)
 
     def _core(self) -> FixedAmounts:
@@ -163,6 +169,14 @@ class ProportionalPolicy(_Policy):
     def _check_parameters(self) -> None:
         if self.unchanged is not None and not isinstance(self.unchanged, Mapping):
             check_vector("unchanged", self.unchanged, low=0, high=1, size=self.n_materials)
+
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
+    ) -> None:
+        if self.unchanged is None:
+            super()._learn_polls(codes, gaps, changed, commit)
+        else:  # all is known
+            commit()
 
     def _check_materials(self, materials: np.ndarray) -> None:
         if self.unchanged is not None:
@@ -289,6 +303,14 @@ class EstimatorPolicy(_Policy):
     def _check_parameters(self) -> None:
         check_integer("phase", self.phase, low=1, high=10**8)
         check_choice("estimate", self.estimate, ESTIMATES)
+
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
+    ) -> None:
+        if sum((part[0] >= 0).sum() for part in self._log) < self.phase:
+            super()._learn_polls(codes, gaps, changed, commit)
+        else:
+            commit()
 
     def _estimates(self, materials: np.ndarray, gaps: np.ndarray, changed: np.ndarray) -> np.ndarray:
         n = self.materials_.size

@@ -112,11 +112,12 @@ class RenewalIndexPolicy(PollLogLearner):
         -------
         materials : ndarray of shape (n,), intp
             Positions in `materials_`, the largest index first; of equal ones the longest unpolled, then the first.
+            Before the first poll, if `n_materials` is given, the first `n`.
 
         Raises
         ------
         NotFittedError
-            If the policy has not seen any poll.
+            If the policy has not seen any poll and `n_materials` is not given.
         ValueError, TypeError
             If `n` is not an integer from 1 to the number of materials, or an age is negative.
 
@@ -127,6 +128,9 @@ class RenewalIndexPolicy(PollLogLearner):
         >>> policy.suggest(2).tolist(), policy.suggest(ages=[0, 9, 0]).tolist()
         ([0, 1], [1])
         """
+        if not self.__sklearn_is_fitted__() and self.n_materials is not None:
+            self._check_all_parameters()
+            return np.arange(check_integer("n", n, low=1, high=self.n_materials))
         check_is_fitted(self)
         size = self.materials_.size
         n = check_integer("n", n, low=1, high=size)

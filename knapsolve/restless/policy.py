@@ -113,7 +113,8 @@ class WhittlePolicy(Shared):
             self._table = np.empty((8, self.n_sites))
             kernel.site_columns(*self._sites, self._table)
         else:
-            self._table = np.empty((self.n_sites, 8))
+            room = np.empty(8 * self.n_sites + 7)
+            self._table = room[-room.ctypes.data // 8 % 8 :][: 8 * self.n_sites].reshape(-1, 8)  # a row a cache line
             kernel.site_rows(*self._sites, self._table)
             low, high = _BUCKETS
             n_buckets = min(max(1 << math.ceil(math.log2(4 * self.n_sites / self.n_crawls)), low), high)
@@ -157,8 +158,9 @@ class WhittlePolicy(Shared):
             If `n_steps` is not a positive integer.
         """
         n_steps = check_integer("n_steps", n_steps, low=1)
-        arrival_rate, decay_rate, max_age = self._sites
-        fresh = WhittlePolicy(arrival_rate, decay_rate, self.n_crawls, max_age, method=self.method)
+        fresh = WhittlePolicy.__new__(WhittlePolicy)
+        fresh._sites, fresh._n_crawls, fresh._method = self._sites, self._n_crawls, self._method
+        fresh.reset()
         reward = np.empty(n_steps)
         crawls = np.empty((n_steps if return_crawls else 1, self.n_crawls), dtype=np.int32)
         fresh._chooser(self.n_crawls).run(reward, crawls)

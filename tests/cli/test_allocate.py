@@ -69,7 +69,7 @@ def learnt(log, balance=0.8):
 
 @pytest.mark.parametrize("balance", [0.8, 0.3])
 def test_amounts_are_those_that_the_renewal_index_comes_to(succeed, folder, log, balance):
-    succeed(*COMMAND, "-o", "out.csv", "--balance", balance)
+    succeed(*COMMAND, "-o", "out.csv", "--balance", balance, "--rates", "renewal")
     rows = read(folder / "out.csv")
     policy = learnt(log, balance)
     amounts = np.array([1 / float(row["interval"]) for row in rows])
@@ -192,10 +192,37 @@ def test_a_timetable_of_dates_is_dates_and_starts_where_asked(succeed, folder, l
     assert times == sorted(times) and times[0].startswith("2024-02-01T0") and times[-1] < "2024-02-03"
 
 
+def test_nothing_is_written_over_the_log_or_twice_into_one_file(folder, log, capsys):
+    from knapsolve.cli import main
+
+    before = (folder / "polls.csv").read_text()
+    for files in (["-o", "polls.csv"], ["--schedule", "./polls.csv"], ["-o", "new.csv", "--schedule", "new.csv"]):
+        assert main([*map(str, COMMAND), *files]) == 2
+        assert "must be another file than" in capsys.readouterr().err
+    assert (folder / "polls.csv").read_text() == before and not (folder / "new.csv").exists()
+
+
+def test_what_is_never_polled_is_said(succeed, folder):
+    rows = [(t, item, int(item == "a" or t == 1)) for t in range(100) for item in "abc"]
+    (folder / "polls.csv").write_text("time,item,changed\n" + "".join(f"{t},{i},{c}\n" for t, i, c in rows))
+    arguments = ("allocate", "polls.csv", "--capacity", "0.01/s", "--criterion", "freshness")
+    assert "Note: 1 item is never polled" in succeed(*arguments)
+    assert "never polled" not in succeed(*arguments, "--max-interval", "1000s")
+
+
+def test_milliseconds_taken_for_seconds_are_warned_of(folder, capsys):
+    from knapsolve.cli import main
+
+    rows = [f"{1_700_000_000_000 + 1000 * k},{'ab'[k % 2]},0" for k in range(20)]
+    (folder / "polls.csv").write_text("\n".join(["time,item,changed", *rows]))
+    assert main(["allocate", "polls.csv", "--capacity", "4/s"]) == 0
+    assert "--time-unit ms for milliseconds" in capsys.readouterr().err
+
+
 def test_repeated_rows_count_once_and_are_told_of(folder, capsys):
     from knapsolve.cli import main
 
-    rows = ["a,0,0", "b,0,0", "a,1,0", "a,1,1", "b,3,0", "b,3,0", "a,4,0"]
+    rows = ["a,0,0", "b,0,0", "a,1,1", "a,1,1", "b,3,0", "b,3,0", "a,4,0"]
     (folder / "polls.csv").write_text("\n".join(["item,time,changed", *rows]))
     assert main(["allocate", "polls.csv", "--capacity", "4/s", "-o", "one.csv"]) == 0
     assert "2 of 7 rows of polls.csv have item and time of another row" in capsys.readouterr().err
@@ -254,6 +281,7 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
         (["--output", "out.txt"], "--output must end in .csv"),
         (["--schedule", "new/next.csv"], "--schedule needs a folder that exists"),
         (["--horizon", "3days"], "--horizon and --start are of a timetable"),
+        (["--rates", "none"], "--rates must be one of"),
         (["--schedule", "next.csv", "--horizon", "9e9days"], "give a shorter --horizon"),
         (["--schedule", "next.csv", "--start", "3"], "--start must not be before the last poll"),
         (["--weight-column", "worth"], "has no column 'worth'"),

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -241,6 +242,15 @@ def test_a_bad_option_is_one_line_and_status_2(arguments, message, folder, capsy
 )
 def test_other_commands_refuse_as_plainly(arguments, message, folder, capsys):
     assert message in refused(capsys, *arguments)
+
+
+def test_a_log_of_polls_is_not_replayed_as_changes(folder, capsys):
+    Path("polls.csv").write_text("item,time,changed\na,1,0\nb,1,0\na,2,1\nb,3,1\n")
+    assert "use knapsolve allocate" in refused(capsys, "replay", "polls.csv", "--capacity", "1/s")
+    shown = refused(capsys, "replay", "polls.csv", "--capacity", "1/s", "--time-column", "time")
+    assert "polls.csv is a log of polls" in shown
+    Path("changes.csv").write_text("item,time,changed\na,1,1\nb,1,1\na,9,1\nb,13,1\n")
+    run_ok(capsys, "replay", "changes.csv", "--capacity", "1/s", "--time-column", "time", "--runs", "1")
 
 
 def test_simulate_learns_what_is_best(folder, capsys):

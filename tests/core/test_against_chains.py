@@ -66,3 +66,10 @@ def test_htraa_of_four_agrees_with_its_chain(update):
     unchanged, resolution = (0.2, 0.5, 0.7, 0.95), 4
     chain = htraa_chain(resolution, update, unchanged)
     agrees_with(chain, HTRAA(resolution=resolution, update=update), unchanged, seed=3)
+
+
+def test_htraa_of_eight_agrees_with_its_chain():
+    """Three depths, whose digits come from one random number."""
+    unchanged = (0.2, 0.5, 0.7, 0.95, 0.6, 0.3, 0.9, 0.8)
+    chain = htraa_chain(2, "reward-penalty", unchanged)
+    agrees_with(chain, HTRAA(resolution=2), unchanged, seed=4)

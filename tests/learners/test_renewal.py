@@ -273,3 +273,18 @@ def test_nothing_is_suggested_before_the_first_poll():
     for question in ("suggest", "allocate"):
         with pytest.raises(NotFittedError):
             getattr(clone(RenewalIndexPolicy()), question)()
+
+
+def test_it_suggests_from_the_first_poll_on_where_the_number_of_materials_is_known():
+    policy = RenewalIndexPolicy(n_materials=5)
+    assert policy.suggest(3).tolist() == [0, 1, 2]
+    seen = []
+    for _ in range(5):
+        (k,) = policy.suggest(1)
+        policy.partial_fit([[k, 1.0]], [0])
+        seen.append(int(k))
+    assert sorted(seen) == [0, 1, 2, 3, 4], "a first look at each"
+    with pytest.raises(ValueError, match="n must be an integer in"):
+        RenewalIndexPolicy(n_materials=5).suggest(6)
+    with pytest.raises(NotFittedError):
+        RenewalIndexPolicy().suggest(1)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
-from knapsolve import HTRAA, LAKG, RateAllocator
+from knapsolve import HTRAA, LAKG, EstimatorPolicy, OptimalPolicy, RateAllocator
 from knapsolve.learners.base import share_out
 from tests.learners.cases import LEARNERS, poll_log, state_of
 from tests.twins import HTRAATwin
@@ -18,6 +19,7 @@ LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 
 
 @LEARNER
+@pytest.mark.filterwarnings("ignore:nothing to choose from")
 @settings(deadline=None, max_examples=25)
 @given(
     n_materials=st.integers(2, 40),
@@ -171,3 +173,25 @@ def test_shares_of_zero_weights_sum_to_the_capacity_too(n, capacity):
     shares = share_out(np.zeros(n), capacity)
     assert math.fsum(shares) == capacity
     assert shares == pytest.approx(capacity / n)
+
+
+def test_lakg_says_when_the_capacity_leaves_nothing_to_choose():
+    X, y = poll_log(100, 4)
+    with pytest.warns(ConvergenceWarning, match="exceeds the number of materials, 4, .* shorter unit of time"):
+        LAKG(capacity=5.0).fit(X, y)
+    with pytest.raises(ValueError, match="capacity must be at most the number of materials, 4"):
+        LAKG(capacity=5.0, n_materials=4).fit(X, y)
+
+
+def test_logs_of_policies_stay_short_in_parts_and_end_with_the_phase():
+    X, y = poll_log(3_000, 9)
+    single, phase = OptimalPolicy(), EstimatorPolicy(phase=100)
+    told = OptimalPolicy(unchanged=np.full(9, 0.5), n_materials=9)
+    for policy in (single, phase, told):
+        policy.fit(X[:9], y[:9])
+        for k in range(9, 3_000):
+            policy.partial_fit(X[k : k + 1], y[k : k + 1])
+    assert len(single._log) < 15 and sum(part[0].size for part in single._log) == 3_000
+    assert sum(part[0].size for part in phase._log) == 100 and told._log == ()
+    assert single.amounts_.tolist() == OptimalPolicy().fit(X, y).amounts_.tolist()
+    assert phase.amounts_.tolist() == EstimatorPolicy(phase=100).fit(X, y).amounts_.tolist()
