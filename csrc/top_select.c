@@ -124,8 +124,13 @@ static void cut(struct top_stream *stream)
 
 void top_stream_feed(struct top_stream *stream, ptrdiff_t n, const double *keys, int32_t first_site)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (!(keys[i] > stream->floor)) continue;
+    ptrdiff_t i = 0;
+    for (; i < n && stream->size < stream->wanted; i++) {
+        struct ranked item = {isnan(keys[i]) ? -INFINITY : keys[i], (int32_t)(first_site + i), 0};
+        stream->items[stream->size++] = item;
+    }
+    for (; i < n; i++) {
+        if (!(keys[i] > stream->floor)) continue; /* nor NaN */
         struct ranked item = {keys[i], (int32_t)(first_site + i), 0};
         stream->items[stream->size++] = item;
         if (stream->size == 2 * stream->wanted) cut(stream);

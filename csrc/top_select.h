@@ -31,6 +31,7 @@ void top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double cuto
 /* The least key among n items. */
 double top_least(const struct ranked *items, ptrdiff_t n);
 
+/* A key that is NaN counts as -INFINITY, so that any `wanted` items fill the top. */
 void top_stream_start(struct top_stream *stream, struct ranked *items, ptrdiff_t wanted);
 void top_stream_feed(struct top_stream *stream, ptrdiff_t n, const double *keys, int32_t first_site);
 /* Leaves the top `wanted` in items[0..wanted); at least `wanted` must have been fed. */

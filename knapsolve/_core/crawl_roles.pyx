@@ -21,5 +21,5 @@ cdef class Chooser:
 
 
 cdef class World:
-    cdef void crawl(self, Py_ssize_t m, const int32_t *sites, double *ages, double *contents) noexcept nogil:
-        pass
+    cdef int crawl(self, Py_ssize_t m, const int32_t *sites, double *ages, double *contents) noexcept nogil:
+        return 0

@@ -6,6 +6,7 @@ equals; then every site is one step older. State lives in numpy arrays that the 
 
 import numpy as np
 
+from knapsolve._core.shapes import check_count, check_shapes
 from knapsolve._core.top_sites import RANKED
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -76,6 +77,9 @@ cdef class BruteForce(Chooser):
     cdef Py_ssize_t n_crawls
 
     def __init__(self, double[:, ::1] columns, double[::1] clock, Py_ssize_t n_crawls):
+        check_shapes(columns=((columns.shape[0], columns.shape[1]), (8, columns.shape[1])),
+                     clock=((clock.shape[0],), (NUMBERS,)))
+        check_count("n_crawls", n_crawls, columns.shape[1])
         self.columns = columns
         self.clock = clock
         self.n_crawls = n_crawls
@@ -83,6 +87,7 @@ cdef class BruteForce(Chooser):
         self.top = TopSites(n_crawls)
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        self.work += 5.0 * self.n_sites
         self.step(sites, NULL)
         return 0
 
@@ -115,6 +120,7 @@ cdef class BruteForce(Chooser):
         cdef Py_ssize_t t, n_steps = reward.shape[0]
         cdef bint keep = crawls.shape[0] == n_steps
         cdef double[::1] contents = np.empty(self.n_crawls)
+        check_shapes(crawls=((crawls.shape[0], crawls.shape[1]), (n_steps if keep else 1, self.n_crawls)))
         for t in range(n_steps):
             with nogil:
                 self.step(&crawls[t if keep else 0, 0], &contents[0])
@@ -139,6 +145,11 @@ cdef class Calendar(Chooser):
 
     def __init__(self, double[:, ::1] sites, int32_t[::1] next, int32_t[::1] heads, ranked[::1] hot,
                  double[::1] numbers, Py_ssize_t n_crawls):
+        cdef Py_ssize_t n = sites.shape[0], n_heads = max(heads.shape[0] // CALENDAR_CHAINS, 1) * CALENDAR_CHAINS
+        check_shapes(sites=((n, sites.shape[1]), (n, 8)), next=((next.shape[0],), (n,)),
+                     heads=((heads.shape[0],), (n_heads,)), hot=((hot.shape[0],), (n,)),
+                     numbers=((numbers.shape[0],), (NUMBERS,)))
+        check_count("n_crawls", n_crawls, n)
         self.sites, self.next, self.heads, self.hot, self.numbers = sites, next, heads, hot, numbers
         self.room = np.empty(n_crawls, dtype=np.int32)
         self.n_sites = sites.shape[0]
@@ -203,6 +214,7 @@ cdef class Calendar(Chooser):
         self.numbers[7] = <double>self.c.n_path
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
+        self.work += 100.0 * m + 10.0 * self.c.n_hot
         return self.step(sites, NULL)
 
     cdef int step(self, int32_t *sites, double *contents) noexcept nogil:
@@ -220,6 +232,7 @@ cdef class Calendar(Chooser):
         cdef bint keep = crawls.shape[0] == n_steps
         cdef double[::1] contents = np.empty(self.c.n_crawls)
         cdef int status
+        check_shapes(crawls=((crawls.shape[0], crawls.shape[1]), (n_steps if keep else 1, self.c.n_crawls)))
         while t < n_steps:
             with nogil:
                 status = self.step(&crawls[t if keep else 0, 0], &contents[0])
@@ -244,10 +257,16 @@ cdef double total(const double[::1] values) noexcept nogil:
 
 def site_rows(const double[::1] rate, const double[::1] decay, const double[::1] max_age, double[:, ::1] out):
     """Fill rows (n, 8) of csrc's `struct site`."""
+    cdef Py_ssize_t n = rate.shape[0]
+    check_shapes(decay=((decay.shape[0],), (n,)), max_age=((max_age.shape[0],), (n,)),
+                 out=((out.shape[0], out.shape[1]), (n, 8)))
     whittle_prepare(rate.shape[0], &rate[0], &decay[0], &max_age[0], <site *>&out[0, 0])
 
 
 def site_columns(const double[::1] rate, const double[::1] decay, const double[::1] max_age,
                  double[:, ::1] out):
     """Fill the same as columns (8, n)."""
+    cdef Py_ssize_t n = rate.shape[0]
+    check_shapes(decay=((decay.shape[0],), (n,)), max_age=((max_age.shape[0],), (n,)),
+                 out=((out.shape[0], out.shape[1]), (8, n)))
     whittle_prepare_columns(rate.shape[0], &rate[0], &decay[0], &max_age[0], &out[0, 0])

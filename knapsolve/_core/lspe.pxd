@@ -9,7 +9,9 @@ cdef class LSPE:
     cdef double[::1] rewards       # (l,) b
     cdef double[::1] numbers       # (3,) updates made, eta, times that the weights were reset
     cdef double gain, delta
+    cdef double work               # of an update: see Chooser
     cdef double[:, ::1] room       # (l, l)
+    cdef double[::1] row           # (l,)
     cdef double[::1] first_room, second_room
 
     # One transition: features (l,) before and after it, and its reward.

@@ -12,6 +12,8 @@ Avrachenkov and Borkar (2019), section IV, with its misprints mended; twin in te
 
 import numpy as np
 
+from knapsolve._core.shapes import check_shapes
+
 from libc.math cimport fabs, sqrt
 
 cdef double LARGEST = 1e9
@@ -21,10 +23,17 @@ cdef class LSPE:
     def __init__(self, double[::1] weights, double[:, ::1] second, double[:, ::1] moves, double[::1] rewards,
                  double[::1] numbers, double gain, double delta):
         cdef Py_ssize_t n = weights.shape[0], m = n if delta > 0.0 else 1
+        check_shapes(
+            second_moments_=((second.shape[0], second.shape[1]), (n, n)),
+            moves_=((moves.shape[0], moves.shape[1]), (n, n)),
+            rewards_=((rewards.shape[0],), (n,)),
+            numbers_=((numbers.shape[0],), (3,)),
+        )
         self.weights, self.second, self.moves = weights, second, moves
         self.rewards, self.numbers = rewards, numbers
         self.gain, self.delta, self.n_features = gain, delta, n
-        self.room = np.empty((m, m))
+        self.room, self.row = np.empty((m, m)), np.empty(m)
+        self.work = 6.0 * n * n + (0.4 * n * n * n if delta > 0.0 else 0.0)
         self.first_room, self.second_room = np.empty(n), np.empty(n)
 
     cdef double value(self, const double *features) noexcept nogil:
@@ -71,7 +80,7 @@ cdef class LSPE:
             for k in range(n):
                 total += self.second[j, k] * right[k]
             out[j] = total
-        return self.delta == 0.0 or ridge_solve(self.second, self.delta, self.room, out)
+        return self.delta == 0.0 or ridge_solve(self.second, self.delta, self.room, &self.row[0], out)
 
     cdef void forget(self) noexcept nogil:
         cdef Py_ssize_t j, k
@@ -99,34 +108,47 @@ cdef void sherman_morrison(double[:, ::1] inverse, const double *f, double n, do
             inverse[k, j] = inverse[j, k]
 
 
-cdef bint ridge_solve(const double[:, ::1] B, double delta, double[:, ::1] L, double *x) noexcept nogil:
-    """x <- (B B + delta I)^-1 x by Cholesky, B symmetric; False where rounding spoils it."""
+cdef bint ridge_solve(const double[:, ::1] B, double delta, double[:, ::1] U, double *row,
+                      double *x) noexcept nogil:
+    """x <- (B B + delta I)^-1 x by Cholesky, B symmetric; False where rounding spoils it.
+
+    U (l, l) becomes the upper factor. Every entry is summed in the order of k, many entries at a time.
+    """
     cdef Py_ssize_t i, j, k, n = B.shape[0]
-    cdef double total
+    cdef double factor
     for i in range(n):
-        for j in range(i + 1):
-            total = delta if i == j else 0.0
-            for k in range(n):
-                total += B[i, k] * B[j, k]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                L[i, i] = sqrt(total)
-            else:
-                L[i, j] = total / L[j, j]
+        for j in range(i):
+            row[j] = 0.0
+        row[i] = delta
+        for k in range(n):
+            add_multiple(i + 1, B[i, k], &B[k, 0], row)
+        for k in range(i):
+            factor = row[k] / U[k, k]
+            U[k, i] = factor
+            add_multiple(i - k, -factor, &U[k, k + 1], &row[k + 1])
+        if not row[i] > 0.0:
+            return False
+        U[i, i] = sqrt(row[i])
     for i in range(n):
         for k in range(i):
-            x[i] -= L[i, k] * x[k]
-        x[i] /= L[i, i]
+            x[i] -= U[k, i] * x[k]
+        x[i] /= U[i, i]
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            x[i] -= L[k, i] * x[k]
-        x[i] /= L[i, i]
+            x[i] -= U[i, k] * x[k]
+        x[i] /= U[i, i]
     return True
+
+
+cdef inline void add_multiple(Py_ssize_t n, double factor, const double *values, double *sums) noexcept nogil:
+    """sums += factor * values"""
+    cdef Py_ssize_t j
+    for j in range(n):
+        sums[j] += factor * values[j]
 
 
 def update(LSPE evaluation, const double[::1] before, const double[::1] after, double reward):
     """One transition, for tests."""
+    cdef Py_ssize_t n = evaluation.n_features
+    check_shapes(before=((before.shape[0],), (n,)), after=((after.shape[0],), (n,)))
     evaluation.update(&before[0], &after[0], reward)

@@ -12,6 +12,8 @@ Avrachenkov and Borkar (2019), eqs (8)-(9).
 
 import numpy as np
 
+from knapsolve._core.shapes import check_count, check_shapes
+
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport ceil, exp, expm1, log
 from libc.stdint cimport int32_t, uint64_t
@@ -45,6 +47,14 @@ cdef class LSPEChooser(Chooser):
     def __init__(self, SiteBook book, LSPE evaluation, double[:, ::1] q, double[::1] pending,
                  double[::1] collected, double steepness, double step_size, double n_seeds, int degree,
                  uint64_t seed):
+        cdef Py_ssize_t n = book.n_sites
+        check_count("degree", degree, 2)
+        check_shapes(
+            weights_=((evaluation.n_features,), (n if degree == 1 else n + n * (n + 1) // 2,)),
+            thresholds_=((q.shape[0], q.shape[1]), (n, 3)),
+            pending_=((pending.shape[0],), (n,)),
+            collected_=((collected.shape[0],), (1,)),
+        )
         self.book, self.evaluation, self.q = book, evaluation, q
         self.pending, self.collected = pending, collected
         self.n_sites, self.seed, self.degree = book.n_sites, seed, degree
@@ -108,7 +118,9 @@ cdef class LSPEChooser(Chooser):
         self.collected[0] = 0.0
 
     cdef void feed(self, Py_ssize_t i, double age, double content) noexcept nogil:
+        self.work += self.book.work
         if self.book.opens(i, age) and self.book.clock[0] > 0.0:
+            self.work += self.evaluation.work + 50.0 * self.n_sites
             self.close()
         self.book.record(i, age, content)
         self.book.refit(i)
@@ -119,6 +131,7 @@ cdef class LSPEChooser(Chooser):
         cdef Py_ssize_t i
         cdef double total = 0.0, count
         cdef double psi[3]
+        self.work += 50.0 * self.n_sites
         for i in range(self.n_sites):
             self.state[0, i] = self.share(i, self.book.age_next(i))
             total += self.state[0, i]
@@ -146,14 +159,16 @@ cdef class LSPEChooser(Chooser):
 
     def learn(self, const int32_t[::1] sites, const double[::1] ages, const double[::1] contents):
         """Learn from a log of crawls (n,) in time order."""
-        cdef Py_ssize_t j
-        for j in range(sites.shape[0]):
+        cdef Py_ssize_t j, n = sites.shape[0]
+        check_shapes(ages=((ages.shape[0],), (n,)), contents=((contents.shape[0],), (n,)))
+        for j in range(n):
             with nogil:
                 self.feed(sites[j], ages[j], contents[j])
             PyErr_CheckSignals()
 
     def suggest(self, Py_ssize_t m):
         """The m sites to crawl now, ascending."""
+        check_count("n_crawls", m, self.n_sites)
         result = np.empty(m, dtype=np.int32)
         cdef int32_t[::1] sites = result
         self.start(m)

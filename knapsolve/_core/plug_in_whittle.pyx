@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from knapsolve._core.shapes import check_count
+
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
@@ -61,6 +63,7 @@ cdef class PlugInChooser(Chooser):
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         cdef double key[BLOCK]
         cdef Py_ssize_t start = 0, many
+        self.work += 15.0 * self.n_sites
         self.top.start()
         while start < self.n_sites:
             many = min(self.n_sites - start, <Py_ssize_t>BLOCK)
@@ -73,6 +76,7 @@ cdef class PlugInChooser(Chooser):
     cdef void observe(self, Py_ssize_t m, const int32_t *sites, const double *ages,
                       const double *contents) noexcept nogil:
         cdef Py_ssize_t j
+        self.work += m * self.book.work
         for j in range(m):
             self.book.record(sites[j], ages[j], contents[j])
             self.book.refit(sites[j])
@@ -80,6 +84,7 @@ cdef class PlugInChooser(Chooser):
 
     def suggest(self, Py_ssize_t m):
         """The m sites to crawl now, ascending."""
+        check_count("n_crawls", m, self.n_sites)
         result = np.empty(m, dtype=np.int32)
         cdef int32_t[::1] sites = result
         self.start(m)

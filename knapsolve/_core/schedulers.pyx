@@ -214,16 +214,21 @@ cdef class RandomOrder(Scheduler):
         return learner.draw(bits)
 
     def serve(self, FixedAmounts learner, intp_t[::1] materials, double[::1] times, double[::1] clock, generator):
-        """Fill (n,) materials and times, evenly spaced from clock[0] on, which becomes the last of them.
+        """Fill (n,) materials and times, evenly spaced.
 
-        Returns how many there were. An interrupted call tells by `served`.
+        clock (3,) holds the time at which the rate last changed, the polls since, and that rate: times do not
+        depend on how many polls are asked for at once. Returns how many there were. An interrupted call tells by `served`.
         """
         cdef Py_ssize_t k = 0, stop, i = 0, n = materials.shape[0]
-        cdef double start = clock[0], rate = learner.total_amount
+        cdef double rate = learner.total_amount, start, before
         cdef bitgen_t *bits = bits_of(generator)
         self.served = 0
-        if times.shape[0] != n:
-            raise ValueError(f"times must hold {n} numbers")
+        if times.shape[0] != n or clock.shape[0] != 3:
+            raise ValueError(f"times must hold {n} numbers, clock 3")
+        if clock[2] != rate:
+            clock[0] += clock[1] / clock[2] if clock[1] > 0.0 else 0.0
+            clock[1], clock[2] = 0.0, rate
+        start, before = clock[0], clock[1]
         while k < n and i >= 0:
             stop = min(k + CHUNK, n)
             with generator.bit_generator.lock, nogil:
@@ -233,8 +238,8 @@ cdef class RandomOrder(Scheduler):
                         stop = k
                         break
                     materials[k] = i
-                    times[k] = start + <double>(k + 1) / rate
-                    clock[0] = times[k]
+                    times[k] = start + (before + <double>(k + 1)) / rate
+                    clock[1] = before + <double>(k + 1)
             self.served = k = stop
             PyErr_CheckSignals()
         return k

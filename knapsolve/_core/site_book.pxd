@@ -34,6 +34,7 @@ cdef class SiteBook:
     cdef double[::1] count         # (n_sites,) crawls so far
     cdef double[::1] clock         # (1,) step of the newest record
     cdef double max_age
+    cdef double work               # of a record and a fit: see Chooser
     cdef decay_prior prior
 
     # Whether a record opens a new step.

@@ -8,6 +8,8 @@ same bits.
 
 import numpy as np
 
+from knapsolve._core.shapes import check_shapes
+
 from libc.math cimport log
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -16,8 +18,17 @@ from cpython.exc cimport PyErr_CheckSignals
 cdef class SiteBook:
     def __init__(self, double[:, :, ::1] totals, double[:, ::1] estimates, double[::1] last,
                  double[::1] count, double[::1] clock, double max_age, tuple prior):
+        cdef Py_ssize_t n = totals.shape[0], slots = max(totals.shape[1], <Py_ssize_t>3)
+        check_shapes(
+            totals_=((n, totals.shape[1], totals.shape[2]), (n, slots, 3)),
+            estimates_=((estimates.shape[0], estimates.shape[1]), (4, n)),
+            last_crawls_=((last.shape[0],), (n,)),
+            n_crawls_=((count.shape[0],), (n,)),
+            clock_=((clock.shape[0],), (1,)),
+        )
         self.totals, self.estimates, self.last, self.count = totals, estimates, last, count
-        self.clock, self.max_age, self.n_sites = clock, max_age, totals.shape[0]
+        self.clock, self.max_age, self.n_sites = clock, max_age, n
+        self.work = 250.0 * slots      # about 12 evaluations
         decay, self.prior.spread, self.prior.low, self.prior.high = prior
         self.prior.log_decay = log(decay)
 
@@ -45,6 +56,7 @@ cdef class SiteBook:
     def learn(self, const int32_t[::1] sites, const double[::1] ages, const double[::1] contents):
         """Enter a log of crawls (n,) in time order, then refit the sites in it."""
         cdef Py_ssize_t j, start = 0, stop, n = sites.shape[0]
+        check_shapes(ages=((ages.shape[0],), (n,)), contents=((contents.shape[0],), (n,)))
         cdef unsigned char[::1] touched = np.zeros(self.n_sites, dtype=np.uint8)
         while start < n:
             stop = min(start + 65536, n)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from knapsolve._core.shapes import check_count
+
 RANKED = np.dtype([("key", np.float64), ("site", np.int32), ("unused", np.int32)])
 assert RANKED.itemsize == sizeof(ranked)
 
@@ -26,7 +28,8 @@ cdef class TopSites:
 
 
 def top_sites(const double[::1] keys, Py_ssize_t m):
-    """The m sites with the largest keys (n,), ascending; keys must not hold NaN."""
+    """The m sites with the largest keys (n,), ascending; NaN counts as -inf."""
+    check_count("m", m, keys.shape[0])
     result = np.empty(m, dtype=np.int32)
     cdef int32_t[::1] sites = result
     cdef TopSites top = TopSites(m)

@@ -87,13 +87,16 @@ def age_at_index(const double[::1] index, const double[::1] rate, const double[:
 
 def state_at_index(const double[::1] index, const double[::1] rate, const double[::1] decay,
                    const double[::1] max_age, const double[::1] cost, double[::1] out):
-    """Write the contents at which the index is `index` into out (n,)."""
+    """Write the contents at which the index is `index` into out (n,); False if one is not finite."""
     cdef Py_ssize_t i, n = out.shape[0]
+    cdef bint good = True
     cdef site s
     with nogil:
         for i in range(n):
             s = one_site(rate, decay, max_age, i)
             out[i] = whittle_state_at(&s, at(index, i) * at(cost, i))
+            good &= out[i] < INFINITY
+    return good
 
 
 def content_at_age(const double[::1] age, const double[::1] rate, const double[::1] decay,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import knapsolve._core.ephemeral as kernel
+from knapsolve._arrays import frozen, writeable
+from knapsolve._locks import Shared
 from knapsolve._validation import check_choice, check_site_numbers, check_sites, resolve_random_state, shown
 
 __all__ = ["EphemeralEnvironment"]
@@ -16,13 +19,14 @@ __all__ = ["EphemeralEnvironment"]
 _MOST_ITEMS = 1e9  # a crawl draws every item it collects
 
 
-class EphemeralEnvironment:
+class EphemeralEnvironment(Shared):
     r"""Sites with ephemeral content: Poisson arrivals whose interest decays, until crawled or dropped.
 
     An item that is :math:`s` steps old is worth :math:`e^{-cs}`, and nothing from `max_age` steps on. A crawl
     collects everything that waits at the site. One step passes per call of `crawl`; at the first one step's
     content waits everywhere. Content right after a crawl is young, so nothing expires until `max_age` steps
-    later.
+    later. Rates and maximum ages are for reading alone: make another environment for others. Threads may share an
+    environment: they take turns.
 
     Parameters
     ----------
@@ -66,11 +70,9 @@ class EphemeralEnvironment:
         dynamics: str = "stochastic",
         random_state: Any = None,
     ) -> None:
-        self.arrival_rates, self.decay_rates, self.max_age = check_sites(
-            arrival_rates, decay_rates, max_age, plural="s"
-        )
+        sites = check_sites(arrival_rates, decay_rates, max_age, plural="s")
+        self._sites = tuple(frozen(each) for each in sites)
         self.dynamics = check_choice("dynamics", dynamics, ("stochastic", "mean"))
-        self.n_sites = self.arrival_rates.size
         items = self.arrival_rates * np.minimum(self.max_age, 40.0 / self.decay_rates)
         if dynamics == "stochastic" and items.max() > _MOST_ITEMS:
             worst = int(items.argmax())
@@ -100,9 +102,11 @@ class EphemeralEnvironment:
             If `random_state` is none of these.
         """
         source = self.random_state if random_state is None else random_state
-        self._random = resolve_random_state(source)
-        self._last = np.full(self.n_sites, -1.0)
-        self._clock = np.zeros(1)
+        generator = resolve_random_state(source)
+        with self._lock:
+            self._random = generator
+            self._last = np.full(self.n_sites, -1.0)
+            self._clock = np.zeros(1)
         return self
 
     def crawl(self, sites: ArrayLike) -> np.ndarray:
@@ -122,24 +126,48 @@ class EphemeralEnvironment:
         ------
         ValueError, TypeError
             If `sites` are not distinct site numbers; no step passes then.
+        KeyboardInterrupt
+            On Ctrl-C, within a fraction of a second; no step passes then.
         """
         numbers = check_site_numbers("sites", sites, self.n_sites)
         contents = np.empty(numbers.size)
-        with self._random.bit_generator.lock:
+        with self._lock, self._random.bit_generator.lock:
             kernel.crawl(self._world(), numbers, contents)
         return contents
 
     @property
+    def arrival_rates(self) -> np.ndarray:
+        return self._sites[0]
+
+    @property
+    def decay_rates(self) -> np.ndarray:
+        return self._sites[1]
+
+    @property
+    def max_age(self) -> np.ndarray:
+        return self._sites[2]
+
+    @property
+    def n_sites(self) -> int:
+        return self._sites[0].size
+
+    @property
     def ages_(self) -> np.ndarray:
-        return self._clock[0] - self._last
+        with self._lock:
+            return self._clock[0] - self._last
 
     @property
     def step_(self) -> int:
         return int(self._clock[0])
 
+    def __copy__(self) -> EphemeralEnvironment:
+        return copy.deepcopy(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: writeable(value) for name, value in state.items()})
+        self._sites = tuple(frozen(each) for each in self._sites)
+
     def _world(self) -> kernel.EphemeralWorld:
         """Return the compiled view that answers crawls; it changes this environment's state."""
         generator = self._random if self.dynamics == "stochastic" else None
-        return kernel.EphemeralWorld(
-            self.arrival_rates, self.decay_rates, self.max_age, self._last, self._clock, generator
-        )
+        return kernel.EphemeralWorld(*self._sites, self._last, self._clock, generator)

@@ -200,15 +200,17 @@ class PollLogLearner(Shared, BaseEstimator):
     def _learn_alone(self, X: Any, y: Any, fresh: bool) -> None:
         """Learn a log, or raise with the learner as it was; what the learner holds changes in one step."""
         self._check_all_parameters()
-        if not fresh and hasattr(X, "shape"):
+        first = fresh or not hasattr(self, "n_features_in_")  # or a simulation has begun it
+        if not first and hasattr(X, "shape"):
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, changed, *more = self._check_log(X, y)
         before = vars(self).copy()
         undo: Callable[[], None] = partial(setattr, self, "__dict__", before)
         materials = None
         try:
-            if fresh:
+            if first:
                 validate_data(self, X, y, reset=True, skip_check_array=True)
+            if fresh:
                 self._forget()
             bits = self._generator.bit_generator
             undo = partial(self._undo, before, bits, bits.state)

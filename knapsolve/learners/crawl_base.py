@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -100,11 +101,15 @@ class CrawlLogLearner(PollLogLearner):
         ValueError, TypeError
             If `n_crawls` is not a whole number in its range.
         """
-        if not hasattr(self, "materials_") and self.n_materials is not None:
-            self._begin(self.n_materials)
-        check_is_fitted(self)
-        wanted = self.capacity if n_crawls is None else n_crawls
-        return self._core().suggest(_check_crawls(wanted, self.materials_.size)).astype(np.intp)
+        with self._lock:
+            learner = self
+            if not hasattr(self, "materials_") and self.n_materials is not None:
+                learner = copy.deepcopy(self)
+                learner._begin(self.n_materials)
+            check_is_fitted(learner)
+            wanted = self.capacity if n_crawls is None else n_crawls
+            m = check_integer("n_crawls", wanted, low=1, high=learner.materials_.size)
+            return learner._core().suggest(m).astype(np.intp)
 
     @property
     def amounts_(self) -> np.ndarray:
@@ -114,28 +119,32 @@ class CrawlLogLearner(PollLogLearner):
 
     @property
     def arrival_rates_(self) -> np.ndarray:
-        return self.estimates_[0].copy()
+        return self._held("estimates_")[0]
 
     @property
     def decay_rates_(self) -> np.ndarray:
-        return self.estimates_[1].copy()
+        return self._held("estimates_")[1]
 
     @property
     def arrival_errors_(self) -> np.ndarray:
-        rate, error = self.estimates_[0], self.estimates_[2]
+        rate, _, error, _ = self._held("estimates_")
         return np.where(rate > 0.0, rate * np.minimum(error, 1e300 / np.maximum(rate, 1.0)), error)
 
     @property
     def decay_errors_(self) -> np.ndarray:
-        return self.estimates_[1] * self.estimates_[3]
+        _, decay, _, error = self._held("estimates_")
+        return decay * error
 
     @property
     def ages_(self) -> np.ndarray:
-        return self.clock_[0] + 1.0 - self.last_crawls_
+        with self._lock:
+            return self._held("clock_")[0] + 1.0 - self._held("last_crawls_")
 
-    def _begin(self, n: int) -> None:
-        super()._begin(n)
-        _check_crawls(self.capacity, n)
+    def _held(self, name: str) -> np.ndarray:
+        """A copy of an array of the state."""
+        with self._lock:
+            check_is_fitted(self)
+            return getattr(self, name).copy()
 
     def _check_log(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         return check_crawl_log(X, y, self.material, self.elapsed)
@@ -162,6 +171,7 @@ class CrawlLogLearner(PollLogLearner):
         return np.repeat([[0.0], [self.prior_decay], [1e100], [self.prior_spread]], n, axis=1)
 
     def _resize(self, n: int) -> None:
+        self._check_unchanged()
         new = n - self.n_crawls_.size
         if new > 0:
             self.totals_ = np.concatenate([self.totals_, np.zeros((new, self.n_ages, 3))])
@@ -169,7 +179,14 @@ class CrawlLogLearner(PollLogLearner):
             self.last_crawls_ = np.append(self.last_crawls_, np.zeros(new))
             self.n_crawls_ = np.append(self.n_crawls_, np.zeros(new))
 
+    def _check_unchanged(self) -> None:
+        """Raise if a parameter that the state was made for has changed since."""
+        slots = np.shape(self.totals_)[1] if np.ndim(self.totals_) == 3 else -1
+        if slots != self.n_ages:
+            raise ValueError(f"n_ages must stay as it was until fit, {slots}, got {self.n_ages}")
+
     def _book(self) -> SiteBook:
+        self._check_unchanged()
         prior = (float(self.prior_decay), float(self.prior_spread), 1e-9, 50.0)
         return SiteBook(
             self.totals_,
@@ -186,7 +203,3 @@ class CrawlLogLearner(PollLogLearner):
         tags.input_tags.categorical = True  # sites and whole ages
         tags.target_tags.positive_only = True
         return tags
-
-
-def _check_crawls(n_crawls: Any, n_sites: int) -> int:
-    return check_integer("n_crawls", n_crawls, low=1, high=n_sites)

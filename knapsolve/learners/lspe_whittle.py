@@ -129,7 +129,7 @@ class LSPEWhittle(CrawlLogLearner):
 
     @property
     def n_resets_(self) -> int:
-        return int(self.numbers_[2])
+        return int(self._held("numbers_")[2])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -154,6 +154,7 @@ class LSPEWhittle(CrawlLogLearner):
     def _start(self, n: int) -> None:
         super()._start(n)
         size = self._n_features(n)
+        self._made_for = self._shape_of_state()
         self._seed = np.uint64(self._generator.integers(2**63))
         self.thresholds_ = np.tile([0.5, 0.0, 0.0], (n, 1))
         self.pending_ = np.full(n, -1.0)
@@ -165,7 +166,21 @@ class LSPEWhittle(CrawlLogLearner):
     def _unseen_moments(self, size: int) -> np.ndarray:
         return np.eye(size) * (self.initial_scale if self.regularization > 0.0 else 1.0 / self.initial_scale)
 
+    def _shape_of_state(self) -> tuple[int, bool]:
+        """Parameters that decide what the weights and moments are: they stay as they are until fit."""
+        return int(self.degree), self.regularization > 0.0
+
+    def _check_unchanged(self) -> None:
+        super()._check_unchanged()
+        degree, regularized = self._made_for
+        if self.degree != degree:
+            raise ValueError(f"degree must stay as it was until fit, {degree}, got {self.degree}")
+        if (self.regularization > 0.0) != regularized:
+            was = "positive" if regularized else "0"
+            raise ValueError(f"regularization must stay {was}, as it was, until fit, got {self.regularization}")
+
     def _resize(self, n: int) -> None:
+        self._check_unchanged()
         self._check_features(n)
 
     def _grow(self, n: int) -> None:

@@ -49,7 +49,8 @@ def arm_whittle_index(
         In units of reward; `inf` for a state that is active at any price. Where `indexable` is False this is
         the order of that sweep, and no more than a heuristic.
     indexable : bool
-        Whether the set of states where activity is optimal only ever shrinks as the price rises.
+        Whether all optimal policies are nested: no state where passivity is optimal at some price is one where
+        activity is optimal at a higher price. See the notes on ties.
 
     Raises
     ------
@@ -60,6 +61,14 @@ def arm_whittle_index(
     Notes
     -----
     Time O(n_states**3), memory for 3 matrices.
+
+    Indexability is meant in the strict sense of Gast, Gaujal and Khun, as in their package markovianbandit-pkg. Both
+    actions are optimal where an advantage is exactly 0, and such ties count: an arm is not indexable if the advantage
+    of a state that has become passive comes back to 0 at a higher price, or stays at 0 over an interval of prices, even
+    where it never becomes positive, so that ties could be broken in favour of sets that only shrink. Such exact ties
+    are rare but do happen in small arms of round numbers; the indices are then those of the order of the sweep, which
+    need not be the prices at which the states' advantages vanish for good. States whose advantages vanish at the same
+    price share an index. Advantages within 1e-11 of the largest (at least of 1) count as 0.
 
     References
     ----------

@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 
 import knapsolve._core.ephemeral as kernel
+from knapsolve._interrupt import Cancellation
 from knapsolve._validation import check_integer, resolve_seed_sequence
 from knapsolve.history import History
 
@@ -63,6 +64,8 @@ def simulate_ephemeral(
     ------
     ValueError, TypeError
         If an argument is not as described.
+    KeyboardInterrupt
+        On Ctrl-C, within a fraction of a second; a learner in its single run keeps what it has learnt.
 
     References
     ----------
@@ -93,27 +96,42 @@ def simulate_ephemeral(
         (chooser, environment) if n_runs == 1 else copy.deepcopy((chooser, environment))
         for _ in range(n_runs)
     ]
-    tasks = (joblib.delayed(_run)(*pair, m, n_steps, every, seed) for pair, seed in zip(pairs, seeds))
+    parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
     rewards = []
-    for reward in joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)(tasks):
-        rewards.append(reward)
-        on_run()
+    with Cancellation() as cancellation:
+        tasks = (
+            joblib.delayed(_run)(*pair, m, n_steps, every, seed, cancellation)
+            for pair, seed in zip(pairs, seeds)
+        )
+        for reward in parallel(tasks):
+            rewards.append(reward)
+            on_run()
     return History(np.arange(every, n_steps + 1, every), reward=np.array(rewards))
 
 
 def _run(
-    chooser: Any, environment: Any, m: int, n_steps: int, every: int, seed: np.random.SeedSequence
+    chooser: Any,
+    environment: Any,
+    m: int,
+    n_steps: int,
+    every: int,
+    seed: np.random.SeedSequence,
+    cancellation: Cancellation,
 ) -> np.ndarray:
     """One run; returns its rewards (n_steps // every,)."""
     worlds, choices = seed.spawn(2)
+    if hasattr(chooser, "_chooser") or hasattr(chooser, "_book"):
+        with chooser._lock, environment._lock:
+            environment.reset(np.random.default_rng(worlds))
+            _start(chooser, environment.n_sites, choices)
+            reward = np.zeros(n_steps // every)
+            core = chooser._chooser(m) if hasattr(chooser, "_chooser") else chooser._core()
+            with environment._random.bit_generator.lock:
+                kernel.run(core, environment._world(), m, reward, every, cancellation.check)
+            return reward
     environment.reset(np.random.default_rng(worlds))
     _start(chooser, environment.n_sites, choices)
     reward = np.zeros(n_steps // every)
-    if hasattr(chooser, "_chooser") or hasattr(chooser, "_book"):
-        core = chooser._chooser(m) if hasattr(chooser, "_chooser") else chooser._core()
-        with environment._random.bit_generator.lock:
-            kernel.run(core, environment._world(), m, reward, every)
-        return reward
     for step in range(n_steps):
         sites = np.asarray(chooser.allocate(m))
         ages = environment.ages_[sites]
@@ -121,6 +139,7 @@ def _run(
         if hasattr(chooser, "partial_fit"):
             chooser.partial_fit(np.column_stack([sites, ages]), contents)
         reward[step // every] += contents.sum() / every
+        cancellation.check()
     return reward
 
 
@@ -143,3 +162,6 @@ def _start(chooser: Any, n_sites: int, seed: np.random.SeedSequence) -> None:
         raise ValueError(
             f"the learner must know {n_sites} sites, as the environment has, got {chooser.materials_.size}"
         )
+    else:  # it goes on: its parameters may have been changed since it was fitted
+        chooser._check_all_parameters()
+        chooser._resize(n_sites)

@@ -117,7 +117,7 @@ def inverse_whittle_index(
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its domain.
+        If an argument is out of its domain, or the result exceeds the floating-point range.
 
     References
     ----------
@@ -136,8 +136,8 @@ def inverse_whittle_index(
     out = np.empty(math.prod(shape))
     if of == "age":
         kernel.age_at_index(*flat.values(), out)
-    else:
-        kernel.state_at_index(*flat.values(), out)
+    elif not kernel.state_at_index(*flat.values(), out):
+        raise ValueError("index * cost must be within the floating-point range")
     return out.reshape(shape)[()]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import knapsolve._core.index_policy as kernel
+from knapsolve._arrays import frozen, writeable
 from knapsolve._core.crawl_roles import Chooser
+from knapsolve._locks import Shared
 from knapsolve._validation import check_choice, check_integer, check_sites, check_whole
 from knapsolve.history import History
 
@@ -19,10 +22,12 @@ __all__ = ["WhittlePolicy"]
 _BUCKETS = (2**6, 2**20)
 
 
-class WhittlePolicy:
+class WhittlePolicy(Shared):
     """Crawl, at every step, the sites with the largest Whittle indices.
 
     Among equal indices the lower site number goes first. At step 0 one step's content waits at every site.
+    Its parameters are for reading alone: make another policy for others. Threads may share a policy: they take
+    turns.
 
     Parameters
     ----------
@@ -71,10 +76,9 @@ class WhittlePolicy:
         *,
         method: str = "auto",
     ) -> None:
-        self.arrival_rate, self.decay_rate, self.max_age = check_sites(arrival_rate, decay_rate, max_age)
-        self.n_sites = self.arrival_rate.size
-        self.n_crawls = check_integer("n_crawls", n_crawls, low=1, high=self.n_sites)
-        self.method = check_choice("method", method, ("auto", "calendar", "brute"))
+        self._sites = tuple(frozen(each) for each in check_sites(arrival_rate, decay_rate, max_age))
+        self._n_crawls = check_integer("n_crawls", n_crawls, low=1, high=self.n_sites)
+        self._method = check_choice("method", method, ("auto", "calendar", "brute"))
         self.reset()
 
     def reset(self, ages: ArrayLike | None = None) -> WhittlePolicy:
@@ -98,16 +102,20 @@ class WhittlePolicy:
         waiting = None if ages is None else check_whole("ages", ages)
         if waiting is not None and waiting.shape != (self.n_sites,):
             raise ValueError(f"ages must have {self.n_sites} entries, got {waiting.size}")
+        with self._lock:
+            self._reset(waiting)
+        return self
+
+    def _reset(self, waiting: np.ndarray | None) -> None:
         self._clock = np.zeros(kernel.NUMBERS)
         self._clock[1] = np.nan
-        rates = self.arrival_rate, self.decay_rate, self.max_age
         if self._is_brute():
             self._table = np.empty((8, self.n_sites))
-            kernel.site_columns(*rates, self._table)
+            kernel.site_columns(*self._sites, self._table)
         else:
             room = np.empty(8 * self.n_sites + 7)
             self._table = room[-room.ctypes.data // 8 % 8 :][: 8 * self.n_sites].reshape(-1, 8)  # a row a cache line
-            kernel.site_rows(*rates, self._table)
+            kernel.site_rows(*self._sites, self._table)
             low, high = _BUCKETS
             n_buckets = min(max(1 << math.ceil(math.log2(4 * self.n_sites / self.n_crawls)), low), high)
             self._heads = np.empty(n_buckets * kernel.CHAINS, dtype=np.int32)
@@ -115,7 +123,6 @@ class WhittlePolicy:
             self._hot = np.empty(self.n_sites, dtype=kernel.RANKED)
         if waiting is not None:
             self._last()[:] = -waiting
-        return self
 
     def step(self) -> np.ndarray:
         """Decide the step that is due, and go on to the next.
@@ -126,7 +133,8 @@ class WhittlePolicy:
             The sites to crawl, ascending.
         """
         crawls = np.empty((1, self.n_crawls), dtype=np.int32)
-        self._chooser(self.n_crawls).run(np.empty(1), crawls)
+        with self._lock:
+            self._chooser(self.n_crawls).run(np.empty(1), crawls)
         return crawls[0].astype(np.intp)
 
     def simulate(self, n_steps: int, *, return_crawls: bool = False) -> History:
@@ -150,19 +158,53 @@ class WhittlePolicy:
             If `n_steps` is not a positive integer.
         """
         n_steps = check_integer("n_steps", n_steps, low=1)
-        fresh = copy.copy(self).reset()
+        fresh = WhittlePolicy.__new__(WhittlePolicy)
+        fresh._sites, fresh._n_crawls, fresh._method = self._sites, self._n_crawls, self._method
+        fresh.reset()
         reward = np.empty(n_steps)
         crawls = np.empty((n_steps if return_crawls else 1, self.n_crawls), dtype=np.int32)
         fresh._chooser(self.n_crawls).run(reward, crawls)
         return History(np.arange(1, n_steps + 1), reward=reward, crawls=crawls if return_crawls else None)
 
     @property
+    def arrival_rate(self) -> np.ndarray:
+        return self._sites[0]
+
+    @property
+    def decay_rate(self) -> np.ndarray:
+        return self._sites[1]
+
+    @property
+    def max_age(self) -> np.ndarray:
+        return self._sites[2]
+
+    @property
+    def n_crawls(self) -> int:
+        return self._n_crawls
+
+    @property
+    def method(self) -> str:
+        return self._method
+
+    @property
+    def n_sites(self) -> int:
+        return self._sites[0].size
+
+    @property
     def ages_(self) -> np.ndarray:
-        return self._clock[0] - self._last()
+        with self._lock:
+            return self._clock[0] - self._last()
 
     @property
     def step_(self) -> int:
         return int(self._clock[0])
+
+    def __copy__(self) -> WhittlePolicy:
+        return copy.deepcopy(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: writeable(value) for name, value in state.items()})
+        self._sites = tuple(frozen(each) for each in self._sites)
 
     def _last(self) -> np.ndarray:
         """Return the view of the steps of the last crawls."""

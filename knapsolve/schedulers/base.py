@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from knapsolve._arrays import writeable
 from knapsolve._validation import check_amounts, check_integer, resolve_random_state
 
 Polls = tuple[np.ndarray, np.ndarray]  # materials (n,), times (n,)
@@ -69,7 +70,7 @@ class LockedSchedule:
             return self._state()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({name: writeable(value) for name, value in state.items()})
         self._lock = threading.Lock()
 
     def __copy__(self) -> LockedSchedule:

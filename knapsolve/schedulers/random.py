@@ -43,7 +43,7 @@ class RandomScheduler(LockedSchedule):
 
     def __init__(self, amounts: Any, random_state: Any = None):
         super().__init__(amounts, random_state)
-        self._clock = np.zeros(1)  # time of the last poll
+        self._clock = np.zeros(3)  # see RandomOrder.serve
         self._learner = FixedAmounts(self._amounts)
         self._learner.prepare_draws()
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from knapsolve import HTRAA, LAKG, simulate
-from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
+from knapsolve import HTRAA, LAKG, LSPEWhittle, PlugInWhittle, simulate
+from knapsolve.environments import BernoulliEnvironment, EphemeralEnvironment, zipf_unchanged
 
 X = np.column_stack([np.arange(3_000) % 5, np.ones(3_000)])
 Y = np.random.default_rng(0).random(3_000) < 0.5
@@ -64,3 +65,42 @@ def test_simulation_checks_the_parameters_of_a_learner_that_goes_on(learner, cha
         assert np.array_equal(learner.states_, before)
     finally:
         learner.set_params(**known)
+
+
+CRAWLS = X[:50], np.arange(50) % 7
+SITES = EphemeralEnvironment([5.0] * 5, [0.3] * 5)
+CRAWL_USES = {
+    "partial_fit": lambda learner: learner.partial_fit(*CRAWLS),
+    "newcomer": lambda learner: learner.partial_fit([[9, 1], [8, 1]], [1, 2]),
+    "allocate": lambda learner: learner.allocate(),
+    "simulate": lambda learner: simulate(learner, SITES, 100),
+    "ensemble": lambda learner: simulate(learner, SITES, 100, n_runs=2),
+}
+
+
+@pytest.mark.parametrize("use", CRAWL_USES.values(), ids=CRAWL_USES)
+@pytest.mark.parametrize(
+    ("learner", "changed"),
+    [
+        (PlugInWhittle(), {"n_ages": 3}),
+        (LSPEWhittle(), {"n_ages": 20}),
+        (LSPEWhittle(degree=1), {"degree": 2}),  # it wrote past the end of its features
+        (LSPEWhittle(degree=2), {"degree": 1}),
+        (LSPEWhittle(regularization=0.0), {"regularization": 1e-6}),
+        (LSPEWhittle(regularization=1e-6), {"regularization": 0.0}),
+    ],
+)
+def test_a_crawl_learner_keeps_the_parameters_that_its_arrays_were_made_for(learner, changed, use):
+    learner = clone(learner).fit(*CRAWLS)
+    before = {name: getattr(learner, name).copy() for name in learner._state_names}
+    with pytest.raises(ValueError, match=rf"{next(iter(changed))} must stay"):
+        use(learner.set_params(**changed))
+    for name, array in before.items():
+        assert np.array_equal(getattr(learner, name), array)
+    learner.fit(*CRAWLS).allocate()
+
+
+def test_a_crawl_learner_that_goes_on_has_its_parameters_checked():
+    learner = LSPEWhittle().fit(*CRAWLS).set_params(steepness=-1.0)
+    with pytest.raises(ValueError, match="steepness"):
+        simulate(learner, SITES, 100)

@@ -204,6 +204,14 @@ def test_bad_states_are_named(state):
         whittle_index(state, arrival_rate=1.0, decay_rate=0.5)
 
 
+def test_a_content_beyond_the_floating_point_range_is_refused():
+    rates = {"arrival_rate": 1.0, "decay_rate": 1.0, "cost": 1e10}
+    with pytest.raises(ValueError, match="floating-point range"):
+        inverse_whittle_index([1.0, 1e308], **rates, of="state")
+    assert inverse_whittle_index(-1e308, **rates, of="state") == 0.0
+    assert inverse_whittle_index(1e308, **rates) == np.inf  # no age gets there
+
+
 def test_bad_inverse_input_is_named():
     with pytest.raises(ValueError, match="of must be one of"):
         inverse_whittle_index(1.0, arrival_rate=1.0, decay_rate=0.5, of="content")

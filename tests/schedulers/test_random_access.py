@@ -35,7 +35,7 @@ for n in (2, 7, 9, 64, 70, 600):
     few = FixedAmounts(rng.integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0)
     few.prepare_draws_in(1.0)
     drawn = np.empty(2000, dtype=np.intp)
-    RandomOrder().serve(few, drawn, np.empty(2000), np.zeros(1), np.random.default_rng(n))
+    RandomOrder().serve(few, drawn, np.empty(2000), np.zeros(3), np.random.default_rng(n))
     out.append(drawn.tolist())
 for learner in (LAKG(resolution=300), HTRAA(resolution=100), HTRAA(resolution=100, exponent=1.5)):
     for scheduler in ("random", "edf"):
@@ -74,7 +74,7 @@ def test_few_small_weights_are_drawn_to_the_edge_of_their_share(n):
     weights = np.random.default_rng(n).integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0
     learner, drawn, generator = FixedAmounts(weights), np.empty(3_000, dtype=np.intp), np.random.default_rng(5)
     learner.prepare_draws_in(1.0)
-    RandomOrder().serve(learner, drawn, np.empty(3_000), np.zeros(1), np.random.default_rng(5))
+    RandomOrder().serve(learner, drawn, np.empty(3_000), np.zeros(3), np.random.default_rng(5))
     edges = np.cumsum(weights).astype(int)
     at = [raw(generator) * int(edges[-1]) >> 64 for _ in range(3_000)]
     assert drawn.tolist() == np.searchsorted(edges, at, side="right").tolist()
@@ -138,3 +138,16 @@ def test_two_million_materials_are_served():
     scheduler = RandomScheduler(np.arange(2_000_000.0), random_state=0)
     materials, _ = scheduler.next(10_000)
     assert abs(materials.mean() / 2_000_000 - 2 / 3) < 0.02
+
+
+def test_times_do_not_depend_on_how_many_polls_are_asked_for_at_once():
+    one, many, alone = (RandomScheduler([0.3, 0.4], random_state=0) for _ in range(3))
+    parts = [one.next(1)[1] for _ in range(1000)]
+    assert np.array_equal(np.concatenate(parts), many.next(1000)[1])
+    assert np.array_equal(many.next(0)[1], [])
+    for scheduler in (one, many):
+        scheduler.update(0, 1.6)
+    after = np.concatenate([one.next(1)[1] for _ in range(1000)])
+    assert np.array_equal(after, many.next(1000)[1])
+    assert np.allclose(after, 1000 / 0.7 + np.arange(1, 1001) / 2.0, rtol=1e-14)
+    assert alone.next(1000)[1][-1] == 1000 / (0.3 + 0.4)

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 
+import joblib
 import numpy as np
 import pytest
 
@@ -66,6 +67,18 @@ def test_a_copy_goes_its_own_way(kind, copied, n):
     twin.update(0, 9.0)
     assert one.next(50)[0].tolist() == other.next(50)[0].tolist()
     assert one.amounts[0] == 1.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [300, 70_000])
+def test_a_scheduler_mapped_from_a_file_for_reading_goes_on(kind, n, tmp_path):
+    one = kind(np.linspace(1, 2, n), random_state=0)
+    one.next(7)
+    joblib.dump(one, tmp_path / "scheduler")
+    mapped = joblib.load(tmp_path / "scheduler", mmap_mode="r")
+    for each in (one, mapped):
+        each.update(3, 9.0)
+    assert one.next(50)[0].tolist() == mapped.next(50)[0].tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
