@@ -19,6 +19,7 @@ from libc.stdint cimport uint64_t
 
 from knapsolve._core.random_bits cimport bitgen_t
 from knapsolve._core.roles cimport Learner
+from knapsolve._core.shapes import check_room, check_shapes
 from knapsolve._core.weight_tree cimport WeightTree, sum_tree_add
 
 cdef double NUTCH_FASTER = 0.8, NUTCH_SLOWER = 1.2
@@ -36,6 +37,8 @@ cdef class AdaptiveIntervals(Learner):
 
     def __init__(self, double[::1] weights, double[::1] numbers, Py_ssize_t n_materials, double capacity,
                  bint storm, double low, double high):
+        check_room("weights_", weights.shape[0], n_materials)
+        check_shapes(numbers_=((numbers.shape[0],), (1,)))
         self.x, self.numbers, self.n_materials = weights, numbers, n_materials
         self.capacity, self.storm, self.low, self.high = capacity, storm, low, high
 

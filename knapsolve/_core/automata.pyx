@@ -17,6 +17,7 @@ import numpy as np
 
 from libc.math cimport pow
 
+from knapsolve._core.shapes import check_room
 from knapsolve._core.weight_tree cimport sum_tree_add
 
 
@@ -24,6 +25,12 @@ cdef class KnapsackGame(Learner):
     def __init__(self, int32_t[::1] states, Py_ssize_t n_known, const double[::1] table,
                  const uint64_t[::1] units, double exponent, double capacity):
         cdef Py_ssize_t i
+        cdef int32_t least = 1, most = 1
+        check_room("states_", states.shape[0], n_known)
+        for i in range(n_known):
+            least, most = min(least, states[i]), max(most, states[i])
+        if least < 1 or most >= table.shape[0]:
+            raise ValueError(f"states_ must lie in [1, {table.shape[0] - 1}], got {least} to {most}")
         self.states = states
         self.n_materials = n_known
         self.table = table
@@ -99,6 +106,7 @@ cdef class AutomataTree(Learner):
     def __init__(self, int32_t[:, ::1] states, int32_t[::1] leaf_of, Py_ssize_t n_known, int depth,
                  const int32_t[:, ::1] base, int32_t largest_base, const double[:, :, ::1] share, double capacity,
                  bint linear, bint on_reward, bint on_penalty):
+        check_room("the tree", leaf_of.shape[0], n_known)
         self.states = states
         self.leaf_of = leaf_of
         self.n_materials = n_known

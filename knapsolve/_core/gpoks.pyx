@@ -17,6 +17,7 @@ from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, intptr_t as intp_t, uint32_t, uint64_t
 
 from knapsolve._core.random_bits cimport bits_of, bitgen_t, random_standard_exponential, random_standard_normal
+from knapsolve._core.shapes import check_room
 
 DRAWS = ("mean", "thompson", "optimistic")
 cdef enum:
@@ -75,6 +76,7 @@ cdef class CurveGame(Learner):
                  const double[::1] edges, const double[::1] lift, str draw, bint monotone, Py_ssize_t tries,
                  double noise, double feedback_noise, double capacity, uint64_t key, bint crossing):
         """tries: of the rejection sampler; 0: exact moves. crossing: two materials, by `cross`."""
+        check_room("the curves", state["curves"].shape[0], n_known)
         self.n_materials = n_known
         self.r, self.m = features.shape[0], features.shape[1]
         self.features, self.grid, self.edges, self.lift = features, grid, edges, lift

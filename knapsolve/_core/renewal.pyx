@@ -16,6 +16,7 @@ from libc.stdint cimport int32_t
 
 from knapsolve._core.random_bits cimport bitgen_t
 from knapsolve._core.roles cimport Learner, Scheduler
+from knapsolve._core.shapes import check_room, check_shapes
 
 cdef extern from "renewal_filter.h":
     ctypedef struct renewal_item:
@@ -77,6 +78,11 @@ cdef class RenewalIndex(Learner):
     def __init__(self, double[:, ::1] items, double[::1] numbers, Py_ssize_t n_materials, double balance,
                  double first_capacity, double ratio):
         """`first_capacity` makes slots of elapsed time."""
+        check_room("items_", items.shape[0], n_materials)
+        check_shapes(
+            items_=((items.shape[1],), (sizeof(renewal_item) // sizeof(double),)),
+            numbers_=((numbers.shape[0],), (sizeof(renewal_pool) // sizeof(double),)),
+        )
         self.items, self.numbers, self.n_materials = items, numbers, n_materials
         self.item = <renewal_item *>&items[0, 0]
         self.pool = <renewal_pool *>&numbers[0]

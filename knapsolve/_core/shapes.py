@@ -10,6 +10,12 @@ def check_shapes(**pairs: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
             raise ValueError(f"{name} must have shape {wanted}, got {shape}")
 
 
+def check_room(name: str, room: int, needed: int) -> None:
+    """Raise if an array has fewer rows than there are materials."""
+    if room < needed:
+        raise ValueError(f"{name} must have room for the {needed} materials of materials_, got {room}")
+
+
 def check_count(name: str, count: int, most: int) -> None:
     """Raise unless 1 <= count <= most."""
     if not 1 <= count <= most:

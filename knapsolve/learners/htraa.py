@@ -12,6 +12,7 @@ from knapsolve._core.automata import AutomataTree
 from knapsolve._validation import check_choice, check_integer, check_real, check_vector
 from knapsolve.learners.base import PollLogLearner
 
+HIGHEST_EXPONENT = 40.0  # of the odds of a split
 MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
 UPDATES = {  # updating scheme -> (moves on reward, moves on penalty)
     "reward-penalty": (True, True),
@@ -105,7 +106,7 @@ class HTRAA(PollLogLearner):
 
     def _check_parameters(self) -> None:
         check_choice("update", self.update, UPDATES)
-        check_real("exponent", self.exponent, low=0, low_open=True)
+        check_real("exponent", self.exponent, low=0, high=HIGHEST_EXPONENT, low_open=True)
         self._resolutions(_depth(self.n_materials or 2))
 
     def _resolutions(self, depth: int) -> np.ndarray:
