@@ -123,7 +123,8 @@ def simulate(
     _check_learner(learner, environment)
     learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
     runs = list(zip(learners, resolve_seed_sequence(random_state).spawn(n_runs)))
-    turn = getattr(learners[0], "_lock", nullcontext())
+    # copies are the runs' own, and another thread may be writing them out for other processes
+    turn = getattr(learner, "_lock", nullcontext()) if n_runs == 1 else nullcontext()
     with turn, Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
         for each in learners:
             _begin(each, environment)
