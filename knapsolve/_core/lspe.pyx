@@ -120,7 +120,9 @@ cdef bint ridge_solve(const double[:, ::1] B, double delta, double[:, ::1] U, do
         for j in range(i):
             row[j] = 0.0
         row[i] = delta
-        for k in range(n):
+        for k in range(0, n - 3, 4):
+            add_four(i + 1, n, &B[i, k], &B[k, 0], row)
+        for k in range(n - n % 4, n):
             add_multiple(i + 1, B[i, k], &B[k, 0], row)
         for k in range(i):
             factor = row[k] / U[k, k]
@@ -138,6 +140,16 @@ cdef bint ridge_solve(const double[:, ::1] B, double delta, double[:, ::1] U, do
             x[i] -= U[i, k] * x[k]
         x[i] /= U[i, i]
     return True
+
+
+cdef inline void add_four(Py_ssize_t n, Py_ssize_t stride, const double *factors, const double *values,
+                          double *sums) noexcept nogil:
+    """Four of add_multiple, one after the other, of rows `stride` apart."""
+    cdef Py_ssize_t j
+    cdef double a = factors[0], b = factors[1], c = factors[2], d = factors[3]
+    for j in range(n):
+        sums[j] = (((sums[j] + a * values[j]) + b * values[stride + j]) + c * values[2 * stride + j]) + \
+            d * values[3 * stride + j]
 
 
 cdef inline void add_multiple(Py_ssize_t n, double factor, const double *values, double *sums) noexcept nogil:

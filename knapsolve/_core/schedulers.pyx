@@ -217,7 +217,8 @@ cdef class RandomOrder(Scheduler):
         """Fill (n,) materials and times, evenly spaced.
 
         clock (3,) holds the time at which the rate last changed, the polls since, and that rate: times do not
-        depend on how many polls are asked for at once. Returns how many there were. An interrupted call tells by `served`.
+        depend on how many polls are asked for at once. Returns how many there were. An interrupted call tells by
+        `served`.
         """
         cdef Py_ssize_t k = 0, stop, i = 0, n = materials.shape[0]
         cdef double rate = learner.total_amount, start, before

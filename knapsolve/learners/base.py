@@ -179,8 +179,7 @@ class PollLogLearner(Shared, BaseEstimator):
             self._start(n)
             self._check_materials(self.materials_)
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__ = before
             raise
 
     def _check_all_parameters(self) -> None:

@@ -152,3 +152,19 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
 def test_bad_input_is_named(arm, error, says):
     with pytest.raises(error, match=says):
         arm_whittle_index(*arm)
+
+
+def test_an_advantage_that_comes_back_to_exactly_0_is_not_indexable():
+    """Passive in state 2 from price -8 on; at price 1, where the rewards of state 1 end, both actions are optimal."""
+    P0, P1 = np.eye(3)[[0, 2, 1]], np.eye(3)[[0, 1, 0]]
+    rewards = np.array([0.0, 1.0, 1.0])
+    advantages = [optimal_actions(P0, P1, np.zeros(3), rewards, 0.9, price)[2] for price in (-9.0, 0.9, 1.0, 1.1)]
+    assert advantages[0] > 0.1 and advantages[1] < -0.01 and advantages[3] < -0.01
+    assert advantages[2] == pytest.approx(0.0, abs=1e-12)
+    index, indexable = arm_whittle_index(P0, P1, np.zeros(3), rewards, discount=0.9)
+    assert not indexable
+    assert not reference_index(P0, P1, np.zeros(3), rewards, 0.9)[1]
+    assert index == pytest.approx([0.0, 1.0, -8.0], abs=1e-9)
+    rewards[2] -= 1e-3  # it does not come back
+    assert arm_whittle_index(P0, P1, np.zeros(3), rewards, discount=0.9).indexable
+    assert reference_index(P0, P1, np.zeros(3), rewards, 0.9)[1]

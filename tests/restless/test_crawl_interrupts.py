@@ -26,7 +26,7 @@ many = EphemeralEnvironment([5.0] * 30_000, [.3] * 30_000, dynamics="mean")
 
 def press():
     global pressed
-    time.sleep(1)
+    time.sleep(.6)
     pressed = time.perf_counter()
     os.kill(os.getpid(), signal.SIGINT)
 
