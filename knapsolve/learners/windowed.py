@@ -15,8 +15,9 @@ from knapsolve.learners.base import PollLogLearner, share_out
 from knapsolve.nefk import solve_nefk
 from knapsolve.rates import censored_rates
 
-CRITERIA = ("harmonic", "proportional")
 RATIOS = 1e-100, 1e100  # of a rate to the capacity
+# changes by which a rate is drawn towards the pooled one; an item in proportion to too low a rate is never looked at
+PRIORS = {"harmonic": 0.5, "proportional": 1.0}
 Log = tuple[np.ndarray, np.ndarray, np.ndarray]  # materials, elapsed, changed
 
 
@@ -97,7 +98,7 @@ class WindowedRatePolicy(PollLogLearner):
         return share_out(shares, self.capacity)
 
     def _check_parameters(self) -> None:
-        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("criterion", self.criterion, PRIORS)
         check_integer("window", self.window, low=1, high=10**8)
         check_integer("every", self.every, low=1, high=self.window)
         if self.max_fits is not None:
@@ -133,7 +134,7 @@ class WindowedRatePolicy(PollLogLearner):
     def _fit_shares(self, log: Log) -> np.ndarray:
         """Shares of the capacity at the end of `log`, for all materials known by then."""
         n = max(self.materials_.size, int(log[0].max()) + 1)
-        rates = censored_rates(*_part(log, slice(-self.window, None)), n)
+        rates = censored_rates(*_part(log, slice(-self.window, None)), n, PRIORS[self.criterion])
         if self.criterion == "proportional" or n < 2:
             return rates / rates.sum()
         with np.errstate(over="ignore", under="ignore"):

@@ -14,11 +14,13 @@ MAX_STEPS = 100
 TOLERANCE = 1e-9  # relative; a step that is still larger at the last one is worth a warning
 
 
-def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarray, n: int) -> np.ndarray:
+def censored_rates(
+    materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarray, n: int, prior: float = PRIOR_CHANGES
+) -> np.ndarray:
     """Change rate of each material, smoothed towards the pooled rate.
 
     Solves, for each material, ``sum_changed e / (exp(L e) - 1) + a / L = sum_unchanged e + a / P`` with the
-    pooled rate P and ``a = PRIOR_CHANGES``. P solves the same equation over all polls, with ``a`` times the
+    pooled rate P and a the `prior`. P solves the same equation over all polls, with ``a`` times the
     mean elapsed time in place of ``a / P``. Times are scaled by a power of two first: results do not depend on
     their unit, and sums do not overflow.
 
@@ -32,6 +34,8 @@ def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarr
         1 where a change was found.
     n : int
         Number of materials.
+    prior : float, default=0.5
+        Weight of the pooled rate in each material's, in changes.
 
     Returns
     -------
@@ -52,9 +56,9 @@ def censored_rates(materials: np.ndarray, elapsed: np.ndarray, changed: np.ndarr
         return np.ones(n)
     scaled = np.ldexp(elapsed, -exponent)
     everything = Grouped(1, np.zeros(elapsed.size, dtype=np.int32), scaled, changed)
-    pooled = solved(everything, PRIOR_CHANGES, PRIOR_CHANGES * float(scaled.mean()))[0]
+    pooled = solved(everything, prior, prior * float(scaled.mean()))[0]
     items = Grouped(n, np.ascontiguousarray(materials, dtype=np.int32), scaled, changed)
-    rates = solved(items, PRIOR_CHANGES, PRIOR_CHANGES / pooled[0])[0]
+    rates = solved(items, prior, prior / pooled[0])[0]
     return unscaled(rates, exponent, elapsed)
 
 

@@ -23,7 +23,8 @@ def test_amounts_are_best_for_the_rates_of_the_last_fits_window(criterion, max_f
     ).fit(X, y)
     end = 50 * min(n_polls // 50, max_fits or n_polls)
     window = slice(max(0, end - 150), end)
-    rates = censored_rates(X[window, 0].astype(int), X[window, 1], y[window].astype(np.int8), 6)
+    prior = 0.5 if criterion == "harmonic" else 1.0
+    rates = censored_rates(X[window, 0].astype(int), X[window, 1], y[window].astype(np.int8), 6, prior)
     if criterion == "harmonic":
         expected = solve_nefk(Harmonic(rates), 2.0).amounts
     else:

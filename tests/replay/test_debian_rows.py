@@ -6,9 +6,10 @@ import pytest
 from knapsolve.datasets import load_debian_uploads
 from knapsolve.replay import replay
 
-POLICIES = ("renewal", "stormcrawler", "nutch", "harmonic", "uniform")
+POLICIES = ("renewal", "stormcrawler", "nutch", "harmonic", "proportional", "uniform")
 # detected share and freshness, in shared figures of an independent prototype
 UNIFORM = {1.5: (0.455, 0.816), 6.0: (0.692, 0.937), 30.0: (0.867, 0.985)}
+PROPORTIONAL = {6.0: (0.808, 0.930), 30.0: (0.912, 0.986)}
 HARMONIC = {1.5: (0.534, 0.835), 6.0: (0.782, 0.949), 30.0: (0.910, 0.988)}
 
 
@@ -33,6 +34,11 @@ def numbers(result, policy):
 def test_uniform_and_harmonic_come_out_as_they_did_elsewhere(results, budget):
     assert numbers(results[budget], "uniform") == pytest.approx(UNIFORM[budget], abs=0.01)
     assert numbers(results[budget], "harmonic") == pytest.approx(HARMONIC[budget], abs=0.012)
+
+
+@pytest.mark.parametrize("budget", PROPORTIONAL)
+def test_proportional_amounts_come_out_as_they_did_elsewhere(results, budget):
+    assert numbers(results[budget], "proportional") == pytest.approx(PROPORTIONAL[budget], abs=0.012)
 
 
 @pytest.mark.parametrize("budget", UNIFORM)
