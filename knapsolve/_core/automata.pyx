@@ -107,6 +107,8 @@ cdef class AutomataTree(Learner):
                  const int32_t[:, ::1] base, int32_t largest_base, const double[:, :, ::1] share, double capacity,
                  bint linear, bint on_reward, bint on_penalty):
         check_room("the tree", leaf_of.shape[0], n_known)
+        if n_known and leaf_of[n_known - 1] < 1:  # newcomers without a leaf are the last ones
+            raise ValueError(f"materials_ must hold the materials that the tree has leaves for, got {n_known}")
         self.states = states
         self.leaf_of = leaf_of
         self.n_materials = n_known
