@@ -13,6 +13,6 @@ def own_copy(estimator: Any) -> Any:
     for name, value in vars(estimator).items():
         if name == "_lookup":
             value = None  # rebuilt when needed
-        if name != "_lock":
+        if name not in ("_lock", "_in_turn"):
             twin.__dict__[name] = value if name in shared else copy.deepcopy(value)
     return twin

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,22 @@ class Shared:
 
     __dict__: dict[str, Any]
 
+    @contextmanager
+    def _whole_turn(self) -> Iterator[None]:
+        """The lock, held for a simulation: its callbacks may read this object, but do nothing that refuses to."""
+        with self._lock:
+            self._refuse_in_turn()
+            self.__dict__["_in_turn"] = True
+            try:
+                yield
+            finally:
+                self.__dict__.pop("_in_turn", None)
+
+    def _refuse_in_turn(self) -> None:
+        """Raise if this thread is in the middle of a simulation with this object."""
+        if "_in_turn" in self.__dict__:
+            raise RuntimeError(f"{type(self).__name__} is in a simulation: until its end it can only be read")
+
     @property
     def _lock(self) -> Any:
         """The lock, made when first asked for; `setdefault` is atomic, so that all threads get the same one.
@@ -27,8 +45,7 @@ class Shared:
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = dict(super().__getstate__())  # type: ignore[call-overload]
-            del state["_lock"]
-            return {name: _own(value) for name, value in state.items()}
+            return {name: _own(value) for name, value in state.items() if name not in ("_lock", "_in_turn")}
 
 
 def _own(value: Any) -> Any:

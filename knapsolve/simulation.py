@@ -17,6 +17,7 @@ from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
 from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
+from knapsolve._locks import Shared
 from knapsolve._progress import check_progress, report_progress
 from knapsolve._validation import (
     check_capacity,
@@ -96,6 +97,8 @@ def simulate(
         If a parameter is not as described, or learner and environment do not fit; the learner is as it was.
     KeyboardInterrupt
         On Ctrl-C, within a fraction of a second; a learner in its single run keeps what it has learnt.
+    RuntimeError
+        If `progress` fits a learner that is in its single run. It may read it; other threads wait until the end.
 
     References
     ----------
@@ -124,7 +127,7 @@ def simulate(
     learners = [learner] if n_runs == 1 else [copy.deepcopy(learner) for _ in range(n_runs)]
     runs = list(zip(learners, resolve_seed_sequence(random_state).spawn(n_runs)))
     # copies are the runs' own, and another thread may be writing them out for other processes
-    turn = getattr(learner, "_lock", nullcontext()) if n_runs == 1 else nullcontext()
+    turn = learner._whole_turn() if n_runs == 1 and isinstance(learner, Shared) else nullcontext()
     with turn, Cancellation() as cancellation, report_progress(progress, n_runs * n_polls) as advance:
         for each in learners:
             _begin(each, environment)

@@ -5,9 +5,12 @@ import pickle
 import threading
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator
 
+from knapsolve import LAKG, simulate
 from knapsolve._locks import Shared
+from knapsolve.environments import BernoulliEnvironment
 
 
 class Plain(Shared):
@@ -57,3 +60,37 @@ def test_a_pickle_waits_until_a_change_is_complete():
             thread.join(0.01)
     thread.join()
     assert shared.seen.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_callback_may_read_a_learner_in_simulation_but_not_fit_it():
+    learner, said = LAKG(resolution=100), []
+
+    def look(done, total):
+        said.append(learner.allocate(3.0).sum())
+        pickle.dumps(learner)
+        with pytest.raises(RuntimeError, match="LAKG is in a simulation"):
+            learner.partial_fit([[0, 1.0], [1, 1.0]], [0, 1])
+        with pytest.raises(RuntimeError, match="LAKG is in a simulation"):
+            simulate(learner, world, 10)
+
+    world = BernoulliEnvironment(np.linspace(0.1, 0.9, 10))
+    simulate(learner, world, 1_000, random_state=0, progress=look)
+    assert said and not hasattr(learner, "_in_turn")
+    learner.partial_fit([[0, 1.0], [1, 1.0]], [0, 1])
+
+
+def test_the_lock_of_somebody_elses_learner_is_its_own():
+    class Guarded:
+        capacity = 1.0
+
+        def __init__(self):
+            self._lock = threading.Lock()
+
+        def amount(self, i):
+            return 0.1
+
+        def observe(self, i, elapsed, changed):
+            assert self._lock.acquire(timeout=5)
+            self._lock.release()
+
+    simulate(Guarded(), BernoulliEnvironment(np.full(10, 0.5)), 50, random_state=0)

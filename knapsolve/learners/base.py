@@ -193,6 +193,7 @@ class PollLogLearner(Shared, BaseEstimator):
 
     def _learn(self, X: Any, y: Any, fresh: bool) -> PollLogLearner:
         with self._lock:
+            self._refuse_in_turn()
             self._learn_alone(X, y, fresh or not self.__sklearn_is_fitted__())
         return self
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.array_groups import ArrayGroupSearch
@@ -23,6 +25,7 @@ from knapsolve.nefk.result import NEFKResult
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
+DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
 
 
 def solve_nefk(
@@ -74,6 +77,11 @@ def solve_nefk(
     InfeasibleError
         No amounts meet the constraints, or the value is unbounded; the message names the numbers that clash.
 
+    Warns
+    -----
+    ConvergenceWarning
+        The residual is above 1e-9, as at amounts so small that their slopes differ by less than rounding.
+
     References
     ----------
     Cho and Garcia-Molina, "Effective page refresh policies for Web crawlers", ACM TODS 28 (2003).
@@ -97,6 +105,9 @@ def solve_nefk(
         own = result.group_prices
         own = None if own is None else np.exp(result.price + own) - np.exp(result.price)
         result = replace(result, price=math.exp(result.price), group_prices=own)
+    if not result.residual <= (DOUBTFUL if amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
+        message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
 
 

@@ -121,7 +121,7 @@ def _run(
     """One run; returns its rewards (n_steps // every,)."""
     worlds, choices = seed.spawn(2)
     if hasattr(chooser, "_chooser") or hasattr(chooser, "_book"):
-        with chooser._lock, environment._lock:
+        with chooser._whole_turn(), environment._lock:
             environment.reset(np.random.default_rng(worlds))
             _start(chooser, environment.n_sites, choices)
             reward = np.zeros(n_steps // every)

@@ -33,10 +33,11 @@ def timetable(
     """When to poll what, from `start` to `stop`.
 
     The capacity, ``sum(amounts)``, makes slots of equal length, one poll a slot. An item is due once its interval
-    ``1 / amount`` has passed since its last poll; of all items the one due first gets the slot. Polls missed before the
-    start, or while others went first, are not made up. Within its slot a poll
-    takes place at random, so that many clients with one timetable do not knock at the same time. Polls of one host
-    that would come too close, to each other or to the host's last before the start, wait.
+    ``1 / amount`` has passed since its last poll; of all items the one due first gets the slot. It is due again an
+    interval after it was due, or after `start` if that is later, but not before half an interval after its slot: polls
+    missed before the start, or while others went first, are not made up. Within its slot a poll takes place at random,
+    so that many clients with one timetable do not knock at the same time. Polls of one host that would come too close,
+    to each other or to the host's last before the start, wait.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ def _serve(rate: np.ndarray, last: np.ndarray, start: float, n_slots: int, capac
     """The item of each slot: always the one due first."""
     known = np.flatnonzero(rate > 0)
     gap = np.zeros(rate.size)
-    gap[known] = 1 / rate[known]
+    with np.errstate(over="ignore"):
+        gap[known] = 1 / rate[known]
     due = (last + gap)[known]
     order = np.argsort(due, kind="stable")
     items = np.empty(n_slots, dtype=np.intp)
@@ -113,6 +115,8 @@ def _spaced(items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: 
     if hosts.shape != (n,) or hosts.dtype.kind not in "iu":
         raise ValueError(f"hosts must be {n} integers, got {hosts.dtype} of shape {hosts.shape}")
     gaps = check_vector("host_gaps", host_gaps, low=0)
+    if hosts.size and hosts.min() < -1:
+        raise ValueError(f"hosts must be numbers of hosts, or -1 for none, got {hosts.min()}")
     if hosts.size and hosts.max() >= gaps.size:
         raise ValueError(f"host_gaps must have an entry for each host, {hosts.max() + 1}, got {gaps.size}")
     host = hosts[items]

@@ -1,9 +1,15 @@
 """Residuals of at most 1e-12 wherever doubles reach."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from nefk_oracle import FAMILIES, assert_optimal, random_parameters, solve
 from scipy import special
+from sklearn.exceptions import ConvergenceWarning
+
+from knapsolve import criteria, solve_nefk
 
 FINITE_SLOPE = ["detection", "freshness", "poisson", "logarithmic", "exponential", "quadratic"]
 
@@ -93,3 +99,12 @@ def test_rates_from_1e_minus_9_to_1e6_in_one_problem():
     for family in ("detection", "freshness", "poisson", "harmonic", "logarithmic"):
         for capacity in (1e-12, 1e-3, 10.0, 1e12):
             assert_optimal(family, rate, solve(family, rate, capacity), capacity)
+
+
+def test_amounts_that_no_price_can_tell_apart_are_warned_of():
+    """At 1e-17 of the scale all slopes are one number, and a cap is a hair above its group's lower bounds."""
+    given = json.loads((Path(__file__).parent / "indistinct_slopes.json").read_text())
+    upper = [np.inf if each is None else each for each in given["upper"]]
+    limits = {"groups": given["groups"], "group_caps": given["caps"], "lower": given["lower"], "upper": upper}
+    with pytest.warns(ConvergenceWarning, match="amounts are off by 0.02"):
+        solve_nefk(criteria.Logarithmic(np.full(30, given["scale"])), given["capacity"], **limits)

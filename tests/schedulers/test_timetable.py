@@ -101,6 +101,7 @@ def test_the_same_seed_gives_the_same_timetable():
         ({"jitter": 2}, "jitter must be in"),
         ({"hosts": [0, 1], "host_gaps": [1.0]}, "host_gaps must have an entry for each host, 2, got 1"),
         ({"hosts": [0.5, 1], "host_gaps": [1.0]}, "hosts must be 2 integers"),
+        ({"hosts": [0, -2], "host_gaps": [1.0]}, "hosts must be numbers of hosts, or -1 for none, got -2"),
         ({"hosts": [0, 0], "host_gaps": [-1.0]}, "host_gaps must be"),
     ],
 )
