@@ -67,7 +67,7 @@ class FilterModel:
     def reserve(self, n: int) -> None:
         """Room for n rows in all."""
         if n > self.rows.shape[0]:
-            rows = np.empty((max(n, min(2 * self.n_rows, n + 2**20)), self.rows.shape[1]))
+            rows = np.zeros((max(n, min(2 * self.n_rows, n + 2**20)), self.rows.shape[1]))
             rows[: self.n_rows] = self.rows[: self.n_rows]
             self.rows = rows
         elif not self.rows.flags.writeable:  # loaded as a read-only memory map

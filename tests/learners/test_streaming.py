@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -31,6 +31,8 @@ LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 )
 def test_any_cut_of_the_log_gives_the_same_learner(learner, n_materials, n_polls, cuts, seed, known):
     X, y = poll_log(n_polls, n_materials, seed)
+    if known and isinstance(learner, LAKG):
+        assume(learner.capacity <= n_materials)  # more is refused
     learner = clone(learner).set_params(n_materials=n_materials if known else None)
     whole = clone(learner).fit(X, y)
     cuts = [0, *sorted(cut for cut in cuts if cut < n_polls), n_polls]
