@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from knapsolve._locks import OF_THE_OBJECT
+
 
 def own_copy(estimator: Any) -> Any:
     """The estimator with the same constructor parameters and a state of its own: what one learns the other does not."""
@@ -13,6 +15,6 @@ def own_copy(estimator: Any) -> Any:
     for name, value in vars(estimator).items():
         if name == "_lookup":
             value = None  # rebuilt when needed
-        if name not in ("_lock", "_in_turn"):
+        if name not in OF_THE_OBJECT:
             twin.__dict__[name] = value if name in shared else copy.deepcopy(value)
     return twin

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+OF_THE_OBJECT = ("_lock", "_in_turn")  # attributes that copies and pickles leave behind
+
 
 class Shared:
     """Mixin: `with self._lock:` around what must not happen twice at a time; one lock an object, re-entrant.
@@ -45,7 +47,7 @@ class Shared:
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = dict(super().__getstate__())  # type: ignore[call-overload]
-            return {name: _own(value) for name, value in state.items() if name not in ("_lock", "_in_turn")}
+            return {name: _own(value) for name, value in state.items() if name not in OF_THE_OBJECT}
 
 
 def _own(value: Any) -> Any:

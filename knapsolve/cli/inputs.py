@@ -18,6 +18,7 @@ from knapsolve.cli.units import SECONDS, iso_seconds
 
 BUNDLED = "debian"
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
 YEAR_10000 = 253_402_300_800.0  # seconds since 1970
 DEBIAN_START = "2019-07-06"  # Debian 10: most of the changelogs are cut off at it, nothing before is complete
 DEBIAN_SPLIT = "2021-07-01"  # two years to learn in, eighteen months to show it
@@ -106,10 +107,8 @@ def warn_of_unit(name: str, times: np.ndarray, unit: str) -> None:
 
 def _refuse_polls(name: str, changed: Any) -> None:
     """A column `changed` that holds a 0 makes a log of polls, not of changes."""
-    import pyarrow
-
-    numbers = changed.to_pylist() if pyarrow.types.is_boolean(changed.type) else as_floats(changed)
-    if numbers is not None and 0 in numbers:
+    flags = as_flags(changed)
+    if flags is not None and (flags == 0).any():
         raise ValueError(
             f"{name} is a log of polls, some with changed = 0; replay needs a row a change. "
             "Take the rows with changed = 1, or use knapsolve allocate"
@@ -221,6 +220,24 @@ def as_floats(raw: Any) -> np.ndarray | None:
         return np.asarray(pc.cast(pc.utf8_trim_whitespace(raw), pyarrow.float64()).to_numpy(), dtype=float)
     except pyarrow.ArrowInvalid:
         return None
+
+
+def as_flags(raw: Any) -> np.ndarray | None:
+    """1.0 for yes, 0.0 for no (n,), as numbers, truth values or words; other numbers as they are, NaN for the rest.
+
+    None if the column can hold neither.
+    """
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if pyarrow.types.is_boolean(raw.type):
+        return np.asarray(pc.cast(raw, pyarrow.int8()).cast(pyarrow.float64()).to_numpy(), dtype=float)
+    numbers = as_floats(raw)
+    if numbers is None and _is_text(raw.type):
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(raw))
+        yes, no = (pc.is_in(words, pyarrow.array(each)).to_numpy(zero_copy_only=False) for each in (YES, NO))
+        numbers = np.where(yes, 1.0, np.where(no, 0.0, np.nan))
+    return numbers
 
 
 def _is_text(kind: Any) -> bool:

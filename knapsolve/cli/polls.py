@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._frames import factorize
-from knapsolve.cli.inputs import as_floats, as_times, check_order, read_columns, refuse_rows, warn_of_unit
-
-YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
+from knapsolve.cli.inputs import as_flags, as_floats, as_times, check_order, read_columns, refuse_rows, warn_of_unit
 
 
 @dataclass
@@ -142,18 +140,8 @@ def _option(role: str) -> str:
 
 
 def _as_changed(name: str, raw: Any) -> np.ndarray:
-    """Whether each poll found a change (n,) int8, from 0 and 1, true and false, yes and no, or counts of changes."""
-    import pyarrow
-    import pyarrow.compute as pc
-
-    if pyarrow.types.is_boolean(raw.type):
-        refuse_rows(name, np.asarray(pc.is_null(raw)), "does not say whether the item had changed")
-        return np.asarray(raw.to_numpy()).astype(np.int8)
-    numbers = as_floats(raw)
-    if numbers is None and (pyarrow.types.is_string(raw.type) or pyarrow.types.is_large_string(raw.type)):
-        words = pc.utf8_lower(pc.utf8_trim_whitespace(raw))
-        yes, no = (pc.is_in(words, pyarrow.array(each)).to_numpy(zero_copy_only=False) for each in (YES, NO))
-        numbers = np.where(yes, 1.0, np.where(no, 0.0, np.nan))
+    """Whether each poll found a change (n,) int8, from 0 and 1, true and false, yes and no."""
+    numbers = as_flags(raw)
     if numbers is None:
         raise ValueError(f"{name}: the changed column must hold 0 and 1 or true and false, it holds {raw.type}")
     bad = ~((numbers == 0) | (numbers == 1))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from knapsolve._validation import check_choice
+from knapsolve._validation import check_choice, check_flag
 from knapsolve.datasets.debian import ChangeLog
 
 DATES = {"committer": "%ct", "author": "%at"}
@@ -79,8 +79,7 @@ def from_git_log(
     folder = _check_folder(path)
     field = DATES[check_choice("date", date, DATES)]
     for name, value in (("follow_renames", follow_renames), ("first_parent", first_parent)):
-        if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name} must be True or False, got {value!r}")
+        check_flag(name, value)
     if not isinstance(revision, str) or not revision or revision.startswith("-"):
         raise ValueError(f"revision must be a branch, a tag or a commit, got {revision!r}")
     if isinstance(paths, str) or not all(isinstance(each, str) and each for each in paths):

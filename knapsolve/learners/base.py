@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from knapsolve._arrays import writeable
 from knapsolve._copies import own_copy
 from knapsolve._frames import encode
 from knapsolve._locks import Shared
@@ -265,9 +266,8 @@ class PollLogLearner(Shared, BaseEstimator):
         """As pickled; arrays that were mapped from a file for reading alone become the learner's own."""
         super().__setstate__(state)
         for name in self._state_names:
-            value = self.__dict__.get(name)
-            if isinstance(value, np.ndarray) and not value.flags.writeable:
-                self.__dict__[name] = np.array(value)
+            if name in self.__dict__:
+                self.__dict__[name] = writeable(self.__dict__[name])
 
     def __getstate__(self):
         state = dict(super().__getstate__())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve._validation import check_column, check_real, shown
+from knapsolve._validation import check_column, check_flag, check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 
@@ -86,8 +86,7 @@ def check_problem(
     """Check every argument of solve_nefk, alone and against the others."""
     if not isinstance(criterion, Criterion):
         raise TypeError(f"criterion must be one of knapsolve.criteria, got {criterion!r}")
-    if not isinstance(equality, (bool, np.bool_)):
-        raise TypeError(f"equality must be True or False, got {equality!r}")
+    check_flag("equality", equality)
     budget = check_real("capacity", capacity, low=0.0, finite=False)
     if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
         allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"

@@ -249,6 +249,8 @@ def test_a_log_of_polls_is_not_replayed_as_changes(folder, capsys):
     assert "use knapsolve allocate" in refused(capsys, "replay", "polls.csv", "--capacity", "1/s")
     shown = refused(capsys, "replay", "polls.csv", "--capacity", "1/s", "--time-column", "time")
     assert "polls.csv is a log of polls" in shown
+    Path("words.csv").write_text("item,time,changed\na,1,False\nb,1,True\na,2,True\nb,3,True\n")
+    assert "log of polls" in refused(capsys, "replay", "words.csv", "--capacity", "1/s", "--time-column", "time")
     Path("changes.csv").write_text("item,time,changed\na,1,1\nb,1,1\na,9,1\nb,13,1\n")
     run_ok(capsys, "replay", "changes.csv", "--capacity", "1/s", "--time-column", "time", "--runs", "1")
 
