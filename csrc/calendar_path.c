@@ -24,11 +24,8 @@ void calendar_rank(const struct calendar *c, ptrdiff_t n, struct ranked *items)
 
 static inline void put(struct calendar *c, int32_t site, double step)
 {
-    double furthest = c->now + (double)(c->n_buckets - 1);
-    ptrdiff_t bucket = (ptrdiff_t)(step < furthest ? step : furthest) & (c->n_buckets - 1);
-    int32_t *head = &c->heads[CALENDAR_CHAINS * bucket + site % CALENDAR_CHAINS];
-    c->next[site] = *head;
-    *head = site;
+    double furthest = c->now + (double)(c->due.n_buckets - 1);
+    site_buckets_put(&c->due, (ptrdiff_t)(step < furthest ? step : furthest), site);
 }
 
 /* Put a block of m sites, of these ages at step `from` and below the level until then, into the buckets of the

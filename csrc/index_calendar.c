@@ -12,21 +12,23 @@ static void push(struct calendar *c, ptrdiff_t m, int32_t *sites)
     calendar_file(c, m, sites, &b);
 }
 
-/* Empty the bucket of this step: several chains side by side, to wait for several links at once. */
 static void take_due(struct calendar *c)
 {
-    int32_t *heads = &c->heads[CALENDAR_CHAINS * ((ptrdiff_t)c->now & (c->n_buckets - 1))];
-    for (int more = 1; more;) {
-        more = 0;
-        for (int chain = 0; chain < CALENDAR_CHAINS; chain++) {
-            int32_t i = heads[chain];
-            if (i < 0) continue;
-            __builtin_prefetch(&c->sites[i], 0, 2);
-            c->hot[c->n_hot++].site = i;
-            heads[chain] = c->next[i];
-            more = 1;
+    int32_t sites[CHUNK_SITES];
+    for (int32_t n; (n = site_buckets_take(&c->due, (ptrdiff_t)c->now, sites)) > 0;)
+        for (int32_t j = 0; j < n; j++) {
+            __builtin_prefetch(&c->sites[sites[j]], 0, 2);
+            c->hot[c->n_hot++].site = sites[j];
         }
-    }
+}
+
+/* Bring the n_crawls largest of the hot sites to the front, and note the cutoff. */
+static void select_hot(struct calendar *c)
+{
+    double guess = c->cutoff;
+    struct ranked *spare = 2 * c->n_hot <= c->n_sites ? c->hot + c->n_hot : NULL;
+    c->cutoff = top_select_near(c->hot, c->n_hot, c->n_crawls, guess - c->swing, guess + c->swing, spare);
+    c->swing = 0.75 * c->swing + 0.6 * fabs(c->cutoff - guess);
 }
 
 /* Crawl the first n_crawls hot sites: they leave for the calendar (or stay, where everything is hot). */
@@ -105,8 +107,7 @@ int calendar_step(struct calendar *c, int32_t *sites, double *contents)
     take_due(c);
     calendar_rank(c, c->n_hot, c->hot);
     if (c->n_hot < c->n_crawls) return CALENDAR_LOWER;
-    top_select_near(c->hot, c->n_hot, c->n_crawls, c->cutoff);
-    c->cutoff = top_least(c->hot, c->n_crawls);
+    select_hot(c);
     if (c->cutoff < c->level) return CALENDAR_LOWER;
     if (some) raise_level(c, c->n_hot - c->n_crawls);
     crawl(c, sites, contents);
@@ -138,7 +139,7 @@ void calendar_clear(struct calendar *c)
 {
     c->n_hot = 0;
     calendar_new_window(c);
-    for (ptrdiff_t b = 0; b < CALENDAR_CHAINS * c->n_buckets; b++) c->heads[b] = -1;
+    site_buckets_clear(&c->due);
 }
 
 void calendar_set_level(struct calendar *c, struct top_stream *stream)

@@ -18,17 +18,16 @@
 #ifndef KNAPSOLVE_INDEX_CALENDAR_H
 #define KNAPSOLVE_INDEX_CALENDAR_H
 
+#include "site_buckets.h"
 #include "top_select.h"
 #include "whittle_index.h"
 
-enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_CHAINS = 32, CALENDAR_PATH = 32, CALENDAR_SAMPLE = 8192 };
+enum { CALENDAR_DONE = 0, CALENDAR_LOWER = 1, CALENDAR_PATH = 32, CALENDAR_SAMPLE = 8192 };
 
 struct calendar {
     ptrdiff_t n_sites, n_crawls;
     struct site *sites;  /* (n_sites,) */
-    int32_t *next;       /* (n_sites,) links inside a bucket; -1 ends */
-    int32_t *heads;      /* (n_buckets * CALENDAR_CHAINS,) first site of a chain or -1 */
-    ptrdiff_t n_buckets; /* a power of two */
+    struct site_buckets due; /* the sites that wait, by the step at which they are due */
     struct ranked *hot;  /* (n_sites,), the first n_hot in use */
     int32_t *room;       /* (n_crawls,) */
     ptrdiff_t n_hot;
@@ -37,7 +36,8 @@ struct calendar {
     ptrdiff_t waited;     /* steps since the last rise or window */
     ptrdiff_t least_rest; /* the fewest hot sites left over by a step since then */
     double level;
-    double cutoff; /* the least index crawled at the step before, or any other number: a guess */
+    double cutoff; /* the least index crawled at the step before, or any other number: a guess ... */
+    double swing;  /* ... and how far off it may be, another guess: no answer depends on either */
     ptrdiff_t n_path;        /* rises of the level to come or gone by, at most CALENDAR_PATH */
     const double *path_step; /* (n_path,) ascending: from this step on ... */
     const double *path_level; /* (n_path,) rising: ... the level is this or more */

@@ -90,21 +90,43 @@ void top_select(struct ranked *items, ptrdiff_t n, ptrdiff_t k)
     }
 }
 
-void top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double cutoff)
-{
-    struct ranked pivot = {cutoff, 0, 0};
-    ptrdiff_t above = partition(items, 0, n, pivot);
-    if (k < above)
-        top_select(items, above, k);
-    else
-        top_select(items + above, n - above, k - above);
-}
-
 double top_least(const struct ranked *items, ptrdiff_t n)
 {
     double least = INFINITY;
     for (ptrdiff_t i = 0; i < n; i++) least = items[i].key < least ? items[i].key : least;
     return least;
+}
+
+/* Bring the items above `high` to the front, then those from `low` on, then the rest, and count the first two.
+ * Every item is written to all three, of which one keeps it: no branch. */
+static void split(struct ranked *items, ptrdiff_t n, double low, double high, struct ranked *spare, ptrdiff_t *n_above,
+                  ptrdiff_t *n_near)
+{
+    ptrdiff_t above = 0, near = 0, rest = n;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        struct ranked item = items[i];
+        int is_above = item.key > high, is_rest = item.key < low;
+        items[above] = item;
+        spare[near] = item;
+        spare[rest - 1] = item;
+        above += is_above;
+        near += !(is_above | is_rest);
+        rest -= is_rest;
+    }
+    memcpy(items + above, spare, (size_t)near * sizeof *items);
+    memcpy(items + above + near, spare + rest, (size_t)(n - rest) * sizeof *items);
+    *n_above = above;
+    *n_near = near;
+}
+
+double top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double low, double high, struct ranked *spare)
+{
+    ptrdiff_t above = 0, near = n, start = 0, stop = n;
+    if (spare) split(items, n, low, high, spare, &above, &near);
+    if (k > above) start = k > above + near ? above + near : above;
+    if (k <= above + near) stop = k <= above ? above : above + near;
+    top_select(items + start, stop - start, k - start);
+    return top_least(items + start, k - start);
 }
 
 void top_stream_start(struct top_stream *stream, struct ranked *items, ptrdiff_t wanted)

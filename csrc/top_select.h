@@ -25,8 +25,9 @@ struct top_stream {
 
 void top_select(struct ranked *items, ptrdiff_t n, ptrdiff_t k);
 
-/* The same, where the k-th key is likely to be near `cutoff`. */
-void top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double cutoff);
+/* The same for 0 < k <= n and keys that are not NaN, where the k-th key is likely to lie in [low, high]; returns that
+ * key. spare (n,) is scratch, or NULL: then the guess is not used. */
+double top_select_near(struct ranked *items, ptrdiff_t n, ptrdiff_t k, double low, double high, struct ranked *spare);
 
 /* The least key among n items. */
 double top_least(const struct ranked *items, ptrdiff_t n);

@@ -25,16 +25,23 @@ from knapsolve._core.whittle_index cimport (
 cdef extern from "index_calendar.h":
     enum:
         CALENDAR_LOWER
-        CALENDAR_CHAINS
         CALENDAR_PATH
         CALENDAR_SAMPLE
+    cdef struct site_chunk:
+        int32_t next
+    cdef struct bucket_head:
+        int32_t chunk
+    cdef struct site_buckets:
+        bucket_head *heads
+        site_chunk *chunks
+        Py_ssize_t n_buckets
+        int32_t n_used
+        int32_t free
     cdef struct calendar:
         Py_ssize_t n_sites
         Py_ssize_t n_crawls
         site *sites
-        int32_t *next
-        int32_t *heads
-        Py_ssize_t n_buckets
+        site_buckets due
         ranked *hot
         int32_t *room
         Py_ssize_t n_hot
@@ -44,11 +51,13 @@ cdef extern from "index_calendar.h":
         Py_ssize_t least_rest
         double level
         double cutoff
+        double swing
         Py_ssize_t n_path
         const double *path_step
         const double *path_level
         double now
 
+    Py_ssize_t site_buckets_wanted(Py_ssize_t n_sites, Py_ssize_t n_buckets) noexcept nogil
     int calendar_step(calendar *c, int32_t *sites, double *contents) noexcept nogil
     Py_ssize_t calendar_wanted(const calendar *c) noexcept nogil
     void calendar_scan(const calendar *c, top_stream *stream, Py_ssize_t start,
@@ -63,9 +72,14 @@ cdef extern from "calendar_path.h":
 cdef enum:
     BLOCK = 512
     RANGE = 1 << 17  # sites handled between two looks at Ctrl-C
+    PATH = 12  # the place of the path among a calendar's numbers
 
-CHAINS = CALENDAR_CHAINS
-NUMBERS = 8 + 2 * CALENDAR_PATH
+NUMBERS = PATH + 2 * CALENDAR_PATH
+
+
+def chunks_wanted(Py_ssize_t n_sites, Py_ssize_t n_buckets):
+    """Rows of 16 numbers that so many sites in so many buckets may take."""
+    return site_buckets_wanted(n_sites, n_buckets)
 
 
 cdef class BruteForce(Chooser):
@@ -131,39 +145,43 @@ cdef class BruteForce(Chooser):
 cdef class Calendar(Chooser):
     """Views over the arrays of csrc's `struct calendar`, for one call.
 
-    numbers (NUMBERS,) holds (now, level, n_hot, waited, least_rest, window, slack, n_path, steps and levels of
-    the path) between calls; level NaN: not placed yet.
+    numbers (NUMBERS,) holds (now, level, n_hot, waited, least_rest, window, slack, n_path, cutoff, swing, chunks
+    used, first free chunk, steps and levels of the path) between calls; level NaN: not placed yet.
     """
 
     cdef calendar c
     cdef double[::1] numbers
     cdef double[:, ::1] sites
-    cdef int32_t[::1] next
-    cdef int32_t[::1] heads
+    cdef int32_t[:, ::1] heads
+    cdef int32_t[:, ::1] chunks
     cdef int32_t[::1] room
     cdef ranked[::1] hot
 
-    def __init__(self, double[:, ::1] sites, int32_t[::1] next, int32_t[::1] heads, ranked[::1] hot,
+    def __init__(self, double[:, ::1] sites, int32_t[:, ::1] heads, int32_t[:, ::1] chunks, ranked[::1] hot,
                  double[::1] numbers, Py_ssize_t n_crawls):
-        cdef Py_ssize_t n = sites.shape[0], n_heads = max(heads.shape[0] // CALENDAR_CHAINS, 1) * CALENDAR_CHAINS
-        check_shapes(sites=((n, sites.shape[1]), (n, 8)), next=((next.shape[0],), (n,)),
-                     heads=((heads.shape[0],), (n_heads,)), hot=((hot.shape[0],), (n,)),
-                     numbers=((numbers.shape[0],), (NUMBERS,)))
+        cdef Py_ssize_t n = sites.shape[0], n_buckets = 1
+        while 2 * n_buckets <= heads.shape[0]:
+            n_buckets *= 2
+        check_shapes(sites=((n, sites.shape[1]), (n, 8)),
+                     heads=((heads.shape[0], heads.shape[1]), (n_buckets, 2)),
+                     chunks=((chunks.shape[0], chunks.shape[1]), (site_buckets_wanted(n, n_buckets), 16)),
+                     hot=((hot.shape[0],), (n,)), numbers=((numbers.shape[0],), (NUMBERS,)))
         check_count("n_crawls", n_crawls, n)
-        self.sites, self.next, self.heads, self.hot, self.numbers = sites, next, heads, hot, numbers
+        self.sites, self.heads, self.chunks, self.hot, self.numbers = sites, heads, chunks, hot, numbers
         self.room = np.empty(n_crawls, dtype=np.int32)
         self.n_sites = sites.shape[0]
         self.c.n_sites, self.c.n_crawls = sites.shape[0], n_crawls
         self.c.sites = <site *>&sites[0, 0]
-        self.c.next, self.c.heads = &self.next[0], &self.heads[0]
-        self.c.n_buckets = heads.shape[0] // CALENDAR_CHAINS
+        self.c.due.heads, self.c.due.chunks = <bucket_head *>&heads[0, 0], <site_chunk *>&chunks[0, 0]
+        self.c.due.n_buckets = n_buckets
+        self.c.due.n_used, self.c.due.free = <int32_t>numbers[10], <int32_t>numbers[11]
         self.c.hot, self.c.room = &self.hot[0], &self.room[0]
         self.c.now, self.c.level, self.c.n_hot = numbers[0], numbers[1], <Py_ssize_t>numbers[2]
-        self.c.cutoff = numbers[1]
+        self.c.cutoff, self.c.swing = numbers[8], numbers[9]
         self.c.waited, self.c.least_rest = <Py_ssize_t>numbers[3], <Py_ssize_t>numbers[4]
         self.c.window, self.c.slack = <Py_ssize_t>numbers[5], <Py_ssize_t>numbers[6]
         self.c.n_path = <Py_ssize_t>numbers[7]
-        self.c.path_step, self.c.path_level = &self.numbers[8], &self.numbers[8 + CALENDAR_PATH]
+        self.c.path_step, self.c.path_level = &self.numbers[PATH], &self.numbers[PATH + CALENDAR_PATH]
 
     cpdef prepare(self):
         """Place all sites anew: at first for a level that a sample foresees, else below one that enough
@@ -181,8 +199,8 @@ cdef class Calendar(Chooser):
 
     cdef int foresee(self) except -1:
         cdef double[:, ::1] sample = np.empty((CALENDAR_SAMPLE, self.sites.shape[1]))
-        self.c.n_path = calendar_foresee(&self.c, <site *>&sample[0, 0], &self.numbers[8],
-                                         &self.numbers[8 + CALENDAR_PATH])
+        self.c.n_path = calendar_foresee(&self.c, <site *>&sample[0, 0], &self.numbers[PATH],
+                                         &self.numbers[PATH + CALENDAR_PATH])
         return self.place()
 
     cdef int scan(self) except -1:
@@ -211,7 +229,8 @@ cdef class Calendar(Chooser):
         self.numbers[0], self.numbers[1], self.numbers[2] = self.c.now, self.c.level, <double>self.c.n_hot
         self.numbers[3], self.numbers[4] = <double>self.c.waited, <double>self.c.least_rest
         self.numbers[5], self.numbers[6] = <double>self.c.window, <double>self.c.slack
-        self.numbers[7] = <double>self.c.n_path
+        self.numbers[7], self.numbers[8], self.numbers[9] = <double>self.c.n_path, self.c.cutoff, self.c.swing
+        self.numbers[10], self.numbers[11] = <double>self.c.due.n_used, <double>self.c.due.free
 
     cdef int choose(self, Py_ssize_t m, int32_t *sites) noexcept nogil:
         self.work += 100.0 * m + 10.0 * self.c.n_hot

@@ -19,7 +19,8 @@ from knapsolve.history import History
 __all__ = ["WhittlePolicy"]
 
 # A bucket a step, for a few rounds of all sites; what is due later is looked at once more on the way.
-_BUCKETS = (2**6, 2**20)
+_BUCKETS = (2**6, 2**18)
+_LINE = 64  # bytes of a cache line
 
 
 class WhittlePolicy(Shared):
@@ -113,16 +114,17 @@ class WhittlePolicy(Shared):
             self._table = np.empty((8, self.n_sites))
             kernel.site_columns(*self._sites, self._table)
         else:
-            room = np.empty(8 * self.n_sites + 7)
-            self._table = room[-room.ctypes.data // 8 % 8 :][: 8 * self.n_sites].reshape(-1, 8)  # a row a cache line
+            self._table = _lines(self.n_sites, np.float64)
             kernel.site_rows(*self._sites, self._table)
             low, high = _BUCKETS
-            n_buckets = min(max(1 << math.ceil(math.log2(4 * self.n_sites / self.n_crawls)), low), high)
-            self._heads = np.empty(n_buckets * kernel.CHAINS, dtype=np.int32)
-            self._links = np.empty(self.n_sites, dtype=np.int32)
+            self._make_buckets(min(max(1 << math.ceil(math.log2(4 * self.n_sites / self.n_crawls)), low), high))
             self._hot = np.empty(self.n_sites, dtype=kernel.RANKED)
         if waiting is not None:
             self._last()[:] = -waiting
+
+    def _make_buckets(self, n_buckets: int) -> None:
+        self._heads = np.empty((n_buckets, 2), dtype=np.int32)
+        self._chunks = _lines(kernel.chunks_wanted(self.n_sites, n_buckets), np.int32)
 
     def step(self) -> np.ndarray:
         """Decide the step that is due, and go on to the next.
@@ -219,4 +221,12 @@ class WhittlePolicy(Shared):
             raise ValueError(f"n_crawls must be {self.n_crawls}, as this policy was made, got {n_crawls}")
         if self._is_brute():
             return kernel.BruteForce(self._table, self._clock, self.n_crawls)
-        return kernel.Calendar(self._table, self._links, self._heads, self._hot, self._clock, self.n_crawls)
+        return kernel.Calendar(self._table, self._heads, self._chunks, self._hot, self._clock, self.n_crawls)
+
+
+def _lines(n: int, dtype: type) -> np.ndarray:
+    """Return n empty rows, each of them a cache line."""
+    size = _LINE // np.dtype(dtype).itemsize
+    room = np.empty((n + 1) * size, dtype=dtype)
+    first = -room.ctypes.data % _LINE // room.itemsize
+    return room[first:][: n * size].reshape(n, size)

@@ -87,8 +87,8 @@ def test_a_copied_policy_goes_its_own_way(n, tmp_path):
 def test_a_policy_s_kernels_compare_their_arrays():
     n, numbers = 6, np.zeros(kernel.NUMBERS)
     good = {
-        "sites": np.zeros((n, 8)), "next": np.zeros(n, dtype=np.int32),
-        "heads": np.zeros(4 * kernel.CHAINS, dtype=np.int32), "hot": np.zeros(n, dtype=kernel.RANKED),
+        "sites": np.zeros((n, 8)), "heads": np.zeros((4, 2), dtype=np.int32),
+        "chunks": np.zeros((kernel.chunks_wanted(n, 4), 16), dtype=np.int32), "hot": np.zeros(n, dtype=kernel.RANKED),
         "numbers": numbers, "n_crawls": 2,
     }  # fmt: skip
     kernel.Calendar(**good)

@@ -77,7 +77,7 @@ def test_calendar_follows_when_the_cutoff_falls(n_buckets):
         rate[rich], ages[rich] = 1000.0, 500.0
         brute = WhittlePolicy(rate, decay, n_crawls, method="brute").reset(ages)
         calendar = WhittlePolicy(rate, decay, n_crawls, method="calendar").reset(ages)
-        calendar._heads = np.empty(n_buckets * kernel.CHAINS, dtype=np.int32)
+        calendar._make_buckets(n_buckets)
         crawls = np.empty((2, 400, n_crawls), dtype=np.int32)
         brute._chooser(n_crawls).run(np.empty(400), crawls[0])
         n_lowered = calendar._chooser(n_crawls).run(np.empty(400), crawls[1])
