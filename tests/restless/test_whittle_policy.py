@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knapsolve import WhittlePolicy, whittle_index
-from knapsolve._core import index_policy as kernel
 from knapsolve.restless import relaxed_bound
 from tests.restless.whittle_twins import EXAMPLE, whittle_policy
 
