@@ -23,7 +23,6 @@
 #define RENEWAL_LONGEST 1e30 /* gaps beyond that count as that */
 #define RENEWAL_RECENT 0.875 /* of what the activity goes by, kept at each poll */
 #define RENEWAL_DOUBT 0.5    /* changes found as expected before any poll */
-#define RENEWAL_SELDOM 12.0  /* polls for each change from which on freshness is worth no more a poll */
 
 typedef struct {
     double count[3];
@@ -70,13 +69,12 @@ static inline double renewal_rate(const renewal_item *item, double pooled, doubl
     return item->rate > 0.0 ? item->rate : renewal_bounded(RENEWAL_OPTIMISM * pooled, share);
 }
 
-/* What a unit of time that a copy is current is worth. At balance 0.8 a change found weighs as much as a copy that is
- * current for a mean gap 1/B, or for a twelfth of the mean time 1/P between changes if that is longer: with few polls
- * for each change it is changes that count, then freshness, until next to all of the time is fresh anyway. */
+/* What a unit of time that a copy is current is worth: P, so that with the mean rate it is worth what a change found is,
+ * but no more than a change in four mean gaps 1/B: with few polls for each change it is changes that count. */
 DECAY_INLINE double renewal_worth(double balance, double share, double pooled)
 {
-    double most = RENEWAL_SELDOM * pooled;
-    return balance * 0.25 * (share < most ? share : most);
+    double most = 0.25 * share;
+    return balance * (pooled < most ? pooled : most);
 }
 
 /* What a unit of gain is worth, c(L): 1 for a change found, and 1/L of time that a copy is current. */

@@ -22,12 +22,12 @@ class RenewalIndexPolicy(PollLogLearner):
     pooled rate P of all items. With ``u = L * (time since its last poll)`` and each item's share of the polls
     ``B = capacity / n_materials``, its index is ::
 
-        (1 - (1 + u) * exp(-u)) * ((1 - balance) + balance * min(B, 12 * P) / (4 * L))
+        (1 - (1 + u) * exp(-u)) * ((1 - balance) + balance * min(P, B / 4) / L)
 
-    The first bracket is the gain in changes found from one more poll; over L, in time that the copy is current. At the
-    default balance a change found is worth as much as a copy that is current for a mean gap 1 / B, so that changes
-    count where there are few polls for each, and freshness where there are many (up to twelve). Changes come in bursts
-    that run through many items: time runs by the changes that the last polls found over those that were expected.
+    The first bracket is the gain in changes found from one more poll; over L, in time that the copy is current. Being
+    current for the mean time 1 / P between changes is worth balance / (1 - balance) changes found, or less where there
+    are not four polls for each change: then it is changes that count. Changes come in bursts that run through many
+    items: time runs by the changes that the last polls found over those that were expected.
 
     The budget is met exactly. Times count in units of mean gaps between an item's polls, so that nothing depends on
     the clock's unit. There is nothing to tune to the data, and no training: it polls from a cold start, and items may

@@ -45,7 +45,7 @@ class RenewalTwin:
     @property
     def worth(self):
         """What a unit of time is worth that a copy is current."""
-        return self.balance / 4 * min(self.share, 12 * self.pooled)
+        return self.balance * min(self.share / 4, self.pooled)
 
     def weight(self, rate):
         """What finding a change is worth, and what the time is that the copy is then current."""

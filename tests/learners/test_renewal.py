@@ -45,10 +45,14 @@ def test_rates_equal_those_of_the_twin(n, n_polls, seed, balance):
     assert policy.suggest(n).tolist() == order
 
 
-@pytest.mark.parametrize(("n", "balance"), [(2, 0.8), (11, 0.8), (40, 0.0), (40, 1.0), (300, 0.8), (300, 0.3)])
-def test_polls_are_those_of_the_twin_of_the_ladder(n, balance):
+@pytest.mark.parametrize(
+    ("n", "balance", "mean"),
+    [(2, 0.8, 3), (11, 0.8, 3), (40, 0.0, 3), (40, 1.0, 3), (40, 0.8, 60)]
+    + [(300, 0.8, 3), (300, 0.3, 3), (300, 0.8, 60)],
+)
+def test_polls_are_those_of_the_twin_of_the_ladder(n, balance, mean):
     n_polls = 12 * n
-    changes = twins.bursty_changes(n, n_polls, seed=n)
+    changes = twins.bursty_changes(n, n_polls, n, mean)
     world = twins.Changes(changes)
     simulate(RenewalIndexPolicy(balance=balance), world, n_polls)
     expected = twins.Changes(changes)
@@ -99,6 +103,18 @@ def test_after_a_find_the_items_not_seen_since_the_burst_come_first():
         steps.append(each.numbers_[0] - before)
     assert steps[0] > 1.0 > steps[1] > 0.0
     assert policy.numbers_[5] == quiet.numbers_[5] == 20 * n + 2
+
+
+@pytest.mark.parametrize(("every", "few"), [(2, True), (40, False)])
+def test_time_that_a_copy_is_current_is_worth_the_pooled_rate_or_a_change_in_four_gaps_if_that_is_less(every, few):
+    n, age = 8, 5.0
+    X = np.column_stack([np.arange(100 * n) % n, np.full(100 * n, float(n))])
+    policy = RenewalIndexPolicy(n_materials=n, balance=1.0).fit(X, np.arange(100 * n) % every == 0)
+    _, changes, time, *_ = policy.numbers_
+    pooled = (changes + 0.5 * (1 + n / 32)) / (time + (1 + n / 32) * n)
+    assert (pooled > 1 / (4 * n)) == few
+    worth = policy._core().indices(np.full(n, age)) * policy.rates_ / [gain(rate * age) for rate in policy.rates_]
+    assert worth == pytest.approx(np.full(n, min(pooled, 1 / (4 * n))), rel=1e-9)
 
 
 def test_more_is_found_where_changes_come_together():
