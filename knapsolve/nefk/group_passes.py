@@ -106,11 +106,11 @@ def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list
 class GroupPasses:
     """The compiled items of a problem with groups. Use as a context manager."""
 
-    def __init__(self, problem: Problem, n_jobs: int) -> None:
+    def __init__(self, problem: Problem, n_jobs: int, by_group: tuple[Any, Any] | None = None) -> None:
         self.problem, self.n_jobs, self.count = problem, n_jobs, 0
         self.shape = problem.criterion._shape
         self.caps = np.concatenate([[np.inf], problem.caps])
-        self.order, self.offset = sort_by_group(problem.groups, len(problem.caps))
+        self.order, self.offset = by_group or sort_by_group(problem.groups, len(problem.caps))
         items = problem.criterion._items_of(problem, self.order)
         self._tiles = core.Tiles(items, self.offset, self.caps)
         self.tiles, large = tile_groups(self.offset)

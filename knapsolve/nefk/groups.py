@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.loose_caps import Found, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -38,13 +39,20 @@ SAMPLE_STEPS = 8
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
-def solve_groups(passes: GroupPasses, search: Array, amounts: Any, side: Any) -> tuple[Prices, Array, Settled]:
-    """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled."""
+def solve_groups(
+    passes: GroupPasses, search: Array, amounts: Any, side: Any, known: Found | None = None
+) -> tuple[Prices, Array, Settled]:
+    """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
+
+    With `known`, the first totals are taken already, at the search's price.
+    """
     mu = math.nan
-    sampled_guess(passes, search)
+    if known is None:
+        sampled_guess(passes, search)
     while search[core.STATE] == core.RUNNING:
         mu = float(search[core.PRICE])
-        total, slope = passes.respond(mu)
+        total, slope = (known.total, known.slope) if known else passes.respond(mu)
+        known = None
         step(search, passes.shape, *capped_sums(passes, total, slope))
         half = math.nan
         if passes.problem.n > MANY and search[core.STATE] == core.RUNNING:
@@ -102,12 +110,6 @@ def sampled_guess(passes: GroupPasses, search: Array) -> None:
     price = float(rough[core.PRICE])
     if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
         search[core.PRICE] = price
-
-
-def capped_sums(passes: GroupPasses, total: Array, slope: Array) -> tuple[float, float]:
-    """T and its slope from those of the groups (g + 1,)."""
-    loose = total <= passes.caps
-    return float(np.sum(np.minimum(total, passes.caps))), float(np.sum(slope, where=loose))
 
 
 def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:
@@ -173,7 +175,7 @@ class GroupModel:
     def _open_groups(self) -> None:
         """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
         passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
-        self.fixed = math.fsum(passes.caps[self.capped == 1])
+        self.fixed = float(np.sum(passes.caps, where=self.capped == 1))
         if self.open.size:
             which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
             items = which if passes.order is None else passes.order[which]

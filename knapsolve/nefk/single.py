@@ -32,10 +32,16 @@ def new_search(problem: Problem, passes: Any) -> NDArray[np.float64]:
 
 
 def find_and_settle(
-    problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
+    problem: Problem,
+    passes: Any,
+    search: NDArray[np.float64],
+    amounts: Any,
+    side: Any,
+    n_jobs: int,
+    before: float = math.nan,
 ) -> tuple[Prices, Settled]:
-    """Run a search to its end and write the amounts."""
-    found = settle_many(problem, passes, search, amounts, side, n_jobs) if narrows(problem, passes) else None
+    """Run a search to its end and write the amounts; `before` as in settle_many."""
+    found = settle_many(problem, passes, search, amounts, side, n_jobs, before) if narrows(problem, passes) else None
     if found:
         return found
     prices = find_prices(passes, search)
