@@ -1,10 +1,13 @@
 #include "nefk_group_search.h"
 
 #include "nefk_search.h"
-#include "nefk_shapes.h"
+#include "nefk_series.h"
 
 enum { ROUNDS = 12, MOST_STEPS = 400 };
+enum { MANY = 128 /* items of a group for which a model pays */, MOST_ROUGH = NEFK_BLOCK, FEW_ROUGH = 4, MODEL_STEPS = 30 };
 static const double OWN_TOLERANCE = 2e-13, FAR = 1e300;
+static const double BENT = 1e-8, MODEL_TOLERANCE = 3e-14, NEARBY = 6e-2, WIDER = 1.0, LEAST_HALF = 1e-6,
+                    MOST_HALF = 1.2e-2; /* of a model, in log price */
 
 void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
                         int from_zero, nefk_tile_space *space, double *best) {
@@ -48,21 +51,115 @@ static void set_prices(nefk_tile_space *space, size_t g, double low, double high
     space->share[g] = share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
 }
 
-/* The search of one group to its very end, wherever the vector rounds left it. Returns totals taken. */
-static size_t finish(const nefk_problem *problem, nefk_tile_space *space, size_t k) {
-    size_t g = space->group[k], steps = 0;
+/* A group over a narrow bracket of prices: the sums of its items' series about the middle, and apart the `count` items
+ * that are rough there, with room for what they take. */
+typedef struct {
+    double middle, low, high, term[NEFK_TERMS];
+    nefk_block rough;
+    double *price, *x, *d;
+    size_t count;
+} group_model;
+
+/* Model group k within `half` of a price; 0 if too many items are rough. Uses space->y and space->e up. */
+static int model_group(const nefk_problem *problem, nefk_tile_space *space, size_t k, double price, double half,
+                       group_model *model) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
+    double c[NEFK_TERMS][NEFK_BLOCK], is_rough[NEFK_BLOCK], *rough[NEFK_COLUMNS];
+    for (size_t j = 0; j < NEFK_COLUMNS; j++) rough[j] = space->y + j * MOST_ROUGH;
+    *model = (group_model){price, price * exp(-half), price * exp(half), {0}, {rough[0], rough[1], rough[2], rough[3]},
+                           space->e, space->e + MOST_ROUGH, space->e + 2 * MOST_ROUGH, 0};
+    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
+        size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
+        use->expand(problem->shape, count, block_of(&space->part, start + at), price, half, BENT, problem->ceiling, c,
+                    is_rough);
+        for (size_t t = 0; t < NEFK_TERMS; t++) model->term[t] += use->sum(count, c[t]);
+        for (size_t i = 0; i < count; i++) {
+            size_t item = start + at + i;
+            for (size_t j = 0; j < NEFK_COLUMNS; j++)
+                rough[j][model->count] = space->part.entries[j][space->part.step[j] ? item : 0];
+            model->count += is_rough[i] != 0.0;
+            if (model->count == MOST_ROUGH) return 0;
+        }
+    }
+    return model->count * FEW_ROUGH <= m;
+}
+
+/* Price at which the rough item activates that has most of the slope; 0 if none has. */
+static double steep_of(int shape, const group_model *model, double slope) {
+    size_t best = 0;
+    for (size_t i = 1; i < model->count; i++) best = model->d[i] > model->d[best] ? i : best;
+    if (!model->count || !(model->d[best] > 0.5 * slope)) return 0.0;
+    nefk_item item = nefk_item_of(shape, model->rough.parameter[best], model->rough.weight[best]);
+    return item.v / item.p;
+}
+
+/* Where a model takes the target of a search: its price, or neighbouring prices, with the state that says which. The
+ * search stays as it is where the model does not tell. */
+static void search_model(const nefk_problem *problem, const group_model *model, nefk_search *search) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    const double *c = model->term, nearly = 1e-9;
+    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
+    double low = model->low, high = model->high, more = NAN, less = NAN, price = search->price, met = NEFK_RUNNING;
+    double total, slope, steep = 0.0;
+    nefk_rounds at = {&low, &high, &more, &less, &price, &met, &search->target, &search->top, &steep, &total, &slope};
+    for (int step = 0; met == NEFK_RUNNING && step < MODEL_STEPS; step++) {
+        double t = log1p((price - model->middle) / model->middle);
+        fill(model->count, price, model->price);
+        use->respond(problem->shape, model->count, model->rough, model->price, problem->ceiling, model->x, model->d);
+        total = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * c[4]))) + use->sum(model->count, model->x);
+        slope = -(c[1] + t * (2.0 * c[2] + t * (3.0 * c[3] + t * 4.0 * c[4]))) + use->sum(model->count, model->d);
+        if (has_top) steep = steep_of(problem->shape, model, slope);
+        use->advance(problem->shape, 1, at, MODEL_TOLERANCE, 0.0);
+    }
+    if (met == NEFK_RUNNING || low > model->high * (1.0 - nearly) || high < model->low * (1.0 + nearly)) return;
+    if (!(price > search->low && price < search->high)) return;
+    search->price = price;
+    if (met == NEFK_ENCLOSED && !(low >= search->low && high <= search->high)) return;
+    search->state = met;
+    if (met == NEFK_ENCLOSED) search->low = low, search->high = high;
+}
+
+/* After a step from `before`: end the search of group k by a model about the next price, if that is near. Returns
+ * totals taken. */
+static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before,
+                     nefk_search *search) {
+    group_model model;
+    nefk_search found = *search;
+    double moved = fabs(log(search->price / before)), half = moved * WIDER;
+    if (!(moved <= NEARBY)) return 0.0;
+    half = half < LEAST_HALF ? LEAST_HALF : (half > MOST_HALF ? MOST_HALF : half);
+    if (!model_group(problem, space, k, search->price, half, &model)) return 1.0;
+    search_model(problem, &model, &found);
+    if (found.state == NEFK_ENCLOSED) { /* by a model, which a jump of a total is larger than, perhaps */
+        if (respond_group(problem, space, k, found.low, NULL) < found.target
+            || respond_group(problem, space, k, found.high, NULL) > found.target) return 3.0;
+    }
+    *search = found;
+    return 1.0;
+}
+
+/* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a
+ * model, which is not tried. Returns totals taken. */
+static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t k, double near) {
+    size_t g = space->group[k];
+    int linear = problem->shape == NEFK_QUADRATIC || problem->shape == NEFK_LOG_EXPONENTIAL;
+    int is_many = near > 0.0 && !linear && space->part_offset[k + 1] - space->part_offset[k] >= MANY;
+    double steps = 0.0;
     nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
                        OWN_TOLERANCE, space->top[k], 0,            0};
-    for (; own.state == NEFK_RUNNING && steps < MOST_STEPS; steps++) {
-        double slope, total = respond_group(problem, space, k, own.price, &slope);
+    while (own.state == NEFK_RUNNING && steps < MOST_STEPS) {
+        double slope, before = own.price, total = respond_group(problem, space, k, before, &slope);
         nefk_search_update(&own, problem->shape, total, slope);
+        steps += 1.0;
+        if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &own);
     }
     space->low[g] = space->high[g] = own.price;
     if (own.state == NEFK_MET) return steps;
     double most = respond_group(problem, space, k, own.low, NULL);
     double least = respond_group(problem, space, k, own.high, NULL);
     set_prices(space, g, own.low, own.high, own.target, most, least);
-    return steps + 2;
+    return steps + 2.0;
 }
 
 static double largest(const double *x, size_t m) {
@@ -124,7 +221,7 @@ static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
 
 /* Put the groups listed in space->group in order by size, so that the ends of short ones can be guessed. */
 static void sort_by_size(size_t groups, nefk_tile_space *space) {
-    enum { MOST = 2 * NEFK_SHORT };
+    enum { MOST = MANY };
     uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE_GROUPS];
     double guess[NEFK_TILE_GROUPS];
     for (size_t k = 0; k < groups; k++) start[size_class(space, k, MOST) + 1]++;
@@ -155,6 +252,11 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         space->target[k] = all->cap[tile.first + space->group[k]];
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
+    size_t small = groups; /* sorted by size: the last ones are large */
+    while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
+    for (size_t k = small; k < groups; k++)
+        answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
+    groups = small;
     for (int round = 0; round < ROUNDS && groups; round++) {
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
@@ -169,6 +271,6 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         groups = keep_open(groups, space);
     }
     for (size_t k = 0; k < groups; k++)
-        answered += (double)finish(problem, space, k) * (space->part_offset[k + 1] - space->part_offset[k]);
+        answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     return answered;
 }

@@ -33,6 +33,7 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 
 Array = NDArray[np.float64]
 CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
+CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 SAMPLE_STEPS = 8
@@ -113,12 +114,17 @@ def sampled_guess(passes: GroupPasses, search: Array) -> None:
 
 
 def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:
-    """Own price of each group (g + 1,) by one Newton step from mu; NaN where the cap is loose at mu."""
+    """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
+
+    By one Newton step, or by what a sample of all items takes at higher prices.
+    """
     with np.errstate(all="ignore"):
         if passes.shape in LINEAR:
             guess = total - passes.caps
             guess /= slope
             guess += mu
+        elif passes.problem.n > MANY:
+            guess = _along_a_sample(passes, mu, passes.caps / total)
         else:
             guess = total / passes.caps
             np.log(guess, out=guess)
@@ -129,6 +135,18 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> A
     guess[~np.isfinite(guess)] = mu
     guess[total <= passes.caps] = np.nan
     return guess
+
+
+def _along_a_sample(passes: GroupPasses, mu: float, shares: Array) -> Array:
+    """Prices at which a sample of the items takes `shares` of what it does at mu."""
+    part, prices, totals = passes.problem.sample(CURVE_SAMPLE), [mu], []
+    with part.passes() as sample:
+        while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
+            totals.append(sample.respond(prices[-1])[0])
+            prices.append(prices[-1] * CURVE_STEP)
+    taken = np.maximum(totals, 1e-300)
+    found = np.interp(np.log(shares), np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1])
+    return np.exp(found, out=found)
 
 
 def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Array) -> NDArray[np.int8]:
