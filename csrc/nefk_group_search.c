@@ -6,25 +6,47 @@
 enum { ROUNDS = 12, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */, MOST_ROUGH = NEFK_BLOCK, FEW_ROUGH = 4, MODEL_STEPS = 30 };
 static const double OWN_TOLERANCE = 2e-13, FAR = 1e300;
-static const double BENT = 1e-8, MODEL_TOLERANCE = 3e-14, NEARBY = 6e-2, WIDER = 1.0, LEAST_HALF = 1e-6,
-                    MOST_HALF = 1.2e-2; /* of a model, in log price */
+static const double BENT = 1e-8, MODEL_TOLERANCE = 3e-14, NEARBY = 1.2e-1, WIDER = 1.0, LEAST_HALF = 1e-6,
+                    MOST_HALF = 2e-2; /* of a model, in log price */
 
 void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
-                        int from_zero, nefk_tile_space *space, double *best) {
+                        nefk_tile_space *space, double *best) {
     const nefk_instructions *use = nefk_instructions_in_use();
     size_t m = offset[groups];
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         nefk_block items = block_of(columns, at);
-        double zero[NEFK_BLOCK] = {0};
-        use->worth(problem->shape, count, items, from_zero ? zero : items.lower, space->y + at, space->d + at);
+        use->worth(problem->shape, count, items, items.lower, space->y + at, space->d + at);
         for (size_t i = 0; i < count; i++)
-            if (!from_zero && !(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
+            if (!(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
     }
     for (size_t g = 0; g < groups; g++) {
         best[g] = -INFINITY;
         for (size_t i = offset[g]; i < offset[g + 1]; i++) best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
     }
+}
+
+static double largest(const double *x, size_t m) {
+    double lane[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= m; i += 4)
+        for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
+    for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
+    double a = lane[0] > lane[1] ? lane[0] : lane[1], b = lane[2] > lane[3] ? lane[2] : lane[3];
+    return a > b ? a : b;
+}
+
+/* Price above which each group of space->part takes nothing: the largest at which an item activates. */
+static void find_tops(int shape, size_t groups, nefk_tile_space *space) {
+    const gathered *part = &space->part;
+    size_t m = space->part_offset[groups];
+    for (size_t i = 0; i < m; i++) {
+        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? i : 0],
+                                      part->entries[1][part->step[1] ? i : 0]);
+        space->d[i] = item.a > 0.0 ? item.v / item.p : 0.0;
+    }
+    for (size_t k = 0; k < groups; k++)
+        space->top[k] = largest(space->d + space->part_offset[k], space->part_offset[k + 1] - space->part_offset[k]);
 }
 
 /* Total and slope of one group of space->part. */
@@ -162,16 +184,6 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     return steps + 2.0;
 }
 
-static double largest(const double *x, size_t m) {
-    double lane[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= m; i += 4)
-        for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
-    for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
-    double a = lane[0] > lane[1] ? lane[0] : lane[1], b = lane[2] > lane[3] ? lane[2] : lane[3];
-    return a > b ? a : b;
-}
-
 /* Price at which the item activates that has most of its group's slope, by group of space->part; 0 if none has. */
 static void find_steep(int shape, size_t groups, nefk_tile_space *space) {
     const gathered *part = &space->part;
@@ -243,7 +255,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     sort_by_size(groups, space);
     choose(&space->all, space->offset, groups, space->group, space);
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    if (has_top) nefk_best_slopes(problem, &space->part, groups, space->part_offset, 1, space, space->top);
+    if (has_top) find_tops(problem->shape, groups, space);
     else fill(groups, 1.0, space->top);
     for (size_t k = 0; k < groups; k++) {
         space->from[k] = floor;

@@ -56,11 +56,9 @@ class LargeGroup:
     def _search(
         self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, place: Any, n_jobs: int
     ) -> tuple[float, Settled]:
-        search = new_search(problem, passes)
+        search = new_search(problem, passes, guess)
         if floor < search[core.PRICE]:
             search[core.LOW] = floor
-        elif floor < guess < search[core.HIGH]:
-            search[core.PRICE], search[core.LOW] = guess, floor
         prices, settled = find_and_settle(problem, passes, search, x, place, n_jobs)
         return float(prices.high), settled
 
