@@ -4,7 +4,7 @@
 #include "nefk_series.h"
 
 enum { ROUNDS = 12, MOST_STEPS = 400 };
-enum { MANY = 128 /* items of a group for which a model pays */, MOST_ROUGH = NEFK_BLOCK, FEW_ROUGH = 4, MODEL_STEPS = 30 };
+enum { MANY = 128 /* items of a group for which a model pays */, MOST_ROUGH = 2048, FEW_ROUGH = 4, MODEL_STEPS = 30 };
 static const double OWN_TOLERANCE = 2e-13, FAR = 1e300;
 static const double BENT = 1e-8, MODEL_TOLERANCE = 3e-14, NEARBY = 1.2e-1, WIDER = 1.0, LEAST_HALF = 1e-6,
                     MOST_HALF = 2e-2; /* of a model, in log price */
@@ -116,6 +116,17 @@ static double steep_of(int shape, const group_model *model, double slope) {
     return item.v / item.p;
 }
 
+static void respond_rough(const nefk_problem *problem, const group_model *model, double price) {
+    fill(model->count, price, model->price);
+    for (size_t at = 0; at < model->count; at += NEFK_BLOCK) {
+        size_t count = model->count - at < NEFK_BLOCK ? model->count - at : NEFK_BLOCK;
+        nefk_block items = {model->rough.parameter + at, model->rough.weight + at, model->rough.lower + at,
+                            model->rough.upper + at};
+        nefk_instructions_in_use()->respond(problem->shape, count, items, model->price + at, problem->ceiling,
+                                            model->x + at, model->d + at);
+    }
+}
+
 /* Where a model takes the target of a search: its price, or neighbouring prices, with the state that says which. The
  * search stays as it is where the model does not tell. */
 static void search_model(const nefk_problem *problem, const group_model *model, nefk_search *search) {
@@ -127,10 +138,9 @@ static void search_model(const nefk_problem *problem, const group_model *model, 
     nefk_rounds at = {&low, &high, &more, &less, &price, &met, &search->target, &search->top, &steep, &total, &slope};
     for (int step = 0; met == NEFK_RUNNING && step < MODEL_STEPS; step++) {
         double t = log1p((price - model->middle) / model->middle);
-        fill(model->count, price, model->price);
-        use->respond(problem->shape, model->count, model->rough, model->price, problem->ceiling, model->x, model->d);
-        total = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * c[4]))) + use->sum(model->count, model->x);
-        slope = -(c[1] + t * (2.0 * c[2] + t * (3.0 * c[3] + t * 4.0 * c[4]))) + use->sum(model->count, model->d);
+        respond_rough(problem, model, price);
+        total = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * c[4]))) + sum_of(use, model->x, model->count);
+        slope = -(c[1] + t * (2.0 * c[2] + t * (3.0 * c[3] + t * 4.0 * c[4]))) + sum_of(use, model->d, model->count);
         if (has_top) steep = steep_of(problem->shape, model, slope);
         use->advance(problem->shape, 1, at, MODEL_TOLERANCE, 0.0);
     }

@@ -12,7 +12,7 @@
 
 #include "nefk_kernel.h"
 
-enum { NEFK_TILE = 8192, NEFK_TILE_GROUPS = 2048 };
+enum { NEFK_TILE = 16384, NEFK_TILE_GROUPS = 2048 };
 
 typedef struct {
     const nefk_problem *problem;

@@ -23,7 +23,7 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
-BATCH = 4  # tiles that one thread takes at a time
+BATCH = 2  # tiles that one thread takes at a time
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 LARGEST_ORDER = 2**32
 
