@@ -34,6 +34,7 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 Array = NDArray[np.float64]
 CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
+LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 SAMPLE_STEPS = 8
@@ -56,7 +57,7 @@ def solve_groups(
         known = None
         step(search, passes.shape, *capped_sums(passes, total, slope))
         half = math.nan
-        if passes.problem.n > MANY and search[core.STATE] == core.RUNNING:
+        if passes.problem.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
             half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
         if half > 0.0:
             price = float(search[core.PRICE])

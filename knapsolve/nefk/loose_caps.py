@@ -186,7 +186,8 @@ class Reduced:
 
 def without_loose_caps(totals: GroupTotals, found: Found, search: Array) -> Reduced:
     """Drop the caps that are loose at a price below the answer's; put the items of the other groups in order."""
-    problem, kept = totals.problem, np.flatnonzero(found.total[1:] > totals.caps[1:])
+    problem, tight = totals.problem, found.total > totals.caps
+    kept = np.flatnonzero(tight[1:])
     names = np.full(len(totals.caps), -1, dtype=np.intp)
     names[kept] = np.arange(kept.size)
     offset = np.zeros(kept.size + 2, dtype=np.uint32)
@@ -195,10 +196,9 @@ def without_loose_caps(totals: GroupTotals, found: Found, search: Array) -> Redu
     order, fill = np.empty(problem.n if kept.size else 0, dtype=np.uint32), offset[:-1].copy()
     for part in _parts(order.size, CHUNK):
         core.sort_into_groups(names[problem.groups[part]], part.start, fill, order)
-    at_price = []
-    for sums in (found.total, found.slope):
-        own = sums[1 + kept]
-        at_price.append(np.concatenate([[sums.sum() - own.sum()], own]))
+    at_price = [
+        np.concatenate([[np.sum(sums, where=~tight)], sums[1 + kept]]) for sums in (found.total, found.slope)
+    ]
     search[core.PRICE] = found.price
     left = [Found(found.price, *at_price)]
     return Reduced(kept, problem.caps[kept], left, search, order, offset, totals.count)

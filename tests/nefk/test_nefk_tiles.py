@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from group_fuzz import residual
+from group_fuzz import MANY_PER_GROUP, MANY_SIZES, residual
 from nefk_oracle import random_parameters, solve
 from test_nefk_groups import assert_certified, random_problem
 
@@ -125,6 +125,32 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
 @pytest.mark.parametrize("first", range(0, 3000, 250))
 def test_adversarial_problems_leave_no_residual(first):
     assert [seed for seed in range(first, first + 250) if not residual(seed) <= 1e-12] == []
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+@pytest.mark.parametrize("even", [False, True])
+def test_adversarial_groups_of_many_items_leave_no_residual(first, even):
+    found = [residual(seed, even, MANY_SIZES, MANY_PER_GROUP) for seed in range(first, first + 100)]
+    assert max(found) <= 1e-12
+
+
+@pytest.mark.parametrize("family", ["detection", "freshness", "poisson", "harmonic", "power", "exponential"])
+def test_own_prices_of_groups_of_many_items_are_those_of_the_groups_alone(family):
+    generator = np.random.default_rng(12)
+    sizes = [130, 500, 1700, 6000, 12_000]
+    groups = generator.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    n = groups.size
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    caps = 0.05 * np.array(sizes) * generator.uniform(0.5, 1.0, len(sizes))
+    result = solve(family, p, caps.sum() * 0.999, weights=w, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    own = result.price + result.group_prices
+    bind = np.flatnonzero(result.group_prices > 1e-6 * result.price)
+    assert bind.size >= 3
+    for g in bind:
+        alone = solve(family, p[groups == g], caps[g], weights=w[groups == g])
+        assert own[g] == pytest.approx(alone.price, rel=1e-11)
+        np.testing.assert_allclose(result.amounts[groups == g], alone.amounts, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow
