@@ -4,9 +4,9 @@
 #include "nefk_series.h"
 
 enum { ROUNDS = 12, MOST_STEPS = 400 };
-enum { MANY = 128 /* items of a group for which a model pays */, MOST_ROUGH = 2048, FEW_ROUGH = 4, MODEL_STEPS = 30 };
+enum { MANY = 128 /* items of a group for which a model pays */, MOST_ROUGH = 2048, FEW_ROUGH = 4, MODEL_STEPS = 80 };
 static const double OWN_TOLERANCE = 2e-13, FAR = 1e300;
-static const double BENT = 1e-8, MODEL_TOLERANCE = 3e-14, NEARBY = 1.2e-1, WIDER = 1.0, LEAST_HALF = 1e-6,
+static const double BENT = 1e-8, MODEL_TOLERANCE = 1e-13, NEARBY = 1.2e-1, WIDER = 1.0, LEAST_HALF = 1e-6,
                     MOST_HALF = 2e-2; /* of a model, in log price */
 
 void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
@@ -88,6 +88,7 @@ static int model_group(const nefk_problem *problem, nefk_tile_space *space, size
     const nefk_instructions *use = nefk_instructions_in_use();
     size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
     double c[NEFK_TERMS][NEFK_BLOCK], is_rough[NEFK_BLOCK], *rough[NEFK_COLUMNS];
+    uint32_t which[NEFK_BLOCK + 1];
     for (size_t j = 0; j < NEFK_COLUMNS; j++) rough[j] = space->y + j * MOST_ROUGH;
     *model = (group_model){price, price * exp(-half), price * exp(half), {0}, {rough[0], rough[1], rough[2], rough[3]},
                            space->e, space->e + MOST_ROUGH, space->e + 2 * MOST_ROUGH, 0};
@@ -96,13 +97,16 @@ static int model_group(const nefk_problem *problem, nefk_tile_space *space, size
         use->expand(problem->shape, count, block_of(&space->part, start + at), price, half, BENT, problem->ceiling, c,
                     is_rough);
         for (size_t t = 0; t < NEFK_TERMS; t++) model->term[t] += use->sum(count, c[t]);
+        size_t found = 0;
         for (size_t i = 0; i < count; i++) {
-            size_t item = start + at + i;
-            for (size_t j = 0; j < NEFK_COLUMNS; j++)
-                rough[j][model->count] = space->part.entries[j][space->part.step[j] ? item : 0];
-            model->count += is_rough[i] != 0.0;
-            if (model->count == MOST_ROUGH) return 0;
+            which[found] = (uint32_t)(start + at + i);
+            found += is_rough[i] != 0.0;
         }
+        if (model->count + found > MOST_ROUGH) return 0;
+        for (size_t j = 0; j < NEFK_COLUMNS; j++)
+            for (size_t i = 0; i < found; i++)
+                rough[j][model->count + i] = space->part.entries[j][space->part.step[j] ? which[i] : 0];
+        model->count += found;
     }
     return model->count * FEW_ROUGH <= m;
 }
@@ -143,6 +147,7 @@ static void search_model(const nefk_problem *problem, const group_model *model, 
         slope = -(c[1] + t * (2.0 * c[2] + t * (3.0 * c[3] + t * 4.0 * c[4]))) + sum_of(use, model->d, model->count);
         if (has_top) steep = steep_of(problem->shape, model, slope);
         use->advance(problem->shape, 1, at, MODEL_TOLERANCE, 0.0);
+        if (met == NEFK_RUNNING && !(price > low && price < high)) price = nefk_middle(low, high);
     }
     if (met == NEFK_RUNNING || low > model->high * (1.0 - nearly) || high < model->low * (1.0 + nearly)) return;
     if (!(price > search->low && price < search->high)) return;

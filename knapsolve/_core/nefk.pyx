@@ -243,7 +243,7 @@ TILE, TILE_GROUPS = NEFK_TILE, NEFK_TILE_GROUPS  # most items and groups of a ti
 
 
 def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double[:, ::1] sums):
-    """Add what items take, and their slopes, the rows of taken (2, m), to the pairs of their groups in sums (g + 1, 2)."""
+    """Add what items take and their slopes, rows of taken (2, m), to the pairs of their groups in sums (g + 1, 2)."""
     with nogil:
         nefk_add_by_group(&group[0], group.shape[0], &taken[0, 0], &taken[1, 0], &sums[0, 0])
 

@@ -108,7 +108,9 @@ class GroupPasses:
         self.problem, self.n_jobs, self.count = problem, n_jobs, 0
         self.shape = problem.criterion._shape
         self.caps = np.concatenate([[np.inf], problem.caps])
-        self.order, self.offset = by_group or sort_by_group(problem.groups, len(problem.caps))
+        sorted_ = by_group or sort_by_group(problem.groups, len(problem.caps))
+        self.order: Any = sorted_[0]
+        self.offset: NDArray[np.uint32] = sorted_[1]
         items = problem.criterion._items_of(problem, self.order)
         self._tiles = core.Tiles(items, self.offset, self.caps)
         self.tiles, large = tile_groups(self.offset)

@@ -140,7 +140,8 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> A
 
 def _along_a_sample(passes: GroupPasses, mu: float, shares: Array) -> Array:
     """Prices at which a sample of the items takes `shares` of what it does at mu."""
-    part, prices, totals = passes.problem.sample(CURVE_SAMPLE), [mu], []
+    part, prices = passes.problem.sample(CURVE_SAMPLE), [mu]
+    totals: list[float] = []
     with part.passes() as sample:
         while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
             totals.append(sample.respond(prices[-1])[0])

@@ -28,6 +28,7 @@ SAMPLE = 64  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 8192, 32768
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 SAMPLE_STEPS = 8
+FEW = 32  # items of no group are all sampled if they are at most one in so many
 ROUGHLY = 3e-3  # relative gap of the sample's total that ends its search
 MARGIN = 0.25  # how far below the last step's end the next price lies, over the step
 FIRST_MARGIN, LEAST_MARGIN, MOST_MARGIN = 1e-2, 3e-3, 0.5  # in log price
@@ -104,25 +105,30 @@ def _parts(n: int, size: int) -> Iterator[slice]:
 
 
 class SampledTotals:
-    """T of a sample of the items, scaled up: some small groups whole, and some items of every large one."""
+    """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
+
+    Items of no group, if they are few, are all in it: where caps bind, the price depends on them.
+    """
 
     def __init__(self, totals: GroupTotals) -> None:
         problem, sizes = totals.problem, totals.sizes
-        self.every = -(-problem.n // min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
+        every = -(-problem.n // min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
         large = sizes >= LARGE
-        large[0] = True  # its items are no group
+        large[0] = sizes[0] * FEW > problem.n  # its items are no group
         chosen = large.copy()
-        chosen[1 :: self.every] = True
-        which = _sampled_items(problem, np.roll(large, -1), np.roll(chosen, -1), self.every)
+        chosen[0], chosen[1::every] = True, True
+        which = _sampled_items(problem, np.roll(large, -1), np.roll(chosen, -1), every)
         names = np.roll(np.cumsum(chosen) - 2, -1)
-        caps = np.where(large, totals.caps / self.every, totals.caps)[1:][chosen[1:]]
+        caps = np.where(large, totals.caps / every, totals.caps)[1:][chosen[1:]]
         part = replace(problem.take(which, problem.capacity), groups=names[problem.groups[which]], caps=caps)
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
+        self.every, self.ungrouped = float(every), float(every if large[0] else 1)
 
     def respond(self, price: float) -> tuple[float, float]:
         """T and its slope at a price, roughly."""
-        total, slope = capped_sums(self.totals, *self.totals.respond(price))
-        return self.every * total, self.every * slope
+        total, slope = self.totals.respond(price)
+        sums, more = capped_sums(self.totals, total, slope), self.ungrouped - self.every
+        return self.every * sums[0] + more * float(total[0]), self.every * sums[1] + more * float(slope[0])
 
 
 def capped_sums(passes: Any, total: Array, slope: Array) -> tuple[float, float]:
@@ -196,9 +202,7 @@ def without_loose_caps(totals: GroupTotals, found: Found, search: Array) -> Redu
     order, fill = np.empty(problem.n if kept.size else 0, dtype=np.uint32), offset[:-1].copy()
     for part in _parts(order.size, CHUNK):
         core.sort_into_groups(names[problem.groups[part]], part.start, fill, order)
-    at_price = [
-        np.concatenate([[np.sum(sums, where=~tight)], sums[1 + kept]]) for sums in (found.total, found.slope)
-    ]
+    at_price = [np.concatenate([[np.sum(sums, where=~tight)], sums[1 + kept]]) for sums in (found.total, found.slope)]
     search[core.PRICE] = found.price
     left = [Found(found.price, *at_price)]
     return Reduced(kept, problem.caps[kept], left, search, order, offset, totals.count)

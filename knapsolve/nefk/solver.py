@@ -165,9 +165,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
     return without_loose_caps(totals, found, search) if found else None
 
 
-def _solve_reduced(
-    problem: Problem, passes: Any, reduced: Reduced, n_jobs: int, amounts: Any, side: Any
-) -> NEFKResult:
+def _solve_reduced(problem: Problem, passes: Any, reduced: Reduced, n_jobs: int, amounts: Any, side: Any) -> NEFKResult:
     own, search, found = np.full(len(problem.caps), np.nan), reduced.search, reduced.found.pop()
     if not reduced.kept.size:
         step(search, passes.shape, float(found.total[0]), float(found.slope[0]))
