@@ -114,20 +114,30 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     return steps + 2.0;
 }
 
-/* Price at which the item activates that has most of its group's slope, by group of space->part; 0 if none has. */
-static void find_steep(int shape, size_t groups, nefk_tile_space *space) {
+/* Totals and slopes by group of space->part, and the price at which the item activates that has most of its group's
+ * slope, 0 if none has; all at once, as the ends of short groups are what a processor guesses wrong. */
+static void sum_and_find_steep(int shape, size_t groups, nefk_tile_space *space) {
+    const nefk_instructions *use = nefk_instructions_in_use();
     const gathered *part = &space->part;
     for (size_t k = 0; k < groups; k++) {
-        size_t best = space->part_offset[k];
-        size_t stop = space->part_offset[k + 1];
-        if (stop - best >= NEFK_SHORT && largest(space->d + best, stop - best) <= 0.5 * space->slope[k]) {
-            space->steep[k] = 0.0;
-            continue;
+        size_t start = space->part_offset[k], stop = space->part_offset[k + 1], best = start;
+        int is_short = stop - start < NEFK_SHORT;
+        double sum = 0.0, fall = 0.0, most = 0.0;
+        for (size_t i = start; i < stop && is_short; i++) {
+            sum += space->x[i];
+            fall += space->d[i];
+            best = space->d[i] > most ? i : best;
+            most = space->d[i] > most ? space->d[i] : most;
         }
-        for (size_t i = best + 1; i < stop; i++) best = space->d[i] > space->d[best] ? i : best;
+        space->total[k] = is_short ? sum : sum_of(use, space->x + start, stop - start);
+        space->slope[k] = is_short ? fall : sum_of(use, space->d + start, stop - start);
+        if (!is_short) most = largest(space->d + start, stop - start);
+        space->steep[k] = 0.0;
+        if (!(most > 0.5 * space->slope[k])) continue;
+        for (; space->d[best] < most;) best++;
         nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
                                       part->entries[1][part->step[1] ? best : 0]);
-        space->steep[k] = space->d[best] > 0.5 * space->slope[k] ? item.v / item.p : 0.0;
+        space->steep[k] = item.v / item.p;
     }
 }
 
@@ -187,6 +197,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     if (has_top) find_tops(problem->shape, groups, space);
     else fill(groups, 1.0, space->top);
+    fill(groups, 0.0, space->steep);
     for (size_t k = 0; k < groups; k++) {
         space->from[k] = floor;
         space->more[k] = space->less[k] = NAN;
@@ -203,9 +214,8 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, m, space->price, space->x, space->d);
-        sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
-        if (has_top) find_steep(problem->shape, groups, space);
-        else fill(groups, 0.0, space->steep);
+        if (has_top) sum_and_find_steep(problem->shape, groups, space);
+        else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->steep, space->total, space->slope};
         nefk_instructions_in_use()->advance(problem->shape, groups, at, OWN_TOLERANCE, near);

@@ -28,6 +28,16 @@ COPIED = 3  # a large group of at most one in so many items is copied side by si
 LARGEST_ORDER = 2**32
 
 
+_THREAD = threading.local()
+
+
+def _tile_space() -> core.TileSpace:
+    """The working space of this thread: two megabytes, kept because making them takes as long as a small solve."""
+    if not hasattr(_THREAD, "space"):
+        _THREAD.space = core.TileSpace()
+    return _THREAD.space
+
+
 @dataclass(frozen=True)
 class LargeGroup:
     """A group that is too large for a tile: a problem of its own, in place."""
@@ -115,7 +125,6 @@ class GroupPasses:
         self._tiles = core.Tiles(items, self.offset, self.caps)
         self.tiles, large = tile_groups(self.offset)
         self.large = [self._large(group) for group in large]
-        self._local = threading.local()
         jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
@@ -137,17 +146,12 @@ class GroupPasses:
         for one in self.large:
             one.passes.__exit__()
 
-    def _space(self) -> core.TileSpace:
-        if not hasattr(self._local, "space"):
-            self._local.space = core.TileSpace()
-        return self._local.space
-
     def _run(self, work: Callable[[int, int, core.TileSpace], Any], every: int = 1) -> list[Any]:
         """`work(first, last, space)` of every tile, or every so many-th, in order."""
         tiles = self.tiles[::every]
 
         def batch(start: int) -> list[Any]:
-            space = self._space()
+            space = _tile_space()
             return [work(first, last, space) for first, last in tiles[start : start + BATCH]]
 
         run: Any = map if self._pool is None else self._pool.map
