@@ -49,6 +49,8 @@ def solve_groups(
     With `known`, the first totals are taken already, at the search's price.
     """
     mu = math.nan
+    if passes.shape == core.QUADRATIC and not passes.problem.equality:
+        _settle_sign(passes, search)
     if known is None:
         sampled_guess(passes, search)
     while search[core.STATE] == core.RUNNING:
@@ -112,6 +114,15 @@ def sampled_guess(passes: GroupPasses, search: Array) -> None:
     price = float(rough[core.PRICE])
     if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
         search[core.PRICE] = price
+
+
+def _settle_sign(passes: GroupPasses, search: Array) -> None:
+    """A price that could be negative is 0 if capacity is left over there, and else positive."""
+    if capped_sums(passes, *passes.respond(0.0))[0] <= search[core.TARGET]:
+        search[core.PRICE], search[core.STATE] = 0.0, core.MET
+    else:
+        search[core.LOW] = 0.0
+        search[core.PRICE] = abs(search[core.PRICE])
 
 
 def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:

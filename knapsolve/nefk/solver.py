@@ -154,7 +154,8 @@ def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs
 def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
     """The problem without the caps that are surely loose; None where it is not worth it, or no price tells."""
     even = not any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper))
-    if not (even and narrows(problem, passes) and problem.n < LARGEST_ORDER):
+    signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
+    if signed or not (even and narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     totals = GroupTotals(problem, passes.items, n_jobs)
     least = check_feasible(problem, passes, totals.bounds_by_group()).lower

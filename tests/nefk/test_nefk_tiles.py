@@ -101,6 +101,24 @@ def test_the_model_of_the_total_gives_the_answer_of_exact_passes(family, monkeyp
     assert modelled.price == pytest.approx(exact.price, rel=1e-11)
 
 
+@pytest.mark.parametrize("n_groups", [4, 14_000])
+@pytest.mark.parametrize("room", [0.9, 1.0001, 1.5])
+def test_capacity_that_is_no_use_is_left_over_however_many_items(n_groups, room):
+    """A quadratic's value falls beyond 1 / curvature: at most so much is given out, at price 0."""
+    generator, n = np.random.default_rng(13), 70_000
+    curvature, w = np.exp(generator.standard_normal((2, n)))
+    groups = generator.integers(-1, n_groups, n)
+    best = 1.0 / curvature
+    taken = np.bincount(groups + 1, best, n_groups + 1)
+    caps = taken[1:] * generator.choice([0.5, 2.0], n_groups) + 1e-9
+    useful = taken[0] + np.minimum(taken[1:], caps).sum()
+    options = {"weights": w, "groups": groups, "group_caps": caps, "equality": False}
+    result = solve_nefk(criteria.Quadratic(curvature), room * useful, **options)
+    assert result.residual <= 1e-12
+    assert result.amounts.sum() == pytest.approx(min(room, 1.0) * useful, rel=1e-12)
+    assert (result.price > 0.0) == (room < 1.0)
+
+
 def test_float32_output_rounds_the_same_amounts():
     p, w, groups, caps, _, _, capacity = random_problem("freshness", 9000, 700, 7, False)
     out = np.empty(9000, dtype=np.float32)
