@@ -1,27 +1,51 @@
 #include "nefk_group_search.h"
 
-#include "nefk_search.h"
-#include "nefk_shapes.h"
+#include "nefk_group_model.h"
 
 enum { ROUNDS = 12, MOST_STEPS = 400 };
+enum { MANY = 128 /* items of a group for which a model pays */ };
 static const double OWN_TOLERANCE = 2e-13, FAR = 1e300;
+static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
+static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */
 
 void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
-                        int from_zero, nefk_tile_space *space, double *best) {
+                        nefk_tile_space *space, double *best) {
     const nefk_instructions *use = nefk_instructions_in_use();
     size_t m = offset[groups];
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         nefk_block items = block_of(columns, at);
-        double zero[NEFK_BLOCK] = {0};
-        use->worth(problem->shape, count, items, from_zero ? zero : items.lower, space->y + at, space->d + at);
+        use->worth(problem->shape, count, items, items.lower, space->y + at, space->d + at);
         for (size_t i = 0; i < count; i++)
-            if (!from_zero && !(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
+            if (!(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
     }
     for (size_t g = 0; g < groups; g++) {
         best[g] = -INFINITY;
         for (size_t i = offset[g]; i < offset[g + 1]; i++) best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
     }
+}
+
+static double largest(const double *x, size_t m) {
+    double lane[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= m; i += 4)
+        for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
+    for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
+    double a = lane[0] > lane[1] ? lane[0] : lane[1], b = lane[2] > lane[3] ? lane[2] : lane[3];
+    return a > b ? a : b;
+}
+
+/* Price above which each group of space->part takes nothing: the largest at which an item activates. */
+static void find_tops(int shape, size_t groups, nefk_tile_space *space) {
+    const gathered *part = &space->part;
+    size_t m = space->part_offset[groups];
+    for (size_t i = 0; i < m; i++) {
+        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? i : 0],
+                                      part->entries[1][part->step[1] ? i : 0]);
+        space->d[i] = item.a > 0.0 ? item.v / item.p : 0.0;
+    }
+    for (size_t k = 0; k < groups; k++)
+        space->top[k] = largest(space->d + space->part_offset[k], space->part_offset[k + 1] - space->part_offset[k]);
 }
 
 /* Total and slope of one group of space->part. */
@@ -48,47 +72,72 @@ static void set_prices(nefk_tile_space *space, size_t g, double low, double high
     space->share[g] = share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
 }
 
-/* The search of one group to its very end, wherever the vector rounds left it. Returns totals taken. */
-static size_t finish(const nefk_problem *problem, nefk_tile_space *space, size_t k) {
-    size_t g = space->group[k], steps = 0;
+/* After a step from `before`: end the search of group k by a model about the next price, if that is near. Returns
+ * totals taken. */
+static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before,
+                     nefk_search *search) {
+    nefk_group_model model;
+    nefk_search found = *search;
+    double half = fabs(log(search->price / before));
+    if (!(half <= NEARBY)) return 0.0;
+    half = half < LEAST_HALF ? LEAST_HALF : (half > MOST_HALF ? MOST_HALF : half);
+    if (!nefk_model_group(problem, space, k, search->price, half, &model)) return 1.0;
+    nefk_search_model(problem, &model, &found);
+    if (found.state == NEFK_ENCLOSED) { /* by a model, which a jump of a total is larger than, perhaps */
+        if (respond_group(problem, space, k, found.low, NULL) < found.target
+            || respond_group(problem, space, k, found.high, NULL) > found.target) return 3.0;
+    }
+    *search = found;
+    return 1.0;
+}
+
+/* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a
+ * model, which is not tried. Returns totals taken. */
+static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t k, double near) {
+    size_t g = space->group[k];
+    int linear = problem->shape == NEFK_QUADRATIC || problem->shape == NEFK_LOG_EXPONENTIAL;
+    int is_many = near > 0.0 && !linear && space->part_offset[k + 1] - space->part_offset[k] >= MANY;
+    double steps = 0.0;
     nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
                        OWN_TOLERANCE, space->top[k], 0,            0};
-    for (; own.state == NEFK_RUNNING && steps < MOST_STEPS; steps++) {
-        double slope, total = respond_group(problem, space, k, own.price, &slope);
+    while (own.state == NEFK_RUNNING && steps < MOST_STEPS) {
+        double slope, before = own.price, total = respond_group(problem, space, k, before, &slope);
         nefk_search_update(&own, problem->shape, total, slope);
+        steps += 1.0;
+        if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &own);
     }
     space->low[g] = space->high[g] = own.price;
     if (own.state == NEFK_MET) return steps;
     double most = respond_group(problem, space, k, own.low, NULL);
     double least = respond_group(problem, space, k, own.high, NULL);
     set_prices(space, g, own.low, own.high, own.target, most, least);
-    return steps + 2;
+    return steps + 2.0;
 }
 
-static double largest(const double *x, size_t m) {
-    double lane[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= m; i += 4)
-        for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
-    for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
-    double a = lane[0] > lane[1] ? lane[0] : lane[1], b = lane[2] > lane[3] ? lane[2] : lane[3];
-    return a > b ? a : b;
-}
-
-/* Price at which the item activates that has most of its group's slope, by group of space->part; 0 if none has. */
-static void find_steep(int shape, size_t groups, nefk_tile_space *space) {
+/* Totals and slopes by group of space->part, and the price at which the item activates that has most of its group's
+ * slope, 0 if none has; all at once, as the ends of short groups are what a processor guesses wrong. */
+static void sum_and_find_steep(int shape, size_t groups, nefk_tile_space *space) {
+    const nefk_instructions *use = nefk_instructions_in_use();
     const gathered *part = &space->part;
     for (size_t k = 0; k < groups; k++) {
-        size_t best = space->part_offset[k];
-        size_t stop = space->part_offset[k + 1];
-        if (stop - best >= NEFK_SHORT && largest(space->d + best, stop - best) <= 0.5 * space->slope[k]) {
-            space->steep[k] = 0.0;
-            continue;
+        size_t start = space->part_offset[k], stop = space->part_offset[k + 1], best = start;
+        int is_short = stop - start < NEFK_SHORT;
+        double sum = 0.0, fall = 0.0, most = 0.0;
+        for (size_t i = start; i < stop && is_short; i++) {
+            sum += space->x[i];
+            fall += space->d[i];
+            best = space->d[i] > most ? i : best;
+            most = space->d[i] > most ? space->d[i] : most;
         }
-        for (size_t i = best + 1; i < stop; i++) best = space->d[i] > space->d[best] ? i : best;
+        space->total[k] = is_short ? sum : sum_of(use, space->x + start, stop - start);
+        space->slope[k] = is_short ? fall : sum_of(use, space->d + start, stop - start);
+        if (!is_short) most = largest(space->d + start, stop - start);
+        space->steep[k] = 0.0;
+        if (!(most > 0.5 * space->slope[k])) continue;
+        for (; space->d[best] < most;) best++;
         nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
                                       part->entries[1][part->step[1] ? best : 0]);
-        space->steep[k] = space->d[best] > 0.5 * space->slope[k] ? item.v / item.p : 0.0;
+        space->steep[k] = item.v / item.p;
     }
 }
 
@@ -124,7 +173,7 @@ static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
 
 /* Put the groups listed in space->group in order by size, so that the ends of short ones can be guessed. */
 static void sort_by_size(size_t groups, nefk_tile_space *space) {
-    enum { MOST = 2 * NEFK_SHORT };
+    enum { MOST = MANY };
     uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE_GROUPS];
     double guess[NEFK_TILE_GROUPS];
     for (size_t k = 0; k < groups; k++) start[size_class(space, k, MOST) + 1]++;
@@ -146,8 +195,9 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     sort_by_size(groups, space);
     choose(&space->all, space->offset, groups, space->group, space);
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    if (has_top) nefk_best_slopes(problem, &space->part, groups, space->part_offset, 1, space, space->top);
+    if (has_top) find_tops(problem->shape, groups, space);
     else fill(groups, 1.0, space->top);
+    fill(groups, 0.0, space->steep);
     for (size_t k = 0; k < groups; k++) {
         space->from[k] = floor;
         space->more[k] = space->less[k] = NAN;
@@ -155,13 +205,17 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         space->target[k] = all->cap[tile.first + space->group[k]];
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
+    size_t small = groups; /* sorted by size: the last ones are large */
+    while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
+    for (size_t k = small; k < groups; k++)
+        answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
+    groups = small;
     for (int round = 0; round < ROUNDS && groups; round++) {
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, m, space->price, space->x, space->d);
-        sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
-        if (has_top) find_steep(problem->shape, groups, space);
-        else fill(groups, 0.0, space->steep);
+        if (has_top) sum_and_find_steep(problem->shape, groups, space);
+        else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->steep, space->total, space->slope};
         nefk_instructions_in_use()->advance(problem->shape, groups, at, OWN_TOLERANCE, near);
@@ -169,6 +223,6 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         groups = keep_open(groups, space);
     }
     for (size_t k = 0; k < groups; k++)
-        answered += (double)finish(problem, space, k) * (space->part_offset[k + 1] - space->part_offset[k]);
+        answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     return answered;
 }

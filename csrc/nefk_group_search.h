@@ -4,9 +4,9 @@
 
 #include "nefk_tile.h"
 
-/* Largest slope of each group's items that can move, at their lower bounds (or at 0), written to best (groups,). O(m). */
+/* Largest slope of each group's items that can move, at their lower bounds, written to best (groups,). O(m). */
 void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
-                      int from_zero, nefk_tile_space *space, double *best);
+                      nefk_tile_space *space, double *best);
 
 /* Own prices of the groups of the tile that are listed in space->group, from the guesses in space->at: written to
  * space->low, high and share by group. All at once, the slow ones one by one; space->price, x, d and y are used up.

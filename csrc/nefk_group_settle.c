@@ -12,7 +12,7 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (space->offset[g + 1] - space->offset[g]);
     int any_tight = 0;
     for (size_t g = 0; g < groups; g++) any_tight |= all->cap[tile.first + g] <= floor[g] * (1.0 + SLACK);
-    if (any_tight) nefk_best_slopes(all->problem, &space->all, groups, space->offset, 0, space, best);
+    if (any_tight) nefk_best_slopes(all->problem, &space->all, groups, space->offset, space, best);
     for (size_t g = 0; g < groups; g++) {
         double cap = all->cap[tile.first + g], guess = own[tile.first + g];
         space->low[g] = prices.low;

@@ -3,9 +3,19 @@
 
 size_t nefk_tile_space_size(void) { return sizeof(nefk_tile_space); }
 
+void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums) {
+    for (size_t i = 0; i < count; i++) {
+        if (i + NEFK_AHEAD < count) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
+        double *sum = &sums[2 * (group[i] + 1)];
+        sum[0] += x[i];
+        sum[1] += d[i];
+    }
+}
+
 void nefk_sort_into_groups(const ptrdiff_t *group, size_t start, size_t count, uint32_t *next, uint32_t *order) {
     for (size_t i = 0; i < count; i++) {
         if (i + NEFK_AHEAD < count) __builtin_prefetch(&next[group[i + NEFK_AHEAD] + 1], 1);
+        if (i + NEFK_AHEAD / 2 < count) __builtin_prefetch(&order[next[group[i + NEFK_AHEAD / 2] + 1]], 1);
         order[next[group[i] + 1]++] = (uint32_t)(start + i);
     }
 }
@@ -28,16 +38,52 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     sum_both(groups, space->offset, space->x, space->d, total + tile.first, slope + tile.first);
 }
 
-/* Chosen groups and their items, by local number in space->group. */
-static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int8_t *capped, nefk_tile_space *space,
-                              size_t *items) {
-    size_t groups = 0;
-    gather(all, tile, space);
-    for (size_t g = tile.first; g < tile.last; g++)
-        if (capped[g] != 1) space->group[groups++] = (uint32_t)(g - tile.first);
-    share_scalars(space);
-    *items = choose(&space->all, space->offset, groups, space->group, space);
+/* Gather column c of the groups listed in space->group, runs of neighbours at once. */
+static void gather_chosen(const nefk_grouped *all, nefk_tile tile, size_t groups, const nefk_column *column, size_t c,
+                          nefk_tile_space *space) {
+    double *to = space->part.entries[c];
+    space->all.step[c] = space->part.step[c] = column->doubles || column->singles;
+    if (!space->part.step[c]) {
+        nefk_load(column, NULL, 0, NEFK_BLOCK, to);
+        memcpy(space->all.entries[c], to, NEFK_BLOCK * sizeof *to);
+        return;
+    }
+    for (size_t k = 0, end; k < groups; k = end) {
+        size_t first = tile.first + space->group[k], start = all->offset[first];
+        for (end = k + 1; end < groups && space->group[end] == space->group[end - 1] + 1;) end++;
+        size_t m = all->offset[first + (end - k)] - start;
+        const double *from = nefk_load(column, all->problem->order, start, m, to);
+        if (from != to) memcpy(to, from, m * sizeof *to);
+        to += m;
+    }
+}
+
+/* Groups that are not capped, by local number in space->group, and their items in space->part. */
+static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int8_t *capped, nefk_tile_space *space) {
+    const nefk_problem *problem = all->problem;
+    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
+    size_t groups = 0, m = 0;
+    for (size_t g = tile.first; g < tile.last; g++) {
+        if (capped[g] == 1) continue;
+        space->part_offset[groups] = (uint32_t)m;
+        space->group[groups++] = (uint32_t)(g - tile.first);
+        m += all->offset[g + 1] - all->offset[g];
+    }
+    space->part_offset[groups] = (uint32_t)m;
+    for (size_t c = 0; c < NEFK_COLUMNS; c++) gather_chosen(all, tile, groups, columns[c], c, space);
     return groups;
+}
+
+/* Sums of all terms by group at once: the ends of short groups are what a processor guesses wrong. */
+static void sum_terms(size_t groups, const uint32_t *offset, double *const *terms, double *const *sums) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t g = 0; g < groups; g++) {
+        size_t start = offset[g], m = offset[g + 1] - start;
+        double sum[NEFK_TERMS] = {0};
+        for (size_t i = start; i < start + m && m < NEFK_SHORT; i++)
+            for (size_t t = 0; t < NEFK_TERMS; t++) sum[t] += terms[t][i];
+        for (size_t t = 0; t < NEFK_TERMS; t++) sums[t][g] = m < NEFK_SHORT ? sum[t] : sum_of(use, terms[t] + start, m);
+    }
 }
 
 /* Series of the chosen items: terms into five arrays of the space, summed by group into five others. The part indices
@@ -59,7 +105,7 @@ static size_t expand_part(const nefk_problem *problem, nefk_tile_space *space, s
             count += is_rough[i] != 0.0;
         }
     }
-    for (size_t k = 0; k < NEFK_TERMS; k++) sum_groups(groups, space->part_offset, terms[k], sums[k]);
+    sum_terms(groups, space->part_offset, terms, sums);
     return count;
 }
 
@@ -91,7 +137,7 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
                         double tolerance, int8_t *capped, uint32_t *rough, nefk_series_sum *sums) {
     const double near = 1e-6; /* the totals at the ends are as good as the series */
     const double *terms[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
-    size_t items, kept = 0, at = 0, groups = choose_uncapped(all, tile, capped, space, &items);
+    size_t kept = 0, at = 0, groups = choose_uncapped(all, tile, capped, space);
     nefk_series_sum total = {{{0, 0}}};
     size_t count = expand_part(all->problem, space, groups, price, half, tolerance, rough);
     total_at_ends(all->problem, space, groups, price, half, rough, count);

@@ -12,7 +12,7 @@
 
 #include "nefk_kernel.h"
 
-enum { NEFK_TILE = 8192, NEFK_TILE_GROUPS = 2048 };
+enum { NEFK_TILE = 16384, NEFK_TILE_GROUPS = 2048 };
 
 typedef struct {
     const nefk_problem *problem;
@@ -25,6 +25,9 @@ typedef struct { size_t first, last; } nefk_tile;
 /* Working space of one thread. */
 typedef struct nefk_tile_space nefk_tile_space;
 size_t nefk_tile_space_size(void);
+
+/* Add x (count,) and d (count,) to the pairs sums[group + 1] (g + 1, 2), in the order of the items. O(count). */
+void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums);
 
 /* Counting sort. `next` (g + 1,) holds where each group starts, and in the end where it stops; item start + i of
  * group[i] (-1 .. g - 2, here counted from 0) goes into `order`. O(count). */

@@ -18,6 +18,22 @@ static nefk_block load_block(const nefk_problem *problem, size_t start, size_t m
     return items;
 }
 
+static void fill(size_t m, double *x, double value) {
+    for (size_t i = 0; i < m; i++) x[i] = value;
+}
+
+void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, double *x, double *d) {
+    buffers space;
+    double prices[NEFK_BLOCK];
+    fill(NEFK_BLOCK, prices, price);
+    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+        size_t m = block_size(at, stop);
+        nefk_block items = load_block(problem, at, m, &space);
+        nefk_instructions_in_use()->respond(problem->shape, m, items, prices, problem->ceiling, x + (at - start),
+                                            d + (at - start));
+    }
+}
+
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                         double *amounts, nefk_response *response) {
     const nefk_instructions *use = nefk_instructions_in_use();
@@ -33,10 +49,6 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
         nefk_add(&total.slope.high, &total.slope.low, use->sum(m, d));
     }
     *response = total;
-}
-
-static void fill(size_t m, double *x, double value) {
-    for (size_t i = 0; i < m; i++) x[i] = value;
 }
 
 /* x := x + share * (other - x), not beyond other. */

@@ -44,6 +44,9 @@ typedef struct {
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                         double *amounts, nefk_response *response);
 
+/* Amounts and slopes of items [start, stop) at a price, each written to an array (stop - start,). O(stop - start). */
+void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, double *x, double *d);
+
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
  * else 0; with `order` both are written at the entries of the items. Values and violations are those before

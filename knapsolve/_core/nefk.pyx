@@ -33,6 +33,8 @@ cdef extern from "nefk_kernel.h":
         double residual
     void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                             double *amounts, nefk_response *response) noexcept nogil
+    void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, double *x,
+                           double *d) noexcept nogil
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, int streams,
                            nefk_audit *audit) noexcept nogil
@@ -60,6 +62,8 @@ cdef extern from "nefk_groups.h":
         double n_passes
         size_t n_wrong
     size_t nefk_tile_space_size() noexcept nogil
+    void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
+                           double *sums) noexcept nogil
     void nefk_sort_into_groups(const Py_ssize_t *group, size_t start, size_t count, uint32_t *next,
                                uint32_t *order) noexcept nogil
     void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower,
@@ -153,6 +157,12 @@ def respond(Items items, Column price, size_t start, size_t stop, double[::1] am
     return out.amount.high, out.amount.low, out.slope.high, out.slope.low
 
 
+def respond_each(Items items, double price, size_t start, size_t stop, double[:, ::1] out):
+    """Fill out (2, m) with what each item of [start, stop) takes at a price, and its slope."""
+    with nogil:
+        nefk_respond_each(&items.problem, price, start, stop, &out[0, 0], &out[1, 0])
+
+
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
            float[::1] singles, int8_t[::1] side):
     """Write amounts; (x high, low, value high, low, violation) of items [start, stop)."""
@@ -230,6 +240,12 @@ def search(Items items, size_t n, double[::1] state, int n_most):
 
 
 TILE, TILE_GROUPS = NEFK_TILE, NEFK_TILE_GROUPS  # most items and groups of a tile
+
+
+def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double[:, ::1] sums):
+    """Add what items take and their slopes, rows of taken (2, m), to the pairs of their groups in sums (g + 1, 2)."""
+    with nogil:
+        nefk_add_by_group(&group[0], group.shape[0], &taken[0, 0], &taken[1, 0], &sums[0, 0])
 
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order):

@@ -23,9 +23,19 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
-BATCH = 4  # tiles that one thread takes at a time
+BATCH = 2  # tiles that one thread takes at a time
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 LARGEST_ORDER = 2**32
+
+
+_THREAD = threading.local()
+
+
+def _tile_space() -> core.TileSpace:
+    """The working space of this thread: two megabytes, kept because making them takes as long as a small solve."""
+    if not hasattr(_THREAD, "space"):
+        _THREAD.space = core.TileSpace()
+    return _THREAD.space
 
 
 @dataclass(frozen=True)
@@ -56,11 +66,9 @@ class LargeGroup:
     def _search(
         self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, place: Any, n_jobs: int
     ) -> tuple[float, Settled]:
-        search = new_search(problem, passes)
+        search = new_search(problem, passes, guess)
         if floor < search[core.PRICE]:
             search[core.LOW] = floor
-        elif floor < guess < search[core.HIGH]:
-            search[core.PRICE], search[core.LOW] = guess, floor
         prices, settled = find_and_settle(problem, passes, search, x, place, n_jobs)
         return float(prices.high), settled
 
@@ -106,16 +114,17 @@ def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list
 class GroupPasses:
     """The compiled items of a problem with groups. Use as a context manager."""
 
-    def __init__(self, problem: Problem, n_jobs: int) -> None:
+    def __init__(self, problem: Problem, n_jobs: int, by_group: tuple[Any, Any] | None = None) -> None:
         self.problem, self.n_jobs, self.count = problem, n_jobs, 0
         self.shape = problem.criterion._shape
         self.caps = np.concatenate([[np.inf], problem.caps])
-        self.order, self.offset = sort_by_group(problem.groups, len(problem.caps))
+        sorted_ = by_group or sort_by_group(problem.groups, len(problem.caps))
+        self.order: Any = sorted_[0]
+        self.offset: NDArray[np.uint32] = sorted_[1]
         items = problem.criterion._items_of(problem, self.order)
         self._tiles = core.Tiles(items, self.offset, self.caps)
         self.tiles, large = tile_groups(self.offset)
         self.large = [self._large(group) for group in large]
-        self._local = threading.local()
         jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
@@ -137,17 +146,12 @@ class GroupPasses:
         for one in self.large:
             one.passes.__exit__()
 
-    def _space(self) -> core.TileSpace:
-        if not hasattr(self._local, "space"):
-            self._local.space = core.TileSpace()
-        return self._local.space
-
     def _run(self, work: Callable[[int, int, core.TileSpace], Any], every: int = 1) -> list[Any]:
         """`work(first, last, space)` of every tile, or every so many-th, in order."""
         tiles = self.tiles[::every]
 
         def batch(start: int) -> list[Any]:
-            space = self._space()
+            space = _tile_space()
             return [work(first, last, space) for first, last in tiles[start : start + BATCH]]
 
         run: Any = map if self._pool is None else self._pool.map

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.loose_caps import Found, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -32,22 +33,33 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 
 Array = NDArray[np.float64]
 CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
+CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
+LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 SAMPLE_STEPS = 8
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
-def solve_groups(passes: GroupPasses, search: Array, amounts: Any, side: Any) -> tuple[Prices, Array, Settled]:
-    """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled."""
+def solve_groups(
+    passes: GroupPasses, search: Array, amounts: Any, side: Any, known: Found | None = None
+) -> tuple[Prices, Array, Settled]:
+    """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
+
+    With `known`, the first totals are taken already, at the search's price.
+    """
     mu = math.nan
-    sampled_guess(passes, search)
+    if passes.shape == core.QUADRATIC and not passes.problem.equality:
+        _settle_sign(passes, search)
+    if known is None:
+        sampled_guess(passes, search)
     while search[core.STATE] == core.RUNNING:
         mu = float(search[core.PRICE])
-        total, slope = passes.respond(mu)
+        total, slope = (known.total, known.slope) if known else passes.respond(mu)
+        known = None
         step(search, passes.shape, *capped_sums(passes, total, slope))
         half = math.nan
-        if passes.problem.n > MANY and search[core.STATE] == core.RUNNING:
+        if passes.problem.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
             half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
         if half > 0.0:
             price = float(search[core.PRICE])
@@ -104,19 +116,27 @@ def sampled_guess(passes: GroupPasses, search: Array) -> None:
         search[core.PRICE] = price
 
 
-def capped_sums(passes: GroupPasses, total: Array, slope: Array) -> tuple[float, float]:
-    """T and its slope from those of the groups (g + 1,)."""
-    loose = total <= passes.caps
-    return float(np.sum(np.minimum(total, passes.caps))), float(np.sum(slope, where=loose))
+def _settle_sign(passes: GroupPasses, search: Array) -> None:
+    """A price that could be negative is 0 if capacity is left over there, and else positive."""
+    if capped_sums(passes, *passes.respond(0.0))[0] <= search[core.TARGET]:
+        search[core.PRICE], search[core.STATE] = 0.0, core.MET
+    else:
+        search[core.LOW] = 0.0
+        search[core.PRICE] = abs(search[core.PRICE])
 
 
 def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:
-    """Own price of each group (g + 1,) by one Newton step from mu; NaN where the cap is loose at mu."""
+    """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
+
+    By one Newton step, or by what a sample of all items takes at higher prices.
+    """
     with np.errstate(all="ignore"):
         if passes.shape in LINEAR:
             guess = total - passes.caps
             guess /= slope
             guess += mu
+        elif passes.problem.n > MANY:
+            guess = _along_a_sample(passes, mu, passes.caps / total)
         else:
             guess = total / passes.caps
             np.log(guess, out=guess)
@@ -127,6 +147,19 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> A
     guess[~np.isfinite(guess)] = mu
     guess[total <= passes.caps] = np.nan
     return guess
+
+
+def _along_a_sample(passes: GroupPasses, mu: float, shares: Array) -> Array:
+    """Prices at which a sample of the items takes `shares` of what it does at mu."""
+    part, prices = passes.problem.sample(CURVE_SAMPLE), [mu]
+    totals: list[float] = []
+    with part.passes() as sample:
+        while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
+            totals.append(sample.respond(prices[-1])[0])
+            prices.append(prices[-1] * CURVE_STEP)
+    taken = np.maximum(totals, 1e-300)
+    found = np.interp(np.log(shares), np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1])
+    return np.exp(found, out=found)
 
 
 def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Array) -> NDArray[np.int8]:
@@ -173,7 +206,7 @@ class GroupModel:
     def _open_groups(self) -> None:
         """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
         passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
-        self.fixed = math.fsum(passes.caps[self.capped == 1])
+        self.fixed = float(np.sum(passes.caps, where=self.capped == 1))
         if self.open.size:
             which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
             items = which if passes.order is None else passes.order[which]

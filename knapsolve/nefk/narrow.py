@@ -144,12 +144,16 @@ def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any)
     return (prices, settled) if abs(settled.total - problem.capacity) <= CONFIRMED * problem.capacity else None
 
 
-def next_half(shape: int, before: float, price: float, widest: float) -> float:
-    """Half a bracket about a price that the last step led to, NaN if that was too long; relative to `size_of`."""
+def moved_by(shape: int, before: float, price: float) -> float:
+    """How long a step between two prices was, relative to `size_of`; NaN where that makes no sense."""
     if not (has_bracket(shape, before) and has_bracket(shape, price)):
         return math.nan
-    size = size_of(shape, price)
-    moved = abs(price - before) / size if shape in LINEAR else abs(math.log(price / before))
+    return abs(price - before) / size_of(shape, price) if shape in LINEAR else abs(math.log(price / before))
+
+
+def next_half(shape: int, before: float, price: float, widest: float) -> float:
+    """Half a bracket about a price that the last step led to, NaN if that was too long; relative to `size_of`."""
+    moved = moved_by(shape, before, price)
     return min(max(MARGIN * moved, LEAST_HALF), widest) if moved <= LONG * widest else math.nan
 
 
@@ -193,14 +197,26 @@ def settle_model(
 
 
 def settle_many(
-    problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
+    problem: Problem,
+    passes: Any,
+    search: NDArray[np.float64],
+    amounts: Any,
+    side: Any,
+    n_jobs: int,
+    before: float = math.nan,
 ) -> tuple[Prices, Settled] | None:
-    """Search by passes, narrow when close, settle when found; None where the search ends by itself."""
+    """Search by passes, narrow when close, settle when found; None where the search ends by itself.
+
+    `before` is the price from which a step over all items led to the search's.
+    """
     found = settle_in_proportion(problem, passes, amounts, side)
     if found:
         return found
     widest, needed = widest_half(problem, float(search[core.PRICE]))
-    half = widest if sharpen(problem, search, needed, n_jobs) else math.nan
+    if math.isnan(before):
+        half = widest if sharpen(problem, search, needed, n_jobs) else math.nan
+    else:
+        half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     while search[core.STATE] == core.RUNNING:
         price = float(search[core.PRICE])
         if half > 0.0 and has_bracket(passes.shape, price):

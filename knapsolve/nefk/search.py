@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,12 +58,17 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
     core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
 
 
-def guess_price(problem: Any) -> tuple[float, float]:
-    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of the items."""
+def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
+    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of the items.
+
+    A `known` guess of the answer's price stays.
+    """
     part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
     with part.passes() as passes:
         top, guess = _even_price(part, passes)
-        if part.n < problem.n:
+        if not math.isnan(known):
+            guess = known
+        elif part.n < problem.n:
             guess = sampled_price(part, passes, top, guess, 1e-3)
     return top, guess
 

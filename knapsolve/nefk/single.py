@@ -15,10 +15,10 @@ from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
 
 
-def new_search(problem: Problem, passes: Any) -> NDArray[np.float64]:
-    """The budget's search (8,), from a price guessed on a sample."""
+def new_search(problem: Problem, passes: Any, known: float = math.nan) -> NDArray[np.float64]:
+    """The budget's search (8,), from a `known` guess of its price or else one made on a sample."""
     target = np.array([min(problem.capacity, FAR)])
-    top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem)
+    top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem, known)
     search = new_searches(passes.shape, target, top, guess)[0]
     if (
         passes.shape == core.QUADRATIC and not problem.equality and problem.groups is None
@@ -32,10 +32,16 @@ def new_search(problem: Problem, passes: Any) -> NDArray[np.float64]:
 
 
 def find_and_settle(
-    problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
+    problem: Problem,
+    passes: Any,
+    search: NDArray[np.float64],
+    amounts: Any,
+    side: Any,
+    n_jobs: int,
+    before: float = math.nan,
 ) -> tuple[Prices, Settled]:
-    """Run a search to its end and write the amounts."""
-    found = settle_many(problem, passes, search, amounts, side, n_jobs) if narrows(problem, passes) else None
+    """Run a search to its end and write the amounts; `before` as in settle_many."""
+    found = settle_many(problem, passes, search, amounts, side, n_jobs, before) if narrows(problem, passes) else None
     if found:
         return found
     prices = find_prices(passes, search)

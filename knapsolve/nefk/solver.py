@@ -17,11 +17,14 @@ from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
-from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_passes import LARGEST_ORDER, GroupPasses
 from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.loose_caps import GroupTotals, Reduced, below_the_answer, without_loose_caps
+from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult
+from knapsolve.nefk.search import step
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
@@ -129,6 +132,9 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             return _result(problem, prices, settled, passes.count, amounts, side, None)
         if isinstance(passes, ArrayPasses):
             return _solve_array_groups(problem, passes, amounts, side)
+        reduced = _reduce(problem, passes, n_jobs)
+        if reduced:
+            return _solve_reduced(problem, passes, reduced, n_jobs, amounts, side)
         with GroupPasses(problem, n_jobs) as grouped:
             return _solve_groups(problem, passes, grouped, amounts, side)
 
@@ -143,6 +149,35 @@ def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs
     else:
         return find_and_settle(problem, passes, new_search(problem, passes), amounts, side, n_jobs)
     return prices, passes.settle(prices, amounts, side)
+
+
+def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
+    """The problem without the caps that are surely loose; None where it is not worth it, or no price tells."""
+    even = not any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper))
+    signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
+    if signed or not (even and narrows(problem, passes) and problem.n < LARGEST_ORDER):
+        return None
+    totals = GroupTotals(problem, passes.items, n_jobs)
+    least = check_feasible(problem, passes, totals.bounds_by_group()).lower
+    if totals.in_order or least >= problem.capacity * (1 - SLACK):
+        return None
+    search = new_search(problem, passes)
+    found = below_the_answer(totals, search) if search[core.STATE] == core.RUNNING else None
+    return without_loose_caps(totals, found, search) if found else None
+
+
+def _solve_reduced(problem: Problem, passes: Any, reduced: Reduced, n_jobs: int, amounts: Any, side: Any) -> NEFKResult:
+    own, search, found = np.full(len(problem.caps), np.nan), reduced.search, reduced.found.pop()
+    if not reduced.kept.size:
+        step(search, passes.shape, float(found.total[0]), float(found.slope[0]))
+        free = replace(problem, groups=None, caps=reduced.caps)
+        prices, settled = find_and_settle(free, passes, search, amounts, side, n_jobs, found.price)
+        return _result(problem, prices, settled, passes.count + reduced.count, amounts, side, own)
+    some = replace(problem, caps=reduced.caps)
+    with GroupPasses(some, n_jobs, (reduced.order, reduced.offset)) as grouped:
+        prices, own[reduced.kept], settled = solve_groups(grouped, search, amounts, side, found)
+    count = passes.count + reduced.count + grouped.count
+    return _result(problem, prices, settled, count, amounts, side, own)
 
 
 def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, amounts: Any, side: Any) -> NEFKResult:

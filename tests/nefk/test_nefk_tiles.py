@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from group_fuzz import residual
+from group_fuzz import MANY_PER_GROUP, MANY_SIZES, residual
 from nefk_oracle import random_parameters, solve
 from test_nefk_groups import assert_certified, random_problem
 
@@ -74,8 +74,9 @@ def test_the_order_of_the_items_changes_the_answer_by_rounding_alone():
     np.testing.assert_allclose(mixed.group_prices, sorted_.group_prices, rtol=1e-10, atol=1e-12)
 
 
-def test_every_instruction_set_solves_groups_to_the_same_bits():
-    p, w, groups, caps, _, _, capacity = random_problem("freshness", 20_000, 3000, 5, False)
+@pytest.mark.parametrize("n_groups", [15, 3000])
+def test_every_instruction_set_solves_groups_to_the_same_bits(n_groups):
+    p, w, groups, caps, _, _, capacity = random_problem("freshness", 20_000, n_groups, 5, False)
     answers = []
     try:
         for level in (0, 1, 2):
@@ -98,6 +99,24 @@ def test_the_model_of_the_total_gives_the_answer_of_exact_passes(family, monkeyp
     modelled = solve(family, p, capacity, **options)
     assert_certified(family, *problem, modelled)
     assert modelled.price == pytest.approx(exact.price, rel=1e-11)
+
+
+@pytest.mark.parametrize("n_groups", [4, 14_000])
+@pytest.mark.parametrize("room", [0.9, 1.0001, 1.5])
+def test_capacity_that_is_no_use_is_left_over_however_many_items(n_groups, room):
+    """A quadratic's value falls beyond 1 / curvature: at most so much is given out, at price 0."""
+    generator, n = np.random.default_rng(13), 70_000
+    curvature, w = np.exp(generator.standard_normal((2, n)))
+    groups = generator.integers(-1, n_groups, n)
+    best = 1.0 / curvature
+    taken = np.bincount(groups + 1, best, n_groups + 1)
+    caps = taken[1:] * generator.choice([0.5, 2.0], n_groups) + 1e-9
+    useful = taken[0] + np.minimum(taken[1:], caps).sum()
+    options = {"weights": w, "groups": groups, "group_caps": caps, "equality": False}
+    result = solve_nefk(criteria.Quadratic(curvature), room * useful, **options)
+    assert result.residual <= 1e-12
+    assert result.amounts.sum() == pytest.approx(min(room, 1.0) * useful, rel=1e-12)
+    assert (result.price > 0.0) == (room < 1.0)
 
 
 def test_float32_output_rounds_the_same_amounts():
@@ -125,6 +144,32 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
 @pytest.mark.parametrize("first", range(0, 3000, 250))
 def test_adversarial_problems_leave_no_residual(first):
     assert [seed for seed in range(first, first + 250) if not residual(seed) <= 1e-12] == []
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+@pytest.mark.parametrize("even", [False, True])
+def test_adversarial_groups_of_many_items_leave_no_residual(first, even):
+    found = [residual(seed, even, MANY_SIZES, MANY_PER_GROUP) for seed in range(first, first + 100)]
+    assert max(found) <= 1e-12
+
+
+@pytest.mark.parametrize("family", ["detection", "freshness", "poisson", "harmonic", "power", "exponential"])
+def test_own_prices_of_groups_of_many_items_are_those_of_the_groups_alone(family):
+    generator = np.random.default_rng(12)
+    sizes = [130, 500, 1700, 6000, 12_000]
+    groups = generator.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    n = groups.size
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    caps = 0.05 * np.array(sizes) * generator.uniform(0.5, 1.0, len(sizes))
+    result = solve(family, p, caps.sum() * 0.999, weights=w, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    own = result.price + result.group_prices
+    bind = np.flatnonzero(result.group_prices > 1e-6 * result.price)
+    assert bind.size >= 3
+    for g in bind:
+        alone = solve(family, p[groups == g], caps[g], weights=w[groups == g])
+        assert own[g] == pytest.approx(alone.price, rel=1e-11)
+        np.testing.assert_allclose(result.amounts[groups == g], alone.amounts, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow
