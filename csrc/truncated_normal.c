@@ -80,6 +80,23 @@ WALL_INLINE double least_at(const struct truncated_normal *t, const double *z)
 
 AT_EVERY_WIDTH(double, truncated_normal_least, least_at, (const struct truncated_normal *t, const double *z), (t, z))
 
+/* Most points fail at one of the first walls. */
+WALL_INLINE int is_inside(const struct truncated_normal *t, const double *z)
+{
+    for (ptrdiff_t block = 0; block < t->n; block += WALL_BLOCK) {
+        double value[WALL_BLOCK], least = INFINITY;
+        block_rows(t, block, z, (wall_reals *)value);
+        for (ptrdiff_t i = 0; i < WALL_BLOCK; i++) {
+            double room = value[i] + t->slack[block + i];
+            least = room < least ? room : least;
+        }
+        if (least < 0.0) return 0;
+    }
+    return 1;
+}
+
+AT_EVERY_WIDTH(int, truncated_normal_inside, is_inside, (const struct truncated_normal *t, const double *z), (t, z))
+
 WALL_INLINE int move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most)
 {
     double left = 1.0; /* tan of half the time left: a quarter circle */

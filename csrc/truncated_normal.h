@@ -29,6 +29,9 @@ struct truncated_normal {
 /* The least row_i . z + slack_i. */
 double truncated_normal_least(const struct truncated_normal *t, const double *z);
 
+/* Whether it is not negative; no scratch is used. */
+int truncated_normal_inside(const struct truncated_normal *t, const double *z);
+
 /* One move from z, (r,), inside; v, (r,), a standard normal, is used up; 1, or 0 if it was taken back.
  * y and side, (r,) each, are scratch. */
 int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most);

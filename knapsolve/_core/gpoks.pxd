@@ -32,6 +32,7 @@ cdef extern from "truncated_normal.h":
         double *speed
         double *near
     double truncated_normal_least(const truncated_normal *t, const double *z) noexcept nogil
+    int truncated_normal_inside(const truncated_normal *t, const double *z) noexcept nogil
     int truncated_normal_move(const truncated_normal *t, double *z, double *v, double *y, double *side,
                               int most) noexcept nogil
     void truncated_normal_slide(const truncated_normal *t, double *z, const double *v, double exponential,

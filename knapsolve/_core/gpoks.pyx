@@ -253,7 +253,7 @@ cdef class CurveGame(Learner):
         cdef Py_ssize_t _k
         for _k in range(self.tries):
             self.throw_point(bits)
-            if truncated_normal_least(&self.walls, self.point) >= 0.0:
+            if truncated_normal_inside(&self.walls, self.point):
                 return True
         return False
 
