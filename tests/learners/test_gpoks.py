@@ -411,7 +411,7 @@ def test_what_cannot_be_a_process_is_refused_and_named(bad, match):
 
 
 @pytest.mark.filterwarnings("ignore:more than a tenth")
-def test_polls_between_two_looks_at_signals_are_fewer_the_more_tries_a_draw_may_take():
+def test_polls_between_two_signs_of_progress_are_fewer_the_more_tries_a_draw_may_take():
     chunks = []
     for tries in (1, 2000, 100_000):
         learner = two(sampler="rejection", max_tries=tries).fit(*log_at([0.5], [1]))
