@@ -56,7 +56,9 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.rate_filters": [],
     "_core.rate_learner": [],
     "_core.refit_learner": [],
-    "_core.gpoks": ["gp_posterior.c", "truncated_normal.c", "curve_market.c", "cpu_level.c"],
+    "_core.patience": [],
+    "_core.curve_draws": ["gp_posterior.c", "truncated_normal.c", "cpu_level.c"],
+    "_core.gpoks": ["gp_posterior.c", "curve_market.c", "cpu_level.c"],
     "_core.credit_order": [],
 }
 

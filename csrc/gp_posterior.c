@@ -18,9 +18,10 @@ void gp_observe(ptrdiff_t r, const double *phi, ptrdiff_t stride, double y, doub
 }
 
 void gp_gather(ptrdiff_t r, ptrdiff_t m, const double *features, const double *counts, const double *sums, double noise,
-               double *precision, double *information)
+               double *precision, double *information, ptrdiff_t from, ptrdiff_t to)
 {
-    for (ptrdiff_t i = 0; i < r; i++) {
+    precision += from * (from + 1) / 2;
+    for (ptrdiff_t i = from; i < to; i++) {
         const double *row = features + i * m;
         double total = 0.0;
         for (ptrdiff_t k = 0; k < m; k++) total += row[k] * sums[k];
@@ -34,10 +35,12 @@ void gp_gather(ptrdiff_t r, ptrdiff_t m, const double *features, const double *c
     }
 }
 
-void gp_solve(ptrdiff_t r, const double *precision, const double *information, double *factor, double *mean)
+void gp_factor(const double *precision, const double *information, double *factor, double *solved, ptrdiff_t from,
+               ptrdiff_t to)
 {
-    double *row = factor;
-    for (ptrdiff_t i = 0; i < r; row += ++i) {
+    double *row = factor + from * (from + 1) / 2;
+    precision += from * (from + 1) / 2;
+    for (ptrdiff_t i = from; i < to; row += ++i) {
         const double *other = factor;
         double rest = information[i], pivot = precision[i];
         for (ptrdiff_t j = 0; j < i; other += ++j) {
@@ -45,23 +48,29 @@ void gp_solve(ptrdiff_t r, const double *precision, const double *information, d
             for (ptrdiff_t k = 0; k < j; k++) sum -= row[k] * other[k];
             row[j] = sum / other[j];
             pivot -= row[j] * row[j];
-            rest -= row[j] * mean[j];
+            rest -= row[j] * solved[j];
         }
         row[i] = sqrt(pivot > 1.0 ? pivot : 1.0);
-        mean[i] = rest / row[i];
+        solved[i] = rest / row[i];
         precision += i + 1;
-    }
-    for (ptrdiff_t i = r; i-- > 0;) { /* back substitution, row by row */
-        row -= i + 1;
-        mean[i] /= row[i];
-        for (ptrdiff_t j = 0; j < i; j++) mean[j] -= row[j] * mean[i];
     }
 }
 
-GP_INLINE void whiten(ptrdiff_t r, ptrdiff_t m, const double *features, const double *factor, double *white,
-                      ptrdiff_t stride)
+void gp_solve(ptrdiff_t r, const double *factor, double *solved)
 {
-    for (ptrdiff_t i = 0; i < r; factor += ++i) {
+    const double *row = factor + r * (r + 1) / 2;
+    for (ptrdiff_t i = r; i-- > 0;) { /* back substitution, row by row */
+        row -= i + 1;
+        solved[i] /= row[i];
+        for (ptrdiff_t j = 0; j < i; j++) solved[j] -= row[j] * solved[i];
+    }
+}
+
+GP_INLINE void whiten(ptrdiff_t m, const double *features, const double *factor, double *white, ptrdiff_t stride,
+                      ptrdiff_t from, ptrdiff_t to)
+{
+    factor += from * (from + 1) / 2;
+    for (ptrdiff_t i = from; i < to; factor += ++i) {
         double *restrict out = white + i * stride;
         double scale = 1.0 / factor[i];
         memcpy(out, features + i * m, sizeof(double) * (size_t)m);
@@ -75,9 +84,9 @@ GP_INLINE void whiten(ptrdiff_t r, ptrdiff_t m, const double *features, const do
 }
 
 AT_EVERY_WIDTH(void, gp_whiten, whiten,
-               (ptrdiff_t r, ptrdiff_t m, const double *features, const double *factor, double *white,
-                ptrdiff_t stride),
-               (r, m, features, factor, white, stride))
+               (ptrdiff_t m, const double *features, const double *factor, double *white, ptrdiff_t stride,
+                ptrdiff_t from, ptrdiff_t to),
+               (m, features, factor, white, stride, from, to))
 
 GP_INLINE void add_rows(ptrdiff_t r, ptrdiff_t m, const double *features, ptrdiff_t stride, const double *w,
                         double *restrict curve)

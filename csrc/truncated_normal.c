@@ -80,16 +80,40 @@ WALL_INLINE double least_at(const struct truncated_normal *t, const double *z)
 
 AT_EVERY_WIDTH(double, truncated_normal_least, least_at, (const struct truncated_normal *t, const double *z), (t, z))
 
-WALL_INLINE int move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most)
+/* Most points fail at one of the first walls. */
+WALL_INLINE int is_inside(const struct truncated_normal *t, const double *z)
 {
-    double left = 1.0; /* tan of half the time left: a quarter circle */
+    for (ptrdiff_t block = 0; block < t->n; block += WALL_BLOCK) {
+        double value[WALL_BLOCK], least = INFINITY;
+        block_rows(t, block, z, (wall_reals *)value);
+        for (ptrdiff_t i = 0; i < WALL_BLOCK; i++) {
+            double room = value[i] + t->slack[block + i];
+            least = room < least ? room : least;
+        }
+        if (least < 0.0) return 0;
+    }
+    return 1;
+}
+
+AT_EVERY_WIDTH(int, truncated_normal_inside, is_inside, (const struct truncated_normal *t, const double *z), (t, z))
+
+WALL_INLINE void launch(const struct truncated_normal *t, const double *z, const double *v, double *y)
+{
     memcpy(y, z, sizeof(double) * (size_t)t->r);
     for (ptrdiff_t block = 0; block < t->n; block += WALL_BLOCK) {
         block_rows(t, block, y, (wall_reals *)(t->value + block));
         block_rows(t, block, v, (wall_reals *)(t->speed + block));
     }
-    for (int bounces = 0;; bounces++) {
-        double sooner = 1.0 / left;
+}
+
+AT_EVERY_WIDTH(void, truncated_normal_launch, launch,
+               (const struct truncated_normal *t, const double *z, const double *v, double *y), (t, z, v, y))
+
+WALL_INLINE ptrdiff_t fly(const struct truncated_normal *t, double *y, double *v, double *side, double *left,
+                          ptrdiff_t most)
+{
+    for (ptrdiff_t looks = 0; looks < most; looks++) {
+        double sooner = 1.0 / *left;
         ptrdiff_t wall = first_wall(t, &sooner);
         double half = 1.0 / sooner, scale = 1.0 / (1.0 + half * half);
         double cosine = (1.0 - half * half) * scale, sine = 2.0 * half * scale;
@@ -99,8 +123,11 @@ WALL_INLINE int move(const struct truncated_normal *t, double *z, double *v, dou
             y[j] = from * cosine + v[j] * sine;
             v[j] = v[j] * cosine - from * sine;
         }
-        if (wall < 0) break;
-        if (bounces == most) return 0;
+        *left = wall < 0 ? 0.0 : (*left - half) / (1.0 + *left * half);
+        if (!(*left > 0.0)) {
+            *left = 0.0;
+            return looks + 1;
+        }
         for (ptrdiff_t j = 0; j < t->r; j++) {
             side[j] = t->rows[j * t->stride + wall];
             into += side[j] * v[j];
@@ -115,17 +142,20 @@ WALL_INLINE int move(const struct truncated_normal *t, double *z, double *v, dou
             *value = from * cosine + *speed * sine;
             *speed = *speed * cosine - from * sine - back * turn;
         }
-        left = (left - half) / (1.0 + left * half);
-        if (!(left > 0.0)) break;
     }
-    if (!(least_at(t, y) >= -t->breach)) return 0;
+    return most;
+}
+
+AT_EVERY_WIDTH(ptrdiff_t, truncated_normal_fly, fly,
+               (const struct truncated_normal *t, double *y, double *v, double *side, double *left, ptrdiff_t most),
+               (t, y, v, side, left, most))
+
+int truncated_normal_land(const struct truncated_normal *t, double *z, const double *y)
+{
+    if (!(truncated_normal_least(t, y) >= -t->breach)) return 0;
     memcpy(z, y, sizeof(double) * (size_t)t->r);
     return 1;
 }
-
-AT_EVERY_WIDTH(int, truncated_normal_move, move,
-               (const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most),
-               (t, z, v, y, side, most))
 
 WALL_INLINE void slide(const struct truncated_normal *t, double *z, const double *v, double exponential, double uniform,
                        int again)

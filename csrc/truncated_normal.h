@@ -3,7 +3,7 @@
  * z in R^r with density exp(-|z|^2 / 2) where every row_i . z + slack_i >= 0. A move flies a quarter of the circle
  * z(t) = z cos t + v sin t, v a fresh standard normal, and bounces off the walls: it leaves the law unchanged,
  * and without walls its end is independent of its start. Times of hits come from a quadratic in tan(t / 2):
- * no trigonometric function is called. A flight of more than `most` bounces is taken back; its reverse has as many,
+ * no trigonometric function is called. A flight of too many bounces may be taken back: its reverse has as many,
  * so that too leaves the law unchanged and bounds the work.
  * A slide goes along the line through z of direction v, to a point of it drawn by a slice under the density: it leaves
  * the law unchanged, gets out of every corner, and needs many steps where a flight needs one.
@@ -29,9 +29,16 @@ struct truncated_normal {
 /* The least row_i . z + slack_i. */
 double truncated_normal_least(const struct truncated_normal *t, const double *z);
 
-/* One move from z, (r,), inside; v, (r,), a standard normal, is used up; 1, or 0 if it was taken back.
- * y and side, (r,) each, are scratch. */
-int truncated_normal_move(const struct truncated_normal *t, double *z, double *v, double *y, double *side, int most);
+/* Whether it is not negative; no scratch is used. */
+int truncated_normal_inside(const struct truncated_normal *t, const double *z);
+
+/* A move in parts, so that it can be left between them. Launch: y = z, (r,), inside; v, (r,), a standard normal, is used up.
+ * Fly: look for the next wall at most `most` times, turning at each; the number of looks. *left, 1 at the launch, is the
+ * tangent of half the time left, and 0 on arrival; side, (r,), is scratch. Land: z = y and 1, or 0 if y is not inside. */
+void truncated_normal_launch(const struct truncated_normal *t, const double *z, const double *v, double *y);
+ptrdiff_t truncated_normal_fly(const struct truncated_normal *t, double *y, double *v, double *side, double *left,
+                               ptrdiff_t most);
+int truncated_normal_land(const struct truncated_normal *t, double *z, const double *y);
 
 /* One slide from z, (r,), inside, along v, (r,), which is not 0; `exponential` standard, `uniform` in [0, 1). O(r n).
  * again: nothing but slides from this z came since t->value was computed. */

@@ -174,6 +174,8 @@ def _run(
         if hasattr(environment, "_core")
         else PythonEnvironment(environment, environment.n_materials)
     )
+    if hasattr(learning, "cancellation"):  # its polls may be long
+        learning.cancellation = cancellation
     learning.start_run(streams[0])
     chunk = getattr(learning, "chunk", CHUNK)
     n = learning.n_materials

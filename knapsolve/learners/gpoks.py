@@ -10,7 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._core.gpoks import DRAWS, CurveGame
+from knapsolve._core.curve_draws import DRAWS, CurveDraws
+from knapsolve._core.gpoks import CurveGame
+from knapsolve._core.patience import Patience
 from knapsolve._frames import factorize
 from knapsolve._validation import (
     check_choice,
@@ -28,7 +30,7 @@ from knapsolve.processes.likelihood import posterior_sums
 
 SCALES = ("auto", "linear", "log")
 SAMPLERS = ("truncated", "rejection")
-MOST_TRIES = 100_000  # of one draw, which no signal interrupts
+MOST_TRIES = 100_000  # of one draw
 DECADES = 4  # that a grid spans when it is not known how many materials will come
 
 
@@ -352,9 +354,9 @@ class GPOKS(PollLogLearner):
         """The compiled learner over a state of n_known materials."""
         process = self._process
         tries = int(self.max_tries) if self.sampler == "rejection" else 0
-        return CurveGame(state, n_known, process.features, process.amounts, process.edges, process.lift,
-                         self.draw, bool(self.monotone), tries, self.noise_, float(self.feedback_noise),
-                         float(self.capacity), self._key, self._pairwise)  # fmt: skip
+        draws = CurveDraws(process.features, process.lift, self.draw, bool(self.monotone), tries, Patience())
+        return CurveGame(state, n_known, draws, process.amounts, process.edges, self.noise_,
+                         float(self.feedback_noise), float(self.capacity), self._key, self._pairwise)  # fmt: skip
 
     def _learn_polls(
         self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]

@@ -17,17 +17,20 @@ from knapsolve.reproduce.gpoks_tables import PAIRS, TABLE_1, TABLE_2
 from knapsolve.reproduce.report import Report
 
 N_RUNS, QUICK_RUNS = 1000, 40
-TRIES = 100  # of rejection, as an independent implementation seems to have had
+TRIES = 1000  # after which an independent implementation's rejection seems to have given up
 GRID: dict[str, Any] = {"scale": "linear", "n_materials": 2, "feedback_noise": 0.1}
 MEAN: dict[str, Any] = {"draw": "mean", "monotone": False}
 REJECTING: dict[str, Any] = {"sampler": "rejection", "max_tries": TRIES}
 NEARER: dict[str, Any] = {"kernel": RBF(0.5**0.5)}  # exp(-d^2), without the half in the exponent
 SCHEMES = {
     "GPOKS": GPOKS(**GRID),
-    "GPOKS, 100 tries": GPOKS(**GRID, **REJECTING),
+    f"GPOKS, {TRIES} tries": GPOKS(**GRID, **REJECTING),
     "GPOKS, exp(-d^2)": GPOKS(**GRID, **NEARER),
     "GPOKS-Mean": GPOKS(**GRID, **MEAN),
 }
+ROUNDING = 0.01 / 12**0.5  # standard deviation of what figures printed to a hundredth leave out
+LIKE_THE_PROTOTYPE = {"GPOKS": f"GPOKS, {TRIES} tries", "GPOKS-Mean": "GPOKS-Mean", "LAKG": "LAKG, found"}
+NOISES = (0.0, 0.2, 0.4)
 READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "GPOKS": {
         "as above: deadlines by amounts now": ("present", {}),
@@ -46,8 +49,7 @@ READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "exp(-d^2), grid .02 to .98": ("present", {**NEARER, "n_points": 49}),
         "not optimistic": ("present", {"draw": "thompson"}),
         "optimistic, not monotone": ("present", {"monotone": False}),
-        "rejection, at most 100 tries": ("present", REJECTING),
-        "rejection, at most 300 tries": ("present", {**REJECTING, "max_tries": 300}),
+        **{f"rejection, at most {n} tries": ("present", {**REJECTING, "max_tries": n}) for n in (100, 300)},
     },
     "GPOKS-Mean": {
         "as above: deadlines by amounts now": ("present", {}),
@@ -63,9 +65,10 @@ HEADING = (
     "polls of x1 d1(x1) + x2 d2(x2),\nmean over runs ± standard error [paper | prototype, an independent "
     "implementation]. Reading of the paper: kernel\nvariance 1, length 1, noise variance .1, grid .01 to .99; both "
     "curves drawn anew before each poll; polled is the material\nwhose last poll plus 1/x_i, with the x_i held now, is "
-    "earliest; GPOKS-Mean meets at the first crossing of the means\nas they are; w = .1 is added to feedback. \"100 "
-    "tries\": rejection that gives up after them. \"LAKG, found\": changes\nfound instead of their expectation; its "
-    "standard error is what figures that count changes have."
+    "earliest; GPOKS-Mean meets at the first crossing of the means\nas they are; w = .1 is added to feedback. "
+    '"{tries} tries": rejection that gives up after them and falls back on\nmax(draw, mean), made non-increasing. '
+    '"LAKG, found": changes found instead of their expectation; its standard error\nis what figures that count changes '
+    "have."
 )
 
 
@@ -101,17 +104,38 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 
 def compute(n_runs: int, output: Path | None, seed: int) -> str:
     """`run` with any number of runs."""
-    with Report("gpoks", HEADING.format(n_runs=n_runs), output) as report:
+    found = Found(n_runs, seed)
+    with Report("gpoks", HEADING.format(n_runs=n_runs, tries=TRIES), output) as report:
         for number, draw in gpoks_figures.FIGURES.items():
             path = report.picture(f"figure {number}")
             report.add_text(draw(path, seed), path)
-        report.grow(table_1(n_runs, seed))
-        report.grow(table_2(n_runs, seed))
+        report.grow(table_1(found))
+        report.grow(table_2(found))
+        report.grow(beside_the_prototype(found))
         report.grow(readings(max(2, n_runs // 10), seed))
     return report.text()
 
 
-def table_1(n_runs: int, seed: int) -> Iterator[str]:
+class Found:
+    """Accumulated values of the schemes at the checkpoints, (n_runs, 3) each, computed once."""
+
+    def __init__(self, n_runs: int, seed: int):
+        self.n_runs, self.seed = n_runs, seed
+        self._held: dict[Any, np.ndarray] = {}
+
+    def of(self, name: str, pair: tuple[float, float], w: float = 0.1) -> np.ndarray:
+        """Those of a scheme, with noise w on its feedback."""
+        if (name, pair, w) not in self._held:
+            if name in SCHEMES:
+                noisy = clone(SCHEMES[name]).set_params(feedback_noise=w)
+                self._held[name, pair, w] = scores(noisy, pair, self.n_runs, self.seed)
+            else:
+                both = lakg_scores(pair, self.n_runs, self.seed)
+                self._held["LAKG", pair, w], self._held["LAKG, found", pair, w] = both
+        return self._held[name, pair, w]
+
+
+def table_1(found: Found) -> Iterator[str]:
     """Accumulated changes found after 10, 100 and 1000 polls."""
     yield "Table 1. Accumulated value"
     yield " " * 30 + "".join(f"t = {t}".ljust(38) for t in CHECKPOINTS).rstrip()
@@ -119,29 +143,70 @@ def table_1(n_runs: int, seed: int) -> Iterator[str]:
         for scheme, allocation in (("Optimal", optimum(pair)), ("Uniform", np.full(2, 0.5))):
             value = float(unit_values(allocation, pair))
             yield _row(scheme, pair, (f"{t * value:.2f}" for t in CHECKPOINTS))
-        for name, learner in SCHEMES.items():
-            yield _scored(name, pair, scores(learner, pair, n_runs, seed))
-        for name, found in zip(("LAKG", "LAKG, found"), lakg_scores(pair, n_runs, seed)):
-            yield _scored(name, pair, found)
-
-
-def _scored(name: str, pair: tuple[float, float], found: np.ndarray) -> str:
-    reference = TABLE_1[name.split(",")[0], pair[0]]
-    return _row(name, pair, (_cell(found[:, k], *(column[k] for column in reference)) for k in range(3)))
+        for name in (*SCHEMES, "LAKG", "LAKG, found"):
+            reference = TABLE_1[name.split(",")[0], pair[0]]
+            runs = found.of(name, pair)
+            yield _row(name, pair, (_cell(runs[:, k], *(column[k] for column in reference)) for k in range(3)))
 
 
 def _row(name: str, pair: tuple[float, float], cells: Iterable[str]) -> str:
-    return f"{name:<18}{pair[0]:.2f}/{pair[1]:.2f}   {''.join(cell.ljust(38) for cell in cells)}".rstrip()
+    return f"{name:<18}{_pair(pair)}   {''.join(cell.ljust(38) for cell in cells)}".rstrip()
 
 
-def table_2(n_runs: int, seed: int) -> Iterator[str]:
+def _pair(pair: tuple[float, float]) -> str:
+    return f"{pair[0]:.2f}/{pair[1]:.2f}"
+
+
+def table_2(found: Found) -> Iterator[str]:
     """More noise on the feedback, .75/.25, 1000 polls."""
     yield "Table 2. Accumulated value after 1000 polls, .75/.25, at noise w"
-    for name in ("GPOKS", "GPOKS, exp(-d^2)", "GPOKS-Mean"):
-        for w in (0.0, 0.2, 0.4):
-            noisy = clone(SCHEMES[name]).set_params(feedback_noise=w)
+    for name in SCHEMES:
+        for w in NOISES:
             reference = TABLE_2[name.split(",")[0], w]
-            yield f"{name:<18}w = {w}   {_cell(scores(noisy, PAIRS[1], n_runs, seed)[:, 2], *reference)}"
+            yield f"{name:<18}w = {w}   {_cell(found.of(name, PAIRS[1], w)[:, 2], *reference)}"
+
+
+def beside_the_prototype(found: Found) -> Iterator[str]:
+    """Every cell of both tables as we read the paper and as the prototype seems to, and how far from it each is."""
+    yield f'Beside the prototype. "As it reads": at most {TRIES} tries a draw, changes found for LAKG.'
+    yield "z: difference from it in standard errors of the difference, its own taken equal to ours"
+    yield f"{'':<38}{'paper':>8}{'ours':>18}{'z':>8}{'as it reads':>18}{'z':>8}{'prototype':>11}"
+    cells = [(scheme, pair, 0.1, k) for scheme in LIKE_THE_PROTOTYPE for pair in PAIRS for k in range(3)]
+    cells += [(scheme, PAIRS[1], w, 2) for scheme in ("GPOKS", "GPOKS-Mean") for w in NOISES]
+    beyond: dict[str, list[str]] = {"ours": [], "as it reads": []}
+    for scheme, pair, w, k in cells:
+        paper, prototype = _references(scheme, pair, w, k)
+        where, columns = f"{scheme:<12}{_pair(pair)}  w = {w}  t = {CHECKPOINTS[k]}", ""
+        for reading, name in (("ours", scheme), ("as it reads", LIKE_THE_PROTOTYPE[scheme])):
+            mean, error = _spread(found.of(name, pair, w)[:, k])
+            z = (mean - prototype) / np.hypot(error * 2**0.5, ROUNDING)
+            columns += f"{f'{mean:.2f} ± {error:.2f}':>18} {z:>+7.1f}"
+            if abs(z) > 3:
+                beyond[reading].append(f"{' '.join(where.split())} ({z:+.1f})")
+        yield f"{where:<38}{paper:>8.1f}{columns}{prototype:>11.2f}"
+    for reading, places in beyond.items():
+        outside = f", not at {'; '.join(places)}" if places else ""
+        yield f"Within 3 of the prototype, {reading}: {len(cells) - len(places)} of {len(cells)} cells{outside}"
+    yield f"Mean distance from the paper's GPOKS after 1000 polls: {_distances(found)}"
+
+
+def _references(scheme: str, pair: tuple[float, float], w: float, k: int) -> tuple[float, float]:
+    """What the paper and the prototype have."""
+    if w != 0.1:
+        return TABLE_2[scheme, w]
+    paper, prototype = TABLE_1[scheme, pair[0]]
+    return paper[k], prototype[k]
+
+
+def _distances(found: Found) -> str:
+    """How near each reading of GPOKS comes to the paper, both tables."""
+    cells = [(pair, 0.1) for pair in PAIRS] + [(PAIRS[1], w) for w in NOISES]
+    texts = []
+    for name in SCHEMES:
+        if name.split(",")[0] == "GPOKS":
+            gaps = [abs(found.of(name, *at)[:, 2].mean() - _references("GPOKS", *at, 2)[0]) for at in cells]
+            texts.append(f"{name} {np.mean(gaps):.2f}")
+    return ", ".join(texts)
 
 
 def readings(n_runs: int, seed: int) -> Iterator[str]:
@@ -159,7 +224,7 @@ def readings(n_runs: int, seed: int) -> Iterator[str]:
 
 
 def _triple(found: np.ndarray) -> str:
-    means, error = found.mean(axis=0), found[:, 2].std(ddof=1) / np.sqrt(len(found))
+    means, (_, error) = found.mean(axis=0), _spread(found[:, 2])
     return f"{means[0]:.2f} / {means[1]:.2f} / {means[2]:.1f} ± {error:.1f}"
 
 
@@ -169,6 +234,11 @@ def optimum(unchanged: tuple[float, float]) -> np.ndarray:
     return rates / rates.sum()
 
 
+def _spread(found: np.ndarray) -> tuple[float, float]:
+    """Mean and its standard error."""
+    return float(found.mean()), float(found.std(ddof=1) / np.sqrt(found.size))
+
+
 def _cell(found: np.ndarray, paper: float, prototype: float) -> str:
-    error = found.std(ddof=1) / np.sqrt(found.size)
-    return f"{found.mean():.2f} ± {error:.2f} [{paper:.1f} | {prototype:.2f}]"
+    mean, error = _spread(found)
+    return f"{mean:.2f} ± {error:.2f} [{paper:.1f} | {prototype:.2f}]"

@@ -16,6 +16,7 @@ from knapsolve._core.loop import run
 from knapsolve._core.roles import Learner
 from knapsolve._core.schedulers import RandomOrder
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, TraceEnvironment, zipf_unchanged
+from knapsolve.processes import make_grid_process
 from knapsolve.processes.likelihood import log_likelihood
 from tests.learners.cases import poll_log, state_of
 from tests.learners.gpoks_twin import admissible, market, mean_learner, posterior
@@ -361,6 +362,23 @@ def test_a_capacity_that_changes_moves_the_amounts_and_not_the_grid():
         learner.allocate()
 
 
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_features_do_not_depend_on_the_signs_and_last_bits_of_the_solver(scale, monkeypatch):
+    form = (RBF(1.0), 99, scale, 1e-3, 1.0, True, 0.1)
+    expected, solve = make_grid_process(*form).features, np.linalg.eigh
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+
+        def solve_otherwise(matrix):
+            values, vectors = solve(matrix)
+            signs = np.where(rng.random(values.size) < 0.5, -1.0, 1.0)
+            return values, vectors * signs * (1 + 1e-3 * rng.standard_normal(vectors.shape))
+
+        monkeypatch.setattr(np.linalg, "eigh", solve_otherwise)
+        changes = np.abs(make_grid_process(*form).features - expected)
+        assert (changes < 0.01 * np.abs(expected).max(axis=1, keepdims=True)).all()
+
+
 class Nowhere(RBF):
     """A kernel without values."""
 
@@ -393,7 +411,7 @@ def test_what_cannot_be_a_process_is_refused_and_named(bad, match):
 
 
 @pytest.mark.filterwarnings("ignore:more than a tenth")
-def test_polls_between_two_looks_at_signals_are_fewer_the_more_tries_a_draw_may_take():
+def test_polls_between_two_signs_of_progress_are_fewer_the_more_tries_a_draw_may_take():
     chunks = []
     for tries in (1, 2000, 100_000):
         learner = two(sampler="rejection", max_tries=tries).fit(*log_at([0.5], [1]))

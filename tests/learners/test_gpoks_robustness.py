@@ -103,7 +103,7 @@ def test_slides_alone_leave_the_law_as_it_is(observations):
     learner = in_situation(observations)
     copies = {name[1:]: getattr(learner, name) for name in learner._state_names}
     core = learner._core_over({k: v if k == "fallbacks" else v[[0, 0]] for k, v in copies.items()}, 2)
-    core.bounces = -1  # no flights
+    core.draws.bounces = -1  # no flights
     moved = core.sample(20_000, np.random.default_rng(4))
     assert_same_moments(moved, moved_and_kept(learner, 50, 200_000)[1])
 
@@ -152,6 +152,6 @@ def test_numbers_beyond_doubles_leave_a_finite_curve():
     assert learner.amounts_.sum() == pytest.approx(1)
 
 
-def test_work_and_not_rank_alone_decides_how_many_draws_pass_between_two_looks_at_signals():
+def test_work_and_not_rank_alone_decides_how_many_polls_pass_between_two_signs_of_progress():
     chunks = [two(kernel=kernel).fit(*log_at([0.5], [1]))._core().chunk for kernel in (RBF(1.0), RBF(0.1), RBF(1e-3))]
     assert chunks[0] > 100 > chunks[1] > chunks[2] == 1

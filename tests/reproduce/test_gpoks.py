@@ -18,15 +18,50 @@ from knapsolve.reproduce.gpoks_tables import PAIRS, TABLE_1
 
 def test_the_report_has_every_table_figure_and_reading(tmp_path):
     text = gpoks.compute(2, tmp_path, 0)
-    for head in ("Table 1.", "Table 2.", "Figure 1.", "Figure 3.", "Figure 4.", "Figure 5.", "Other readings"):
-        assert head in text
-    assert text.count(" ± ") == 3 * 3 * 6 + 9 + 3 * sum(len(ways) for ways in gpoks.READINGS.values()) + 2
+    heads = ["Table 1.", "Table 2.", "Beside the prototype.", "Other readings", *(f"Figure {k}." for k in (1, 3, 4, 5))]
+    assert all(head in text for head in heads)
+    n_readings = sum(len(ways) for ways in gpoks.READINGS.values())
+    assert text.count(" ± ") == 3 * 3 * 6 + 4 * 3 + 2 * (3 * 9 + 6) + 3 * n_readings + 2
     assert (tmp_path / "gpoks.txt").read_text().strip() == text
     pictures = sorted(tmp_path.glob("*.png"))
     assert [path.stem[-1] for path in pictures] == ["1", "3", "4", "5"]
     for path in pictures:
         assert np.ptp(imread(path)) > 0.5
-    assert "\n".join(gpoks.table_2(2, 0)) in text
+    assert "\n".join(gpoks.table_2(gpoks.Found(2, 0))) in text
+
+
+class AsThePrototype(gpoks.Found):
+    """Runs about the prototype's figures, but for one cell."""
+
+    def of(self, name, pair, w=0.1):
+        scheme = name.split(",")[0]
+        figures = [gpoks._references(scheme, pair, w, k)[1] for k in (range(3) if w == 0.1 else (2, 2, 2))]
+        means = np.array(figures)
+        if name == "GPOKS" and pair == PAIRS[2]:
+            means[2] += 4.0
+        return means + np.array([[-3.0], [3.0], [-3.0], [3.0]])  # a standard error of sqrt(3)
+
+
+def test_differences_from_the_prototype_are_in_their_own_standard_errors():
+    found = AsThePrototype(4, 0)
+    lines = list(gpoks.beside_the_prototype(found))
+    rows = [line for line in lines if " ± " in line]
+    assert len(rows) == 33
+    far = [row.split() for row in rows if "+1.6" in row]  # 4 / sqrt(3 + 3)
+    assert [row[:7] for row in far] == [["GPOKS", "0.55/0.45", "w", "=", "0.1", "t", "="]]
+    assert all(row.split().count("+0.0") == 2 for row in rows if row.split() != far[0])
+    assert "ours: 33 of 33 cells" in lines[-3] and "as it reads: 33 of 33 cells" in lines[-2]
+
+
+def test_what_lies_beyond_three_standard_errors_is_named():
+    found = AsThePrototype(4, 0)
+    held = found.of
+    found.of = lambda *at: held(*at).mean(axis=0) + (held(*at) - held(*at).mean(axis=0)) / 10
+    lines = list(gpoks.beside_the_prototype(found))
+    assert lines[-3].endswith("ours: 32 of 33 cells, not at GPOKS 0.55/0.45 w = 0.1 t = 1000 (+16.3)")
+    assert lines[-2].endswith("as it reads: 33 of 33 cells")
+    gaps = [903.0 - 902.71, 807.9 - 805.59, 751.5 - 749.4, 808.2 - 805.6, 804.9 - 804.5, 804.1 - 802.7]
+    assert f"GPOKS {np.mean(gaps):.2f}, " in lines[-1]
 
 
 def test_the_optimum_and_uniform_have_the_printed_values():
