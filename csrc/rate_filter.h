@@ -211,6 +211,13 @@ static inline void rate_filter_admit(const rate_filter *f, ptrdiff_t i)
     rate_bayes_mean(f, row);
 }
 
+/* What polls told of item i, in changes' worth of evidence; INFINITY where the rule does not keep it. */
+NEFK_INLINE double rate_filter_known(const rate_filter *f, ptrdiff_t i)
+{
+    const double *row = f->row + i * f->width;
+    return f->kind == RATE_RECURSIVE ? row[RATE_QUIET] + row[RATE_CURVATURE] : INFINITY;
+}
+
 NEFK_INLINE void rate_filter_prefetch(const rate_filter *f, ptrdiff_t i)
 {
     __builtin_prefetch(f->row + i * f->width, 1);
