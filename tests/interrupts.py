@@ -1,0 +1,48 @@
+"""Ctrl-C pressed in the middle of a call, in a process of its own."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SCRIPT = """
+import os, signal, sys, threading, time
+{setup}
+
+def press():
+    global pressed
+    time.sleep(.6)
+    pressed = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    late = time.perf_counter() - pressed
+{after}
+    print(late)
+else:
+    sys.exit("it was not interrupted")
+"""
+
+
+def run_script(script: str, timeout: float = 60) -> str:
+    """What a script prints; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=timeout, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def check_returns(within: float, setup: str, call: str, after: str) -> None:
+    """After `setup`, `call` returns within so many seconds of Ctrl-C; `after` is then run."""
+    script = SCRIPT.format(setup=textwrap.dedent(setup), call=call, after=textwrap.indent(textwrap.dedent(after), "    "))
+    late = []
+    for _ in range(3):  # a busy machine may be late once
+        late.append(float(run_script(script, 120)))
+        if late[-1] < within:
+            return
+    pytest.fail(f"returned after {late} s")
