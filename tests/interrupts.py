@@ -39,7 +39,7 @@ def run_script(script: str, timeout: float = 60) -> str:
 
 def check_returns(within: float, setup: str, call: str, after: str) -> None:
     """After `setup`, `call` returns within so many seconds of Ctrl-C; `after` is then run."""
-    script = SCRIPT.format(setup=textwrap.dedent(setup), call=call, after=textwrap.indent(textwrap.dedent(after), "    "))
+    script = SCRIPT.format(setup=setup, call=call, after=textwrap.indent(after, "    "))
     late = []
     for _ in range(3):  # a busy machine may be late once
         late.append(float(run_script(script, 120)))
