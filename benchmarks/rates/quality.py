@@ -55,19 +55,23 @@ def switching_ranks(every=1000, n_runs=4):
 
 
 def other_criteria(n=500, n_polls=200_000):
-    print(f"{n} rates of a Gamma of shape .7, EDF: share of the optimum after {n_polls} polls")
+    print(f"{n} rates of a Gamma of shape .7, EDF: share of the optimum after {n_polls} polls, or as many as are named")
     rates = np.random.default_rng(0).gamma(0.7, 1.0, n) + 0.01
     world = PollingEnvironment(np.exp(-rates))
+    settings = [({"estimator": name}, n_polls) for name in ("recursive", "bayes", "mle", "multiplicative")]
+    slow = {"estimator": "multiplicative"}
+    settings += [({**slow, "gain": 0.5}, n_polls), (slow, 10 * n_polls)]
     for criterion, kind in {"freshness": Freshness, "poisson": PoissonFreshness, "harmonic": Harmonic}.items():
         worth = kind(rates)
         best = worth.value(solve_nefk(worth, 1.0).amounts).sum()
-        for estimator in ("recursive", "bayes", "mle", "multiplicative"):
+        for setting, polls in settings:
             share = []
             for seed in range(4):
-                learner = RateAllocator(criterion=criterion, estimator=estimator)
-                simulate(learner, world, n_polls, random_state=seed)
+                learner = RateAllocator(criterion=criterion, **setting)
+                simulate(learner, world, polls, random_state=seed)
                 share.append(worth.value(learner.amounts_).sum() / best)
-            print(f"  {criterion} {estimator} {np.mean(share):.3f} ({np.std(share, ddof=1) / 2:.4f})", flush=True)
+            row = f"{np.mean(share):.3f} ({np.std(share, ddof=1) / 2:.4f})"
+            print(f"  {criterion} {setting} {polls:.0e}: {row}", flush=True)
 
 
 if __name__ == "__main__":
