@@ -46,6 +46,7 @@ def switching_ranks(every=1000, n_runs=4):
     settings = [{"estimator": "multiplicative", "gain": gain} for gain in (0.05, 0.1, 0.2)]
     settings += [{"evidence_limit": limit} for limit in (3.0, 6.0, 10.0, 20.0, 40.0)]
     settings += [{"estimator": "recursive", "memory": memory} for memory in (100.0, 300.0, 1000.0, None)]
+    settings.append({"evidence_limit": 1e140})
     for setting in settings:
         history = simulate(
             RateAllocator(**setting), world, 1_000_000, n_runs=n_runs, record_every=4_999, random_state=0

@@ -201,7 +201,7 @@ def test_changes_that_were_sure_are_looked_into_before_most_is_known():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", [{"estimator": "multiplicative"}, {"evidence_limit": 10.0}], ids=str)
+@pytest.mark.parametrize("setting", [{}, {"estimator": "multiplicative"}, {"evidence_limit": 10.0}], ids=str)
 def test_ranks_that_switch_every_1000_polls_are_followed(setting):
     world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=1000)
     allocator = RateAllocator(**setting)
