@@ -11,6 +11,7 @@
  *                   with L, and as s(h) is nearly exp(-h / 2), H and C move as H = H0 exp(-L / L0 (C / H)).
  *                   The prior pulls up rates below the pooled one and leaves those above alone: tails are heavy.
  *                   With a memory T all three sums decay as exp(-e / T); U + C beyond `limit` scales them down to it.
+ *                   Limit 0: none, until rates that were known turn out to be wrong (rate_watch); then a strict one.
  *   multiplicative  L *= exp(gain (changed - (1 - exp(-h)))): exponentiated gradient of constant gain.
  *   bayes           log p += changed ? log(1 - exp(-h)) : -h at each rate of the grid; L is the posterior mean.
  *                   With a memory T the evidence decays towards the prior as exp(-e / T).
@@ -29,7 +30,8 @@
 
 enum { RATE_RECURSIVE = 0, RATE_MULTIPLICATIVE = 1, RATE_BAYES = 2 };
 enum { RATE_VALUE = 0, RATE_QUIET = 1, RATE_SCORE = 2, RATE_CURVATURE = 3, RATE_START = 1, RATE_GRID = 4 }; /* columns */
-enum { POOL_CHANGES = 0, POOL_EXPOSURE = 1, POOL_START = 2, POOL_SIZE = 3 };
+enum { POOL_CHANGES = 0, POOL_EXPOSURE = 1, POOL_START = 2, POOL_DRIFT = 3, POOL_SPREAD = 4, POOL_LEFT = 5, POOL_TERM = 6,
+       POOL_SIZE = 7 };
 
 #define RATE_LOWEST 1e-140
 #define RATE_HIGHEST 1e140
@@ -43,7 +45,7 @@ typedef struct {
     double prior;       /* a, in changes */
     double memory;      /* time after which old polls count 1/e as much; INFINITY: never forgotten */
     double gain;        /* of the multiplicative rule */
-    double limit;       /* of U + C in the recursive rule, in changes; INFINITY: none */
+    double limit;       /* of U + C in the recursive rule, in changes; INFINITY: none; 0: as rate_watch finds */
 } rate_filter;
 
 /* What a poll showed: whether there was a change in `elapsed`, or, where count >= 0, that many in `exposure`. */
@@ -99,6 +101,34 @@ NEFK_INLINE void rate_pool(double *pool, double rate, rate_poll poll)
 
 #define RATE_MOST_BENT 745.0 /* h / (e^h - 1) is 0 beyond */
 
+#define RATE_STRICT 15.0     /* limit where rates change */
+#define RATE_WATCHED 10.0    /* evidence from which an item's surprises count */
+#define RATE_RECENT 3000.0   /* polls over which they are added up */
+#define RATE_UNLIKELY 6.0    /* standard deviations */
+#define RATE_FIRST_TERM 1e4  /* polls */
+
+/* The limit of evidence that holds now. Surprises (s(h) after a change, -h after none) have mean 0 as long as rates
+ * last. Where their sum over the last RATE_RECENT polls is RATE_UNLIKELY times the root of that of their squares, all
+ * items are held to RATE_STRICT for a term; if it happens again after that, for twice as long. The pool holds both
+ * sums, how many polls are left of the term, and its length. */
+NEFK_INLINE double rate_watch(double *pool, double known, double surprise)
+{
+    if (known > RATE_WATCHED) {
+        double u = surprise > -50.0 ? surprise : -50.0;
+        pool[POOL_DRIFT] += u - pool[POOL_DRIFT] / RATE_RECENT;
+        pool[POOL_SPREAD] += u * u - pool[POOL_SPREAD] / RATE_RECENT;
+        double drift = pool[POOL_DRIFT], spread = pool[POOL_SPREAD];
+        if (pool[POOL_LEFT] > 0.0) {
+            pool[POOL_LEFT] -= 1.0;
+            if (pool[POOL_LEFT] == 0.0) pool[POOL_DRIFT] = pool[POOL_SPREAD] = 0.0;
+        } else if (drift * drift > RATE_UNLIKELY * RATE_UNLIKELY * spread && spread > 50.0) {
+            pool[POOL_TERM] = pool[POOL_TERM] > 0.0 ? 2.0 * pool[POOL_TERM] : RATE_FIRST_TERM;
+            pool[POOL_LEFT] = pool[POOL_TERM];
+        }
+    }
+    return pool[POOL_LEFT] > 0.0 ? RATE_STRICT : INFINITY;
+}
+
 NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_poll poll)
 {
     double rate = row[RATE_VALUE], quiet = row[RATE_QUIET], score = row[RATE_SCORE], curvature = row[RATE_CURVATURE];
@@ -108,19 +138,23 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
         score *= kept;
         curvature *= kept;
     }
+    double surprise;
     if (poll.count >= 0.0) {
+        surprise = poll.count - rate * poll.exposure;
         score += poll.weight * poll.count;
         quiet += poll.weight * (rate * poll.exposure);
     } else if (poll.changed) {
         double h = rate * poll.elapsed, s = rate_score_changed(h), bend = s + h - 1.0;
+        surprise = s;
         score += poll.weight * s;
         curvature += bend > 0.0 ? poll.weight * (s * bend) : 0.0;
     } else {
+        surprise = -rate * poll.elapsed;
         quiet += poll.weight * (rate * poll.elapsed);
     }
-    double known = quiet + curvature;
-    if (known > f->limit) {
-        double kept = f->limit / known;
+    double known = quiet + curvature, limit = f->limit > 0.0 ? f->limit : rate_watch(f->pool, known, surprise);
+    if (known > limit) {
+        double kept = limit / known;
         quiet *= kept;
         score *= kept;
         curvature *= kept;
@@ -209,6 +243,13 @@ static inline void rate_filter_admit(const rate_filter *f, ptrdiff_t i)
     if (f->kind != RATE_BAYES) return;
     for (ptrdiff_t g = 0; g < f->n_grid; g++) row[RATE_GRID + g] = rate_log_prior(f, f->grid[g] / pooled);
     rate_bayes_mean(f, row);
+}
+
+/* What polls told of item i, in changes' worth of evidence; INFINITY where the rule does not keep it. */
+NEFK_INLINE double rate_filter_known(const rate_filter *f, ptrdiff_t i)
+{
+    const double *row = f->row + i * f->width;
+    return f->kind == RATE_RECURSIVE ? row[RATE_QUIET] + row[RATE_CURVATURE] : INFINITY;
 }
 
 NEFK_INLINE void rate_filter_prefetch(const rate_filter *f, ptrdiff_t i)

@@ -1,6 +1,6 @@
 """How often should each of many things be polled, when capacity is limited and what they do is unknown?"""
 
-from knapsolve import criteria, datasets, environments, mdp
+from knapsolve import _startup, criteria, datasets, environments, mdp
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.learners import (
     GPOKS,
@@ -63,3 +63,5 @@ __all__ = [
     "traa_stationary_distribution",
     "whittle_index",
 ]
+
+_startup.end()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -42,12 +44,32 @@ class Shared:
 
         Who replaces `__dict__` takes the lock before, and puts a dictionary in place that holds it.
         """
-        return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", threading.RLock())
+        return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", self._new_lock())
+
+    def _new_lock(self) -> Any:
+        _holders.add(self)
+        return threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = dict(super().__getstate__())  # type: ignore[call-overload]
             return {name: _own(value) for name, value in state.items() if name not in OF_THE_OBJECT}
+
+
+_holders: WeakSet[Shared] = WeakSet()  # objects whose lock has been asked for
+
+
+def _renew() -> None:
+    """In a forked child: leave locks behind that other threads held, for they are not there to release them."""
+    for shared in list(_holders):
+        lock = vars(shared).get("_lock")
+        if lock is not None and not lock._is_owned():
+            for name in OF_THE_OBJECT:
+                vars(shared).pop(name, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def _own(value: Any) -> Any:

@@ -183,10 +183,11 @@ class ReplayDisplay:
         if "uniform" in names:
             uniform = self.table[names.index("uniform")][metric]
             ax.axvline(uniform, color=COLOURS["uniform"], lw=0.8, ls=":", zorder=0)
-            mark = "; dotted: uniform"
+            mark = "\ndotted: uniform"
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.7)
         ax.set_xlabel(SHARES[metric] + mark)
+        ax.locator_params(axis="x", nbins=5)
         ax.grid(axis="x", alpha=0.25)
 
     def _draw_polls(self, ax: Any) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+FEWEST_RUNS_OF_A_BAND = 3  # two tell hardly anything of their spread
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
@@ -93,7 +95,7 @@ class History:
         return series.std(axis=0, ddof=1) / np.sqrt(series.shape[0])
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the mean over runs against polls or decisions, with a band of two standard errors.
+        """Draw the mean over runs against polls or decisions, from three runs on with a band of two standard errors.
 
         Parameters
         ----------
@@ -118,7 +120,7 @@ class History:
             ax = plt.subplots()[1]
         mean, error = self.mean(), self.standard_error()
         (line,) = ax.plot(self.polls, mean, **kwargs)
-        if np.isfinite(error).all():
+        if len(self._series()) >= FEWEST_RUNS_OF_A_BAND and np.isfinite(error).all():
             ax.fill_between(
                 self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
             )

@@ -21,6 +21,7 @@ LEAVES = {
     "_frames",
     "_progress",
     "_interrupt",
+    "_startup",
 }  # small helpers that anything may use
 MIDDLE = {
     "nefk",

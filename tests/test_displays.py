@@ -1,5 +1,7 @@
 """What the displays draw is what the result says."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from knapsolve.replay import replay
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
+ENDS = (("low", -1), ("high", 1))  # of an interval
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +76,22 @@ def close_figures():
 
     yield
     plt.close("all")
+
+
+@pytest.mark.parametrize("spread", [3e-5, 6e-5, 1.1e-4, 2.5e-4, 7e-4, 3e-3])
+def test_labels_of_ticks_do_not_overlap_where_shares_are_near_each_other(spread):
+    names = ["uniform", "renewal"]
+    shares = [{"detected_share": 0.9938 + spread * k, "freshness": 0.9949 + 1.4 * spread * k} for k in range(2)]
+    table = [{"policy": name, **row} for name, row in zip(names, shares)]
+    for row in table:
+        for metric in shares[0]:
+            row.update({f"{metric}_{end}": row[metric] + sign * spread / 5 for end, sign in ENDS})
+    polls = {name: np.array([3.0, 4.0]) for name in names}
+    display = ReplayDisplay(table, polls, np.array([1, 5])).plot()
+    display.figure_.canvas.draw()
+    for ax in display.axes_[:2]:
+        low, high = ax.bbox.x0, ax.bbox.x1
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+        shown = [box for box in boxes if low <= (box.x0 + box.x1) / 2 <= high]
+        assert len(shown) > 1
+        assert all(left.x1 < right.x0 for left, right in pairwise(shown))

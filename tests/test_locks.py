@@ -1,14 +1,17 @@
 """Objects that threads share have one lock, which copies and pickles leave behind."""
 
 import copy
+import os
 import pickle
+import signal
 import threading
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from knapsolve import LAKG, simulate
+from knapsolve import LAKG, EDFScheduler, simulate
 from knapsolve._locks import Shared
 from knapsolve.environments import BernoulliEnvironment
 
@@ -94,3 +97,70 @@ def test_the_lock_of_somebody_elses_learner_is_its_own():
             self._lock.release()
 
     simulate(Guarded(), BernoulliEnvironment(np.full(10, 0.5)), 50, random_state=0)
+
+
+def in_a_child(action):
+    """What a forked child answers within 10 s, "waits for ever" if it does not."""
+    ours, theirs = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: that is the point
+        child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends the child
+        try:
+            answer = str(action())
+        except BaseException as error:
+            answer = repr(error)
+        os.write(theirs, answer.encode())
+        os._exit(0)
+    os.close(theirs)
+    os.waitpid(child, 0)
+    with os.fdopen(ours) as answer:
+        return answer.read() or "waits for ever"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_beside_a_simulation_can_read_and_fit_the_learner():
+    learner, going, done = LAKG(resolution=100), threading.Event(), threading.Event()
+
+    def hold(polls, total):
+        going.set()
+        assert done.wait(20)
+
+    world = BernoulliEnvironment(np.linspace(0.1, 0.9, 10))
+    thread = threading.Thread(target=lambda: simulate(learner, world, 1_000, random_state=0, progress=hold))
+    thread.start()
+    assert going.wait(20)
+    try:
+        assert in_a_child(lambda: learner.allocate(3.0).size) == "10"
+        assert in_a_child(lambda: learner.partial_fit([[0, 1.0]], [0]).allocate(2.0).size) == "10"
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_beside_a_schedule_being_served_can_serve_it():
+    scheduler, going, done = EDFScheduler(np.ones(5)), threading.Event(), threading.Event()
+
+    def hold():
+        with scheduler._lock:
+            going.set()
+            assert done.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert going.wait(20)
+    try:
+        assert in_a_child(lambda: scheduler.next(4)[0].size) == "4"
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_by_whoever_holds_the_lock_still_holds_it():
+    shared = Plain()
+    with shared._whole_turn():
+        assert "is in a simulation" in in_a_child(shared._refuse_in_turn)
+        assert in_a_child(lambda: shared._lock._is_owned()) == "True"

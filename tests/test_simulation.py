@@ -175,9 +175,11 @@ def test_history_has_the_documented_shapes():
 def test_history_is_drawn():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    ax = simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=3, random_state=0).plot(label="LAKG")
-    assert ax.get_xlabel() == "polls"
-    assert len(ax.lines) == 1
+    for n_runs in (1, 2, 3):
+        ax = simulate(LAKG(resolution=100), BERNOULLI, 1_000, n_runs=n_runs, random_state=0).plot(label="LAKG")
+        assert ax.get_xlabel() == "polls"
+        assert len(ax.lines) == 1
+        assert len(ax.collections) == (n_runs == 3)  # the band
 
 
 @pytest.mark.parametrize("switch_every", [100, 1_000, 20_000])

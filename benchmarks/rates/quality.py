@@ -31,13 +31,13 @@ def papers_environments():
 
 
 def many_pages(n=32_768):
-    print(f"{n} pages in random order, EDF: share of the optimum after 1e5 polls")
+    print(f"{n} pages, EDF: share of the optimum after 1e5 polls, in {N_RUNS} random orders")
     for alpha, beta in WORLDS:
-        unchanged = zipf_unchanged(n, alpha, beta)[np.random.default_rng(0).permutation(n)]
-        world = PollingEnvironment(unchanged)
-        history = simulate(RateAllocator(), world, 100_000, n_runs=N_RUNS, n_jobs=-1, random_state=0)
-        share = history.value[:, -1] / optimum(world)
-        print(f"  ({alpha}, {beta}) {share.mean():.3f} ({share.std(ddof=1) / N_RUNS**0.5:.4f})", flush=True)
+        share = []
+        for seed in range(N_RUNS):
+            world = PollingEnvironment(np.random.default_rng(seed).permutation(zipf_unchanged(n, alpha, beta)))
+            share.append(simulate(RateAllocator(), world, 100_000, random_state=seed).value[0, -1] / optimum(world))
+        print(f"  ({alpha}, {beta}) {np.mean(share):.4f} ({np.std(share, ddof=1) / N_RUNS**0.5:.4f})", flush=True)
 
 
 def switching_ranks(every=1000, n_runs=4):
@@ -46,6 +46,7 @@ def switching_ranks(every=1000, n_runs=4):
     settings = [{"estimator": "multiplicative", "gain": gain} for gain in (0.05, 0.1, 0.2)]
     settings += [{"evidence_limit": limit} for limit in (3.0, 6.0, 10.0, 20.0, 40.0)]
     settings += [{"estimator": "recursive", "memory": memory} for memory in (100.0, 300.0, 1000.0, None)]
+    settings.append({"evidence_limit": 1e140})
     for setting in settings:
         history = simulate(
             RateAllocator(**setting), world, 1_000_000, n_runs=n_runs, record_every=4_999, random_state=0
@@ -55,19 +56,23 @@ def switching_ranks(every=1000, n_runs=4):
 
 
 def other_criteria(n=500, n_polls=200_000):
-    print(f"{n} rates of a Gamma of shape .7, EDF: share of the optimum after {n_polls} polls")
+    print(f"{n} rates of a Gamma of shape .7, EDF: share of the optimum after {n_polls} polls, or as many as are named")
     rates = np.random.default_rng(0).gamma(0.7, 1.0, n) + 0.01
     world = PollingEnvironment(np.exp(-rates))
+    settings = [({"estimator": name}, n_polls) for name in ("recursive", "bayes", "mle", "multiplicative")]
+    slow = {"estimator": "multiplicative"}
+    settings += [({**slow, "gain": 0.5}, n_polls), (slow, 10 * n_polls)]
     for criterion, kind in {"freshness": Freshness, "poisson": PoissonFreshness, "harmonic": Harmonic}.items():
         worth = kind(rates)
         best = worth.value(solve_nefk(worth, 1.0).amounts).sum()
-        for estimator in ("recursive", "bayes", "mle", "multiplicative"):
+        for setting, polls in settings:
             share = []
             for seed in range(4):
-                learner = RateAllocator(criterion=criterion, estimator=estimator)
-                simulate(learner, world, n_polls, random_state=seed)
+                learner = RateAllocator(criterion=criterion, **setting)
+                simulate(learner, world, polls, random_state=seed)
                 share.append(worth.value(learner.amounts_).sum() / best)
-            print(f"  {criterion} {estimator} {np.mean(share):.3f} ({np.std(share, ddof=1) / 2:.4f})", flush=True)
+            row = f"{np.mean(share):.3f} ({np.std(share, ddof=1) / 2:.4f})"
+            print(f"  {criterion} {setting} {polls:.0e}: {row}", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ cdef extern from "rate_filter.h":
     void rate_filter_admit(const rate_filter *f, Py_ssize_t i) noexcept nogil
     void rate_filter_prefetch(const rate_filter *f, Py_ssize_t i) noexcept nogil
     void rate_filter_learn(const rate_filter *f, Py_ssize_t i, rate_poll poll) noexcept nogil
+    double rate_filter_known(const rate_filter *f, Py_ssize_t i) noexcept nogil
     double rate_pooled(const double *pool) noexcept nogil
 
 

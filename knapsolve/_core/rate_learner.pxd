@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from knapsolve._core.random_bits cimport bitgen_t
-from knapsolve._core.rate_filters cimport RateFilter, rate_filter, rate_filter_learn, rate_poll
+from knapsolve._core.rate_filters cimport RateFilter, rate_filter, rate_filter_known, rate_filter_learn, rate_poll
 from knapsolve._core.roles cimport Learner
 from knapsolve._core.weight_tree cimport WeightTree
 
@@ -13,7 +13,7 @@ cdef extern from "nefk_kernel.h":
         double scalar
 
 cdef extern from "rate_price.h":
-    int NEFK_HARMONIC
+    int NEFK_DETECTION, NEFK_HARMONIC
     ctypedef struct rate_price:
         int shape
         bint proportional
@@ -28,10 +28,14 @@ cdef extern from "rate_price.h":
     void rate_price_follow(rate_price *p, rate_answer before, rate_answer after) noexcept nogil
 
 
-cdef inline bint too_sure(double rate, double elapsed, int v, double least, bitgen_t *bits) noexcept nogil:
-    """Whether to look again after 1 / rate: a poll found a change that was sure to be found (two or more expected),
-    which tells nothing of the rate. In all `least` times in a unit of time."""
-    return v and rate * elapsed > 2.0 and bits.next_double(bits.state) < least * elapsed
+cdef inline bint look_again(
+    double rate, double elapsed, int v, double known, double least, bitgen_t *bits
+) noexcept nogil:
+    """Whether to poll after 1 / rate: there was a change, which was sure (two or more expected) and so tells nothing of
+    the rate. As long as less than one change's worth of evidence is `known`; then `least` times in a unit of time."""
+    if not (v and rate * elapsed > 2.0):
+        return False
+    return known < 1.0 or least > 0.0 and bits.next_double(bits.state) < least * elapsed
 
 
 cdef class RateLearner(Learner):

@@ -4,8 +4,8 @@ A poll changes one rate; that item's amount at the price is computed anew and th
 amounts stays at the capacity (csrc/rate_price.h). A scheduler that asks for an amount only when it polls the material
 (lazy EDF) thus needs no other. What a poll takes away must not lock a material out on early estimates: up to an even
 share of the capacity, its interval grows at most SLOWER times. A poll that finds a change which was sure to be found
-tells nothing of the rate: after some such polls, as its lower bound allows, the next follows after 1 / rate (but by
-harmonic staleness, which gives every material enough).
+tells nothing of the rate: the next one follows after 1 / rate, as long as little is known of the material, and later
+now and then, as its lower bound allows (but by harmonic staleness, which gives every material enough).
 After about a poll a material the sums are taken anew, exactly. With groups, whose caps have their own prices, `solve`
 is called then: it returns (price, own prices (n,)).
 State: the filter's rows. O(1) a poll, amortised; O(log n) with random access.
@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from libc.math cimport llrint
+from libc.math cimport INFINITY, llrint
 
 from knapsolve._core.weight_tree cimport sum_tree_add, sum_tree_total
 
@@ -115,9 +115,8 @@ cdef class RateLearner(Learner):
             self.resync()
             if self.tree is not None:
                 self.weigh_all()
-        if not self.market.proportional:
-            self.amount(i)
-            self.stay_open(i, elapsed, v, bits)
+        self.amount(i)
+        self.stay_open(i, elapsed, v, bits)
         if self.tree is not None:
             self.weigh(i)
 
@@ -125,9 +124,10 @@ cdef class RateLearner(Learner):
         """Let what is believed of material i be unlearnt: its next interval, if the price's tells too little."""
         cdef double rate = self.rate(i), amount = self.answer.amount
         cdef double seldom = rate_column(&self.market.lower, i) if self.market.shape != NEFK_HARMONIC else 0.0
-        if too_sure(rate, elapsed, v, seldom, bits):
+        cdef double known = rate_filter_known(&self.view, i) if self.market.shape == NEFK_DETECTION else INFINITY
+        if look_again(rate, elapsed, v, known, seldom, bits):
             self.answer.amount = max(amount, min(rate, rate_column(&self.market.upper, i)))
-        elif amount * SLOWER * elapsed < 1.0:
+        elif amount * SLOWER * elapsed < 1.0 and not self.market.proportional:
             self.answer.amount = max(amount, min(1.0 / (SLOWER * elapsed), self.even))
 
     cdef void weigh(self, Py_ssize_t i) noexcept nogil:

@@ -5,11 +5,12 @@ hands over where to log next by `log_in`, and by `expect` what they rest on. Wit
 polls, fits cost O(1) a poll. As in rate_learner, some polls that were sure to find a change are followed soon.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t
 
 from knapsolve._core.policies cimport EstimateThenFix
 from knapsolve._core.random_bits cimport bitgen_t
-from knapsolve._core.rate_learner cimport too_sure
+from knapsolve._core.rate_learner cimport look_again
 
 
 cdef class RefitLearner(EstimateThenFix):
@@ -26,7 +27,7 @@ cdef class RefitLearner(EstimateThenFix):
 
     cdef void observe(self, Py_ssize_t i, double elapsed, int v, bitgen_t *bits) noexcept nogil:
         EstimateThenFix.observe(self, i, elapsed, v, bits)
-        self.soon = i if too_sure(self.rate[i], elapsed, v, self.least[i], bits) else -1
+        self.soon = i if look_again(self.rate[i], elapsed, v, INFINITY, self.least[i], bits) else -1
 
     def log_in(self, int32_t[::1] log_material, double[::1] log_elapsed, int8_t[::1] log_changed):
         """Log the next polls here."""

@@ -6,8 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 
+from knapsolve._startup import INTERRUPTED
+from knapsolve._startup import MESSAGE as INTERRUPTION
+
 MISSING = "the command line needs typer and rich: pip install 'knapsolve[cli]'"
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             return _complain(f"internal error, please report it: {type(error).__name__}: {error}", 1)
     if status == INTERRUPTED:
-        print("knapsolve: interrupted", file=sys.stderr)
+        print(INTERRUPTION, file=sys.stderr)
     return status if isinstance(status, int) else 0
 
 

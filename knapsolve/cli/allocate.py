@@ -179,7 +179,7 @@ def _facts(
         "n_changed": int(log.changed.sum()),
         "capacity": capacity,
         "used": total / scale,
-        "unit": per,
+        "time_unit": per,
         "criterion": criterion,
         "expected_freshness": float(shares @ found.freshness),
         "expected_changes_found": float((found.amounts * found.found_by_a_poll).sum() / scale),
@@ -187,7 +187,7 @@ def _facts(
 
 
 def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float) -> None:
-    per = facts["unit"]
+    per = facts["time_unit"]
     each = f"an {per}" if per == "hour" else f"a {per}"
     print(f"\n{facts['polls']}: {facts['n_polls']:,} polls of {facts['n_items']:,} items", end="; ")
     print(f"{facts['n_changed']:,} of the {log.items.size:,} that follow another found a change.")

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from knapsolve._frames import factorize
-from knapsolve.cli.units import SECONDS, iso_seconds
+from knapsolve.cli.units import SECONDS
+from knapsolve.replay.log import iso_seconds
 
 BUNDLED = "debian"
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from knapsolve.replay.log import iso_seconds
+
 SECONDS = {
     "nanosecond": 1e-9,
     "microsecond": 1e-6,
@@ -88,12 +90,6 @@ def parse_time(option: str, text: str, unit: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{option} must be finite, got {text!r}")
     return value
-
-
-def iso_seconds(text: str) -> float:
-    """Seconds since 1970 of an ISO date; UTC unless it says otherwise."""
-    moment = datetime.fromisoformat(text.strip())
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def time_in_words(value: float, unit: str) -> str:

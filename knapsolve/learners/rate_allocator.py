@@ -40,8 +40,8 @@ class RateAllocator(PollLogLearner):
     capacity : float, default=1.0
         Polls per unit of time.
     estimator : {"recursive", "bayes", "multiplicative", "mle"}, default="recursive"
-        How rates are estimated, see `ChangeRateEstimator`. "recursive" with ``evidence_limit=10`` follows
-        rates that change fast.
+        How rates are estimated, see `ChangeRateEstimator`. "recursive" notices where rates change and then
+        forgets faster; with ``evidence_limit=10`` it always does.
     criterion : {"detection", "freshness", "poisson", "harmonic"}, default="detection"
         What amounts are worth: changes found; time that copies are current, with polls at even or at random
         times; harmonic staleness, where no material starves.

@@ -41,6 +41,8 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
     evidence_limit : float, optional
         Most that "recursive" ever counts as known of a rate, in changes: beyond, all that was seen is scaled down to
         it. 10 follows rates that jump, at the cost of a relative error of about ``1 / sqrt(20)`` where they do not.
+        By default there is none as long as rates seem to last, or with a `memory`; where polls of known items go
+        against their rates beyond chance it is 15 for 10,000 such polls, the next time for twice as many. 1e140: never.
     prior : "pooled" or (changes, time), default="pooled"
         Gamma prior of "mle" over the rates: that many changes in that much time are added to every item. "pooled"
         fits it on all items (empirical Bayes). The others start every new item at the pooled rate so far, with the

@@ -33,7 +33,7 @@ class FilterModel:
         self.rate_range = rate_range
         self.n_items = 0  # in all; those before the first time that passes have no row yet
         self.n_rows = 0
-        self.pool = np.zeros(POOL)  # changes, exposure, time of half a change to begin with (0: none yet)
+        self.pool = np.zeros(POOL)  # changes, exposure, time of half a change to begin with (0: none yet), surprises
         self.rows = np.empty((0, FIXED_COLUMNS + (GRID_POINTS if estimator == "bayes" else 0)))
 
     def copy(self) -> FilterModel:
@@ -95,7 +95,8 @@ class FilterModel:
             passing = polls.elapsed > 0 if polls.weights is None else (polls.elapsed > 0) & (polls.weights > 0)
             first = int(np.argmax(passing)) if passing.any() else passing.size
             if first < passing.size:
-                self.pool = np.array([0.0, 0.0, 0.5 * polls.elapsed[first]])
+                self.pool = np.zeros(POOL)
+                self.pool[2] = 0.5 * polls.elapsed[first]
         known = max(self.n_items, int(polls.codes[:first].max(initial=-1)) + 1)
         self.n_items = n_items
         if self.pool[2] == 0.0:

@@ -47,5 +47,6 @@ def make_model(
     lasting = np.inf if memory is None else float(memory)
     if estimator == "mle":
         return LogModel(lasting, prior)
-    limit = np.inf if evidence_limit is None else float(evidence_limit)
+    unlimited = 0.0 if memory is None else np.inf  # 0: until rates turn out not to last
+    limit = unlimited if evidence_limit is None else float(evidence_limit)
     return FilterModel(estimator, lasting, float(gain), limit, rate_range)

@@ -9,7 +9,7 @@ import numpy as np
 
 from knapsolve._validation import check_integer, check_vector
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import as_trace
+from knapsolve.replay.log import Time, as_time, as_trace
 from knapsolve.replay.policies import POLICIES
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.trace_replay import TraceReplay
@@ -21,9 +21,9 @@ def replay(
     policies: Iterable[str] | Mapping[str, Any] | None = None,
     *,
     polls_per_change: float | None = None,
-    start: float | None = None,
-    stop: float | None = None,
-    split: float | None = None,
+    start: Time | None = None,
+    stop: Time | None = None,
+    split: Time | None = None,
     scheduler: str = "edf",
     n_runs: int = 1,
     n_bootstrap: int = 2000,
@@ -35,16 +35,17 @@ def replay(
     Parameters
     ----------
     log : (items, times), data frame or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item. A data frame has a column
-        ``item`` and one of ``time`` and ``timestamp``.
+        Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
+        since 1970. A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
     capacity : float, optional
         Polls per unit of the log's time.
     policies : iterable of str, or mapping of names to policies, optional
         Keys of `POLICIES`, or learners by the names to give them; by default the renewal index and its rivals.
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
-    start, stop, split : float, optional
-        See `TraceReplay`: train from `start` to `split`, count results from `split` to `stop`.
+    start, stop, split : float, str or datetime, optional
+        See `TraceReplay`: train from `start` to `split`, count results from `split` to `stop`. Dates and ISO
+        strings are for logs in seconds since 1970.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     n_runs : int, default=1
@@ -80,7 +81,7 @@ def replay(
     >>> from knapsolve.datasets import load_debian_uploads
     >>> from knapsolve.replay import replay
     >>> result = replay(load_debian_uploads(), 20 / 86400, ["uniform", "optimal"],
-    ...                 start=1625097600., stop=1672531200., random_state=0)
+    ...                 start="2021-07-01", stop="2023-01-01", random_state=0)
     >>> result.difference("optimal", "uniform", "detected_share").low > .1
     True
     """
@@ -121,9 +122,9 @@ def measure_polls(
     items: Any,
     times: Any,
     *,
-    start: float | None = None,
-    stop: float | None = None,
-    split: float | None = None,
+    start: Time | None = None,
+    stop: Time | None = None,
+    split: Time | None = None,
     name: str = "measured",
 ) -> PolicyReplay:
     """What polls would have found that were made otherwise: by a crawler, or by another program's plan.
@@ -136,9 +137,9 @@ def measure_polls(
         Which item was polled.
     times : array-like of shape (n_polls,)
         When, in the log's unit, ascending.
-    start, stop : float, optional
+    start, stop : float, str or datetime, optional
         The stretch of time; all copies are current at its start. From the first to the last change by default.
-    split : float, optional
+    split : float, str or datetime, optional
         Polls and what copies are like count from here on; from `start` by default.
     name : str, default="measured"
         What to call it.
@@ -165,7 +166,8 @@ def measure_polls(
     ([1.0, 0.0], [0.8, 0.9], [0.2, 0.05])
     """
     whole = as_trace(log, start, stop)
-    trace = TraceEnvironment(whole.materials[whole.items], whole.times, whole.start, whole.stop, split)
+    since = as_time("split", split)
+    trace = TraceEnvironment(whole.materials[whole.items], whole.times, whole.start, whole.stop, since)
     moments = check_vector("times", times, low=trace.start, high=trace.stop)
     if (np.diff(moments) < 0).any():
         where = int(np.argmax(np.diff(moments) < 0)) + 1

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
 
 from knapsolve._frames import column_names, is_frame
+from knapsolve._validation import check_real
 from knapsolve.environments import TraceEnvironment
 
+Time = float | str | date | np.datetime64
 
-def as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironment:
+
+def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironment:
     """The log with its items in sorted order, so that nothing depends on the order of its rows."""
+    start, stop = as_time("start", start), as_time("stop", stop)
     if isinstance(log, TraceEnvironment):
         return _sorted(log.between(log.start if start is None else start, log.stop if stop is None else stop))
     if is_frame(log):
@@ -23,7 +28,37 @@ def as_trace(log: Any, start: float | None, stop: float | None) -> TraceEnvironm
             raise TypeError(
                 f"log must be (items, times), a data frame or a TraceEnvironment, got {type(log).__name__}"
             ) from error
-    return _sorted(TraceEnvironment(items, times, start, stop))
+    return _sorted(TraceEnvironment(items, _moments(times), start, stop))
+
+
+def as_time(name: str, value: Time | None) -> float | None:
+    """A moment in the log's unit; dates, ISO strings among them, count in seconds since 1970 as those of a log do."""
+    if value is None:
+        return None
+    if isinstance(value, np.datetime64):
+        return check_real(name, (value - np.datetime64(0, "s")) / np.timedelta64(1, "s"))
+    if isinstance(value, date):
+        value = value.isoformat()
+    if not isinstance(value, str):
+        return check_real(name, value)
+    try:
+        return iso_seconds(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a number or an ISO date such as 2021-07-01, got {value!r}") from None
+
+
+def _moments(times: Any) -> Any:
+    """Text and dates as seconds since 1970; anything else as it is."""
+    column = np.asarray(times)
+    if column.dtype.kind not in "OUT" or not any(isinstance(each, str | date) for each in column.ravel()[:1]):
+        return column
+    return np.array([as_time(f"times[{row}]", each) for row, each in enumerate(column.tolist())], dtype=float)
+
+
+def iso_seconds(text: str) -> float:
+    """Seconds since 1970 of an ISO date; UTC unless it says otherwise."""
+    moment = datetime.fromisoformat(text.strip())
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _sorted(trace: TraceEnvironment) -> TraceEnvironment:

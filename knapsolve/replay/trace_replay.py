@@ -18,7 +18,7 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import as_trace
+from knapsolve.replay.log import Time, as_time, as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.simulation import History, simulate
@@ -38,9 +38,10 @@ class TraceReplay:
         Polls per unit of the log's time.
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
-    start, stop : float, optional
-        The stretch of time to replay; from the first to the last change by default.
-    split : float, optional
+    start, stop : float, str or datetime, optional
+        The stretch of time to replay; from the first to the last change by default. Dates, also ISO strings such as
+        "2021-07-01", count in seconds since 1970, UTC unless they say otherwise.
+    split : float, str or datetime, optional
         Learners are trained from `start` to `split`; results count from there on, while learners go on
         learning and polling: a copy may be out of date at the split, and the next poll of it find a change.
         All copies are current at the start alone. By default there is no training.
@@ -87,9 +88,9 @@ class TraceReplay:
         capacity: float | None = None,
         *,
         polls_per_change: float | None = None,
-        start: float | None = None,
-        stop: float | None = None,
-        split: float | None = None,
+        start: Time | None = None,
+        stop: Time | None = None,
+        split: Time | None = None,
         scheduler: str = "edf",
         random_state: Any = None,
     ):
@@ -99,10 +100,10 @@ class TraceReplay:
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
         whole = as_trace(log, start, stop)
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
-        self.split = None if split is None else check_real("split", split)
+        self.split = as_time("split", split)
         if self.split is not None and not self.start < self.split < self.stop:
             raise ValueError(
-                f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {split:.15g}"
+                f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {self.split:.15g}"
             )
         since = self.start if self.split is None else self.split
         n_changes = int(((whole.times > since) & (whole.times <= self.stop)).sum())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-import threading
 from typing import Any
 
 import numpy as np
 
 from knapsolve._arrays import writeable
+from knapsolve._locks import OF_THE_OBJECT, Shared
 from knapsolve._validation import check_amounts, check_integer, resolve_random_state
 
 Polls = tuple[np.ndarray, np.ndarray]  # materials (n,), times (n,)
 
 
-class LockedSchedule:
+class LockedSchedule(Shared):
     """Amounts and random numbers of a schedule, under a lock that every call takes.
 
     A subclass says `_serve(n, served)`: make n polls and append them, or what was made of them before an
@@ -26,7 +26,6 @@ class LockedSchedule:
         self.random_state = random_state
         self._generator = resolve_random_state(random_state)
         self._undelivered: list[Polls] = []  # served in calls that were interrupted
-        self._lock = threading.Lock()
 
     def _serve(self, n: int, served: list[Polls]) -> None:
         raise NotImplementedError
@@ -62,8 +61,7 @@ class LockedSchedule:
     def _state(self) -> dict[str, Any]:
         """Everything but the lock, in arrays of its own."""
         state = {**self.__dict__, "_amounts": self._amounts.copy(), "_undelivered": self._undelivered.copy()}
-        del state["_lock"]
-        return state
+        return {name: value for name, value in state.items() if name not in OF_THE_OBJECT}
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -71,7 +69,6 @@ class LockedSchedule:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: writeable(value) for name, value in state.items()})
-        self._lock = threading.Lock()
 
     def __copy__(self) -> LockedSchedule:
         return copy.deepcopy(self)

@@ -147,7 +147,7 @@ def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
 def test_json_says_all_that_the_table_does(succeed, folder, log):
     document = json.loads(succeed(*COMMAND, "--json", "-o", "out.csv"))
     rows = read(folder / "out.csv")
-    assert (document["n_items"], document["n_polls"], document["unit"]) == (40, 3040, "day")
+    assert (document["n_items"], document["n_polls"], document["time_unit"]) == (40, 3040, "day")
     assert document["used"] == pytest.approx(30)
     for told, row in zip(document["intervals"], rows, strict=True):
         assert {name: str(value) for name, value in told.items() if name in ("item", "polls")} == {

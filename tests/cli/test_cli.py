@@ -1,6 +1,8 @@
 """The command line as a user meets it: what it prints, where, and what it says to bad input."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import types
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import knapsolve
 from knapsolve.cli import main
 from knapsolve.cli.output import print_table
 from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
@@ -326,6 +329,37 @@ def test_ctrl_c_ends_with_status_130_and_the_finished_rows():
     assert done.returncode == 130
     assert done.stderr.rstrip().endswith("knapsolve: interrupted") and "Traceback" not in done.stderr
     assert "uniform" in done.stdout and "[" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "complaint"),
+    [
+        (["-m", "knapsolve", "--version"], 130, True),
+        (["bin/knapsolve", "--version"], 130, True),
+        (["-c", "import knapsolve"], -signal.SIGINT, False),
+    ],
+    ids=["the module", "the command", "a program"],
+)
+def test_ctrl_c_during_the_imports(tmp_path, command, status, complaint):
+    """One line from the command line; a program that imports knapsolve gets its exception."""
+    (tmp_path / "joblib.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "knapsolve").write_text("from knapsolve.cli import main\nraise SystemExit(main())\n")
+    folders = [str(tmp_path), str(Path(knapsolve.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+    )
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    if complaint:
+        assert done.stderr == "knapsolve: interrupted\n"
+    else:
+        assert "KeyboardInterrupt" in done.stderr
 
 
 def interrupted_after(arguments, sign):

@@ -177,17 +177,31 @@ def test_values_in_the_papers_environments(alpha, beta, early, late):
     assert history.mean()[-1] + 2 * error[-1] >= late
 
 
-@pytest.mark.slow
-def test_a_shuffled_32768_reaches_90_percent_within_100_000_polls():
-    unchanged = zipf_unchanged(32_768, 0.9, 1.5)[np.random.default_rng(0).permutation(32_768)]
-    world = PollingEnvironment(unchanged)
-    best = world.value(np.log(unchanged) / np.log(unchanged).sum())
-    history = simulate(RateAllocator(), world, 100_000, n_runs=8, random_state=0)
-    assert history.mean()[-1] - 2 * history.standard_error()[-1] >= 0.9 * best
+def shares_of_the_optimum(n, alpha, beta, n_polls, n_orders):
+    """What allocation is worth after some polls of pages in random orders, (n_orders,)."""
+    shares = []
+    for seed in range(n_orders):
+        world = PollingEnvironment(np.random.default_rng(seed).permutation(zipf_unchanged(n, alpha, beta)))
+        rates = -np.log(world.unchanged)
+        value = simulate(RateAllocator(), world, n_polls, random_state=seed).value[0, -1]
+        shares.append(value / world.value(rates / rates.sum()))
+    return np.array(shares)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", [{"estimator": "multiplicative"}, {"evidence_limit": 10.0}], ids=str)
+@pytest.mark.parametrize(("alpha", "beta"), [(0.9, 1.5), (0.3, 1.5), (0.3, 1.0)])
+def test_a_shuffled_32768_reaches_90_percent_within_100_000_polls(alpha, beta):
+    shares = shares_of_the_optimum(32_768, alpha, beta, 100_000, 10)
+    assert shares.mean() - 2 * shares.std(ddof=1) / 10**0.5 >= 0.9
+
+
+def test_changes_that_were_sure_are_looked_into_before_most_is_known():
+    """Where the next poll waits for the price's interval, fast pages are found too late: .89."""
+    assert shares_of_the_optimum(4096, 0.3, 1.0, 3 * 4096, 8).mean() > 0.92
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", [{}, {"estimator": "multiplicative"}, {"evidence_limit": 10.0}], ids=str)
 def test_ranks_that_switch_every_1000_polls_are_followed(setting):
     world = PollingEnvironment(zipf_unchanged(500, 0.9, 1.5), switch_every=1000)
     allocator = RateAllocator(**setting)

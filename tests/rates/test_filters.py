@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from knapsolve import ChangeRateEstimator
 from tests.rates.logs import gamma_rates, poisson_log
-from tests.rates.twins import PoolTwin, RecursiveTwin
+from tests.rates.twins import PoolTwin, RecursiveTwin, WatchTwin
 
 ESTIMATORS = {
     "mle": ChangeRateEstimator(),
@@ -99,6 +99,31 @@ def test_recursive_equals_its_twin(memory, limit):
         pool.learn(twin.rate, gap, changed, **more)
         twin.learn(gap, changed, pool.rate, **more)
     np.testing.assert_allclose(estimator.rates_, [twins[m].rate for m in estimator.materials_], rtol=1e-9)
+
+
+def test_where_rates_jump_recursive_forgets_for_terms_as_its_twin_does():
+    rng = np.random.default_rng(0)
+    n, items = 60_000, np.arange(60_000) % 4
+    rates = np.where((np.arange(n) // 3_000) % 2 == 0, 0.3, 2.0)
+    y = (rng.random(n) < -np.expm1(-rates)).astype(int)
+    X = np.column_stack([items, np.ones(n)])
+    estimator = ChangeRateEstimator("recursive").fit(X, y)
+    pool, watch, twins = PoolTwin(1.0), WatchTwin(), {}
+    for item, changed in zip(items.tolist(), y.tolist()):
+        twin = twins.setdefault(item, None) or RecursiveTwin(pool.rate, watch=watch)
+        twins[item] = twin
+        pool.learn(twin.rate, 1.0, changed)
+        twin.learn(1.0, changed, pool.rate)
+    assert watch.term >= 20_000  # it happened at least twice
+    np.testing.assert_allclose(estimator.rates_, [twins[m].rate for m in estimator.materials_], rtol=1e-9)
+    assert np.median(np.abs(np.log(estimator.rates_ / rates[-1]))) < 0.5
+
+
+def test_where_rates_last_recursive_forgets_nothing():
+    rates = gamma_rates(50)
+    X, y, *_ = poisson_log(200_000, rates)
+    default, never = (ChangeRateEstimator("recursive", evidence_limit=limit).fit(X, y) for limit in (None, 1e140))
+    assert default.rates_.tolist() == never.rates_.tolist()
 
 
 def test_bayes_is_the_posterior_mean_on_its_grid():

@@ -1,5 +1,6 @@
 """Replays of change logs: counted again by hand, and what must hold for every policy."""
 
+import datetime
 from itertools import pairwise
 
 import numpy as np
@@ -364,3 +365,39 @@ def test_debian_learners_beat_uniform_at_detection_and_stay_below_the_oracle():
 def test_a_trace_environment_is_replayed_over_its_own_window():
     trace = TraceEnvironment(["a", "b", "a"], [1.0, 2.0, 9.0], start=0, stop=10)
     assert TraceReplay(trace, 3).n_polls == 30
+
+
+
+@pytest.mark.parametrize(
+    "as_written",
+    [
+        lambda days: f"2021-07-{1 + days:02}",
+        lambda days: f"2021-07-{1 + days:02}T02:00+02:00",
+        lambda days: datetime.date(2021, 7, 1 + days),
+        lambda days: datetime.datetime(2021, 7, 1 + days, tzinfo=datetime.UTC),
+        lambda days: np.datetime64(f"2021-07-{1 + days:02}"),
+        lambda days: pd.Timestamp(f"2021-07-{1 + days:02}"),
+    ],
+    ids=["text", "zone", "date", "datetime", "numpy", "pandas"],
+)
+def test_dates_are_seconds_since_1970_however_they_are_written(as_written):
+    first, days = 1625097600.0, [2, 3, 5, 9, 12]  # of 1 July 2021
+    items = ["a", "b", "a", "b", "a"]
+    numbers = (items, [first + DAY * each for each in days])
+    stretch = [first + DAY * each for each in (0, 6, 15)]
+    given = dict(zip(("start", "split", "stop"), stretch))
+    expected = replay(numbers, 3 / DAY, ["uniform"], **given, random_state=0)
+    given = dict(zip(given, map(as_written, (0, 6, 15))))
+    for log in (numbers, (items, [as_written(each) for each in days])):
+        found = replay(log, 3 / DAY, ["uniform"], **given, random_state=0)
+        assert (found.start, found.split, found.stop) == tuple(stretch)
+        assert found.table() == expected.table()
+
+
+@pytest.mark.parametrize("name", ["start", "split", "stop"])
+@pytest.mark.parametrize("value", ["yesterday", np.datetime64("NaT"), pd.NaT])
+def test_what_is_no_date_is_refused_by_name(name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        replay((["a", "b", "a"], [1.0, 2.0, 3.0]), 1.0, ["uniform"], **{name: value})
+    with pytest.raises((ValueError, TypeError), match="times"):
+        replay((["a", "b", "a"], ["2021-07-01", value, "2021-07-03"]), 1.0, ["uniform"])

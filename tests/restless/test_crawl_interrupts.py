@@ -1,8 +1,5 @@
 """Ctrl-C ends crawling at once, however much content there is and however long a learner thinks."""
 
-import subprocess
-import sys
-import textwrap
 import time
 
 import numpy as np
@@ -12,9 +9,9 @@ import knapsolve._core.ephemeral as kernel
 from knapsolve import LSPEWhittle, WhittlePolicy
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
+from tests.interrupts import check_returns, run_script
 
-INTERRUPTED = """
-import os, signal, sys, threading, time
+SETUP = """
 import numpy as np
 from knapsolve import *
 from knapsolve.environments import EphemeralEnvironment
@@ -23,25 +20,12 @@ rich = EphemeralEnvironment([1e6] * 4, [.7, .35, .7, .21])
 richest = EphemeralEnvironment([2.4e7], [1.0])
 poor = EphemeralEnvironment([5.0] * 30, [.3] * 30)
 many = EphemeralEnvironment([5.0] * 30_000, [.3] * 30_000, dynamics="mean")
-
-def press():
-    global pressed
-    time.sleep(.6)
-    pressed = time.perf_counter()
-    os.kill(os.getpid(), signal.SIGINT)
-
-threading.Thread(target=press, daemon=True).start()
-try:
-    {call}
-except KeyboardInterrupt:
-    late = time.perf_counter() - pressed
-    time.sleep(.1)
-    spent = time.process_time()
-    time.sleep(.3)
-    assert time.process_time() - spent < .1, "threads went on"
-    print(late)
-else:
-    sys.exit("it was not interrupted")
+"""
+AFTER = """
+time.sleep(.1)
+spent = time.process_time()
+time.sleep(.3)
+assert time.process_time() - spent < .1, "threads went on"
 """
 CALLS = {
     "much content": "simulate_ephemeral(PlugInWhittle(), rich, 600)",
@@ -54,21 +38,11 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_ctrl_c_returns_at_once(call):
-    script = textwrap.dedent(INTERRUPTED).format(call=call)
-    late = []
-    for _ in range(3):  # a busy machine may be late once
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        late.append(float(done.stdout))
-        if late[-1] < 0.3:
-            return
-    pytest.fail(f"returned after {late} s")
+    check_returns(0.3, SETUP, call, AFTER)
 
 
 def test_an_interrupted_crawl_leaves_the_environment_at_its_step():
-    script = """
+    run_script("""
     import os, signal, threading
     import numpy as np
     from knapsolve.environments import EphemeralEnvironment
@@ -82,11 +56,7 @@ def test_an_interrupted_crawl_leaves_the_environment_at_its_step():
     except KeyboardInterrupt:
         assert environment.step_ == 0 and environment.ages_.tolist() == [40.0] * 3
         assert environment.crawl([0]).size == environment.step_ == 1
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    """)
 
 
 def test_where_a_crawl_is_cut_for_a_look_changes_no_bit():
