@@ -243,7 +243,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         level = check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         if self.estimator == "multiplicative":
             raise ValueError("estimator must be one that knows how sure it is for intervals, got 'multiplicative'")
-        return self._model.interval(np.array([(1 - level) / 2, (1 + level) / 2]))
+        return self._model.interval(np.array([(1 - level) / 2, min((1 + level) / 2, np.nextafter(1.0, 0.0))]))
 
     @property
     def rates_(self) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from knapsolve.rates.prior import MOST_ITEMS, gamma_prior
 
 Array = NDArray[np.float64]
 TINIEST = 1e-300  # of a rate's quantile, in changes
+FAINT = 1e-9  # weight of the changes found, relative to those counted, up to which a posterior is a Gamma
 
 
 class LogModel:
@@ -126,7 +127,7 @@ class LogModel:
         if items is None:
             return gammaincinv(0.5, np.broadcast_to(shares, (self.n_items, shares.size))) / 0.5
         scaled = items.quantiles(changes, time, rates, curvatures, shares)
-        quiet = np.flatnonzero(items.found == 0)  # their posterior is a Gamma, however long its tail
-        shape, span = items.counts[quiet, None] + changes, items.exposures[quiet, None] + time
-        scaled[quiet] = np.maximum(gammaincinv(shape, shares), TINIEST) / span
+        shape, span = items.counts[:, None] + changes, items.exposures[:, None] + time
+        quiet = items.found <= FAINT * shape[:, 0]  # their posterior is a Gamma, however long its tail
+        scaled[quiet] = np.maximum(gammaincinv(shape[quiet], shares), TINIEST) / span[quiet]
         return np.ldexp(scaled, -exponent)

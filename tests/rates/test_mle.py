@@ -166,6 +166,46 @@ def test_ends_of_intervals_cut_off_their_tails_whatever_the_prior(rows, shape, t
     assert low == pytest.approx(0.025, rel=1e-4) and 1 - high == pytest.approx(0.025, rel=1e-4)
 
 
+@pytest.mark.parametrize("level", [0.99, 0.9999, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12])
+def test_intervals_of_any_level_cut_off_their_tails(level):
+    """Two changes found in one unit of time each, one unit without, prior (1, 1): l = 2 log(1 - e^-L) - 2 L + log L."""
+    estimator = ChangeRateEstimator(prior=(1.0, 1.0)).fit([[0, 1.0]] * 3, [1, 0, 1])
+    low, high = estimator.rate_interval(level)[0]
+
+    def below(rate):  # the integral of (1 - 2 e^-L + e^-2L) e^-2L, and for small rates that of its series
+        series = rate**3 * (1 / 3 - 3 * rate / 4 + 11 * rate**2 / 12)
+        whole = -np.expm1(-2 * rate) / 2 + 2 * np.expm1(-3 * rate) / 3 - np.expm1(-4 * rate) / 4
+        return 12 * (series if rate < 0.01 else whole)
+
+    above = 12 * (np.exp(-2 * high) / 2 - 2 * np.exp(-3 * high) / 3 + np.exp(-4 * high) / 4)
+    assert below(low) == pytest.approx((1 - level) / 2, rel=1e-3)
+    assert above == pytest.approx((1 - level) / 2, rel=1e-3)
+
+
+def test_an_interval_of_nearly_all_is_finite():
+    estimator = ChangeRateEstimator(prior=PRIOR).fit([[0, 3.0], [1, 2.0]], [0, 1])
+    assert np.isfinite(estimator.rate_interval(np.nextafter(1.0, 0.0))).all()
+
+
+def test_changes_found_in_no_time_have_the_limit_of_their_likelihood():
+    """For the rate and for its interval alike, whatever is too short for doubles."""
+    fitted = {}
+    for short in (0.0, 1e-320, 1e-300, 1e-12):
+        X = [[0, short]] * 4 + [[0, 1.0]]
+        estimator = ChangeRateEstimator(prior=(0.5, 1.0)).fit(X, [1, 1, 1, 1, 0])
+        fitted[short] = [*estimator.rates_, *estimator.rate_interval()[0]]
+    expected = [4.5 / 2, *gamma.ppf([0.025, 0.975], 4.5, scale=1 / 2)]
+    np.testing.assert_allclose(list(fitted.values()), [expected] * 4, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [0.02, 0.5])
+def test_a_change_of_no_weight_leaves_the_interval_as_it_was(shape):
+    without = ChangeRateEstimator(prior=(shape, 1.0)).fit([[0, 2.0]], [0]).rate_interval()
+    for weight in (0.0, 1e-14):
+        estimator = ChangeRateEstimator(prior=(shape, 1.0)).fit([[0, 1.0], [0, 2.0]], [1, 0], [weight, 1.0])
+        np.testing.assert_allclose(estimator.rate_interval(), without, rtol=1e-10)
+
+
 def test_intervals_of_rates_most_of_which_are_nearly_0_cover_them():
     n, shape = 4000, 0.05
     rates = np.random.default_rng(0).gamma(shape, 1.0, n)
