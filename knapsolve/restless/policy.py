@@ -227,6 +227,6 @@ class WhittlePolicy(Shared):
 def _lines(n: int, dtype: type) -> np.ndarray:
     """Return n empty rows, each of them a cache line."""
     size = _LINE // np.dtype(dtype).itemsize
-    room = np.empty((n + 1) * size, dtype=dtype)
+    room: np.ndarray = np.empty((n + 1) * size, dtype=dtype)
     first = -room.ctypes.data % _LINE // room.itemsize
     return room[first:][: n * size].reshape(n, size)
