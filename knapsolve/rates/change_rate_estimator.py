@@ -43,7 +43,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         it. 10 follows rates that jump, at the cost of a relative error of about ``1 / sqrt(20)`` where they do not.
     prior : "pooled" or (changes, time), default="pooled"
         Gamma prior of "mle" over the rates: that many changes in that much time are added to every item. "pooled"
-        fits it on all items (empirical Bayes). The others start every new item at the pooled rate so far, with the
+        fits it on all items (empirical Bayes), and knows little where they are few. The others start every new item at the pooled rate so far, with the
         weight of 0.05 changes.
     rate_range : (float, float), optional
         Lowest and highest rate of the grid of "bayes". By default it spans nine decades around the reciprocal of the

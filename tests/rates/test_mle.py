@@ -81,6 +81,36 @@ def test_the_pooled_prior_is_the_gamma_that_rates_were_drawn_from(shape):
     assert changes / time == pytest.approx(1.0, rel=0.1)
 
 
+@pytest.mark.parametrize(("n", "polls"), [(1, 20), (1, 60), (2, 20), (10, 10)])
+@pytest.mark.parametrize("gap", [0.3, 1.0, 3.0])
+def test_intervals_of_few_items_cover_them(n, polls, gap):
+    """They are not taken for many that are alike: 95% intervals of rate 1 cover it in most logs."""
+    covered = []
+    for seed in range(150):
+        rng = np.random.default_rng([seed, n, polls])
+        items, gaps = np.tile(np.arange(n), polls), gap * rng.exponential(1.0, n * polls)
+        y = rng.random(n * polls) < -np.expm1(-gaps)
+        low, high = ChangeRateEstimator().fit(np.column_stack([items, gaps]), y).rate_interval().T
+        covered.append(((low <= 1) & (high >= 1)).mean())
+    assert np.mean(covered) > 0.85
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_the_pooled_prior_finds_the_rate_however_wide_gaps_spread(n):
+    rng = np.random.default_rng(n)
+    items, gaps = np.arange(6_000) % n, 10 ** rng.uniform(-9, 9, 6_000)
+    y = rng.random(6_000) < -np.expm1(-gaps)
+    X = np.column_stack([items, gaps])
+    weak = ChangeRateEstimator(prior=(1e-3, 1e-3)).fit(X, y)
+    np.testing.assert_allclose(ChangeRateEstimator().fit(X, y).rates_.mean(), weak.rates_.mean(), rtol=0.05)
+
+
+def test_where_nothing_ever_changed_rates_are_about_half_a_change_in_all_that_time():
+    for n in (1, 10, 1000):
+        rates = ChangeRateEstimator().fit([[i % n, 2.0] for i in range(10 * n)], [0] * (10 * n)).rates_
+        assert 0.05 < (rates * 20.0 * n).max() < 2.0
+
+
 def test_pooling_helps_items_that_were_polled_once():
     rates = gamma_rates(4_000, shape=3.0)
     X, y, *_ = poisson_log(8_000, rates)
