@@ -43,11 +43,11 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         it. 10 follows rates that jump, at the cost of a relative error of about ``1 / sqrt(20)`` where they do not.
     prior : "pooled" or (changes, time), default="pooled"
         Gamma prior of "mle" over the rates: that many changes in that much time are added to every item. "pooled"
-        fits it on all items (empirical Bayes), and knows little where they are few. The others start every new item at the pooled rate so far, with the
-        weight of 0.05 changes.
+        fits it on all items (empirical Bayes), and knows little where they are few. The others start every new item
+        at the pooled rate so far, with the weight of 0.05 changes.
     rate_range : (float, float), optional
         Lowest and highest rate of the grid of "bayes". By default it spans nine decades around the reciprocal of the
-        first elapsed time, from 1e-4 to 1e5 times as much.
+        first elapsed time, from 1e-4 to 1e5 times as much; a warning says where rates seem to lie beyond.
     material, elapsed : int or str, default=0 and 1
         Which columns of `X` hold the material and the time since its previous poll.
     n_changes : int or str, optional
