@@ -7,7 +7,8 @@
 
 #define HALF 128 /* cells on each side of the mode */
 #define POINTS (2 * HALF + 1)
-#define DEPTH 15.0 /* the posterior is cut where it has fallen by exp(-DEPTH) */
+#define DEPTH 12.0 /* the posterior is cut where it has fallen by exp(-DEPTH) times the least tail that is asked for */
+#define LEAST_TAIL 1e-17
 
 static inline double weight_of(const censored_item *item, ptrdiff_t k) { return item->weight ? item->weight[k] : 1.0; }
 
@@ -55,19 +56,18 @@ static double log_likelihood(const censored_item *item, double log_rate, double 
         double complement = h < 1.0 ? quiet + h * nefk_gamma2_over_square(h) : (1.0 - quiet) / h;
         double found = h < 1.0 ? h * complement : 1.0 - quiet;
         *slope += h < 700.0 ? w * (quiet / complement) : 0.0;
-        if (found > 0.0) sum -= w * nefk_negative_log(found, quiet);
-        else sum -= w * 800.0; /* gap 0: one constant for every rate */
+        sum -= w * (h > DBL_MIN ? nefk_negative_log(found, quiet) : -log_rate - log(item->gap[k]));
     }
     return sum;
 }
 
-/* Where l has fallen by DEPTH, from the top in one direction: found by doubling steps. */
-static double edge(const censored_item *item, double centre, double top, double step)
+/* Where l has fallen below `lowest`, from the top in one direction: found by growing steps. */
+static double edge(const censored_item *item, double centre, double lowest, double step)
 {
     double at = centre, slope;
     for (int k = 0; k < 60 && fabs(at - centre) < 600.0; k++) {
         at = centre + step;
-        if (log_likelihood(item, at, &slope) < top - DEPTH) break;
+        if (log_likelihood(item, at, &slope) < lowest) break;
         step *= 1.5;
     }
     return at;
@@ -93,7 +93,10 @@ void censored_quantiles(const censored_item *item, double rate, double curvature
 {
     double slope, centre = log(rate), top = log_likelihood(item, centre, &slope);
     double sd = 1.0 / sqrt(curvature > 1e-3 ? curvature : 1e-3);
-    double width[2] = {(centre - edge(item, centre, top, -sd)) / HALF, (edge(item, centre, top, sd) - centre) / HALF};
+    double tail = share[0] < 1.0 - share[m - 1] ? share[0] : 1.0 - share[m - 1];
+    double lowest = top - DEPTH + log(tail < LEAST_TAIL ? LEAST_TAIL : tail);
+    double from = edge(item, centre, lowest, -sd), to = edge(item, centre, lowest, sd);
+    double width[2] = {(centre - from) / HALF, (to - centre) / HALF};
     double mass[POINTS], density[POINTS], bend = 0.0;
     mass[0] = 0.0;
     for (int g = 0; g < POINTS; g++) {

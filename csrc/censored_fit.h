@@ -1,7 +1,7 @@
 /* Change rates by censored maximum likelihood: what each item's polls say together.
  *
- * Item i has changed polls after gaps e_k with weights w_k (grouped: first[i] <= k < first[i + 1]), counted changes A
- * and an exposure Q (quiet time, exposures of counts, the prior's share of both). The log likelihood in log L is
+ * Item i has changed polls after gaps e_k > 0 with weights w_k (grouped: first[i] <= k < first[i + 1]), counted changes
+ * A and an exposure Q (quiet time, exposures of counts, the prior's share of both). The log likelihood in log L is
  *     l(L) = sum w_k log(1 - exp(-L e_k)) + A log L - L Q,      A, Q > 0,
  * whose derivative sum w_k s(L e_k) + A - L Q, s(h) = h / (e^h - 1), is convex and decreasing in L: Newton's method
  * from L = 0 rises to the root without passing it.
@@ -24,7 +24,7 @@ double censored_rate(const censored_item *item, int steps, double *curvature, do
 
 /* Rates (m,) below which the posterior, with density exp(l) over log L, has the given shares (m,), ascending.
  * `rate` and `curvature` are those of censored_rate. 128 cells on each side of the mode, integrated by Hermite's cubic:
- * relative errors below 1e-5 with a change seen. Without one it is the Gamma of shape A and time Q: ask that instead. */
+ * relative errors below 1e-4 with a change seen. Without one it is the Gamma of shape A and time Q: ask that instead. */
 void censored_quantiles(const censored_item *item, double rate, double curvature, const double *share, ptrdiff_t m,
                         double *quantile);
 

@@ -218,17 +218,17 @@ static inline void rate_learn_bayes(const rate_filter *f, double *row, rate_poll
         }
     }
     for (ptrdiff_t g = 0; g < f->n_grid; g++) {
-        double h = f->grid[g] * (poll.count >= 0.0 ? poll.exposure : poll.elapsed);
+        double h = f->grid[g] * (poll.count >= 0.0 ? poll.exposure : poll.elapsed), told = -h;
         h = h < 1e300 ? h : 1e300;
         if (poll.count >= 0.0) {
-            evidence[g] += poll.weight * (poll.count * log(f->grid[g] / row[RATE_START]) - h);
+            told = poll.count * log(f->grid[g] / row[RATE_START]) - h;
         } else if (poll.changed) {
             double quiet = nefk_exp_negative(h);
             double found = h < 1.0 ? h * (quiet + h * nefk_gamma2_over_square(h)) : 1.0 - quiet;
-            evidence[g] -= poll.weight * nefk_negative_log(found > 1e-300 ? found : 1e-300, quiet);
-        } else {
-            evidence[g] -= poll.weight * h;
+            told = -nefk_negative_log(found > 1e-300 ? found : 1e-300, quiet);
         }
+        told *= poll.weight;
+        evidence[g] += told > -1e300 ? told : -1e300; /* else nothing is finite, and nothing best */
     }
     rate_bayes_mean(f, row);
 }

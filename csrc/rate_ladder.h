@@ -9,7 +9,8 @@
  * Items that were never polled have a queue of their own, whose rate is the optimistic pooled one of the moment.
  *
  * Invariant   within a queue `last` ascends; every item is in one queue, but for the one taken and not yet put back.
- * Order       by index, up to the rounding of rates and one part in 2^42; then lower rungs, then the longest waiting.
+ * Order       by index, up to the rounding of rates, what tangents are off by (3% of the index at most where
+ *             activity is even) and one part in 2^42; then lower rungs, then the longest waiting.
  * Complexity  take and put: O(rungs in use), some 64 to 100, eight at a time; O(1) of n.
  * Memory      4 bytes an item, allocated by the caller, and 15 kB.
  */

@@ -63,7 +63,8 @@ typedef struct {
 
 static inline int share_tree_blocks(int depth) { return (depth + 2) / 3; }
 
-/* Whether one word is enough for six digits: a probability is then off by at most base^5 / 2^64 <= 2^-19. */
+/* Whether one word is enough for six digits: probabilities are then off by less than base^5 / 2^64 + 3 base / 2^32 <
+ * 2^-18, and that of each way down three depths by one part in 8000, however rare it is (2 base^2 / 2^32). */
 static inline int share_tree_pairs(int32_t largest_base) { return largest_base <= 512; }
 
 /* Set depth (at least 1), levels and part, from states (blocks, 8) and the bases of each block on a path (blocks, 8). */

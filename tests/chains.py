@@ -4,7 +4,7 @@ One step is one poll with random access in the Bernoulli environment. Every chai
 transition matrix, and for each state the chance that its next poll finds a change.
 """
 
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -77,15 +77,20 @@ def lakg_chain(resolution, exponent, unchanged, capacity=1.0):
 
 
 def htraa_chain(resolution, update, unchanged, capacity=1.0, exponent=1.0):
-    """A power of two of materials; a state is that of each automaton, level by level from left to right."""
+    """A state is that of each automaton, the root first; of m materials below one, ceil(m / 2) are on its left."""
     on_reward, on_penalty = SCHEMES[update]
     n = len(unchanged)
-    paths = [[] for _ in unchanged]
-    for i, path in enumerate(paths):
-        automaton, sides = 0, f"{n + i:b}"[1:]
-        for side in map(int, sides):
-            path.append((automaton, side))
-            automaton = 2 * automaton + 1 + side
+    paths, automata = [[] for _ in unchanged], count()
+
+    def split(first, m):
+        if m > 1:
+            automaton, left = next(automata), (m + 1) // 2
+            for i in range(first, first + m):
+                paths[i].append((automaton, int(i >= first + left)))
+            split(first, left)
+            split(first + left, m - left)
+
+    split(0, n)
 
     def share(s, side):
         left = s**exponent / (s**exponent + (resolution + 1 - s) ** exponent)

@@ -28,6 +28,7 @@ cdef class Grouped:
 
     cdef readonly Py_ssize_t n_items
     cdef readonly object counts, exposures, polls   # (n,) counted changes, quiet time, weight of all polls
+    cdef readonly object found   # (n,) weight of the polls that found a change and do not tell how many there were
     cdef int64_t[::1] first
     cdef double[::1] gap, weight
     cdef double[::1] count, exposure
@@ -36,17 +37,21 @@ cdef class Grouped:
     def __init__(self, Py_ssize_t n, const int32_t[::1] materials, const double[::1] elapsed,
                  const int8_t[::1] changed, const double[::1] weights=None, const double[::1] known_counts=None,
                  const double[::1] known_exposures=None, double memory=INFINITY):
-        """Where a known count is not NaN, that many changes took place in the known exposure."""
+        """Where a known count is not NaN, that many changes took place in the known exposure.
+
+        A change found in no time at all is one change in an exposure of 0: the limit of its likelihood.
+        """
         cdef Py_ssize_t row, stop, n_rows = materials.shape[0], i, k
         cdef double w
-        cdef double[::1] polls, later
+        cdef double[::1] polls, found, later
         self.n_items = n
         self.counts, self.exposures, self.polls = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.count, self.exposure, polls = self.counts, self.exposures, self.polls
+        self.found = np.zeros(n)
+        self.count, self.exposure, polls, found = self.counts, self.exposures, self.polls, self.found
         self.first = np.zeros(n + 1, dtype=np.int64)
         with nogil:
             for row in range(n_rows):
-                if changed[row] and not (known_counts is not None and known_counts[row] >= 0.0):
+                if changed[row] and elapsed[row] > 0.0 and not (known_counts is not None and known_counts[row] >= 0.0):
                     self.first[materials[row] + 1] += 1
             for i in range(n):
                 self.first[i + 1] += self.first[i]
@@ -74,7 +79,10 @@ cdef class Grouped:
                         self.exposure[i] += w * known_exposures[row]
                     elif not changed[row]:
                         self.exposure[i] += w * elapsed[row]
+                    elif elapsed[row] == 0.0:
+                        self.count[i] += w
                     else:
+                        found[i] += w
                         place[i] -= 1
                         k = place[i]
                         self.gap[k] = elapsed[row]
@@ -94,11 +102,6 @@ cdef class Grouped:
         one.count = self.count[i] + count
         one.exposure = self.exposure[i] + exposure
         return one
-
-    @property
-    def found(self):
-        """Polls (n,) that found a change and do not tell how many there were."""
-        return np.diff(self.first)
 
     def rates(self, double prior_count, double prior_exposure, int max_steps=100):
         """Rates (n,), curvatures (n,) and the largest relative last step, the prior's changes and time added."""

@@ -45,11 +45,11 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         against their rates beyond chance it is 15 for 10,000 such polls, the next time for twice as many. 1e140: never.
     prior : "pooled" or (changes, time), default="pooled"
         Gamma prior of "mle" over the rates: that many changes in that much time are added to every item. "pooled"
-        fits it on all items (empirical Bayes). The others start every new item at the pooled rate so far, with the
-        weight of 0.05 changes.
+        fits it on all items (empirical Bayes), and knows little where they are few. The others start every new item
+        at the pooled rate so far, with the weight of 0.05 changes.
     rate_range : (float, float), optional
         Lowest and highest rate of the grid of "bayes". By default it spans nine decades around the reciprocal of the
-        first elapsed time, from 1e-4 to 1e5 times as much.
+        first elapsed time, from 1e-4 to 1e5 times as much; a warning says where rates seem to lie beyond.
     material, elapsed : int or str, default=0 and 1
         Which columns of `X` hold the material and the time since its previous poll.
     n_changes : int or str, optional
@@ -245,7 +245,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         level = check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         if self.estimator == "multiplicative":
             raise ValueError("estimator must be one that knows how sure it is for intervals, got 'multiplicative'")
-        return self._model.interval(np.array([(1 - level) / 2, (1 + level) / 2]))
+        return self._model.interval(np.array([(1 - level) / 2, min((1 + level) / 2, np.nextafter(1.0, 0.0))]))
 
     @property
     def rates_(self) -> NDArray[np.float64]:

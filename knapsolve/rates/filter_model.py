@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ GRID_POINTS = 73  # of the Bayes filter: eight a decade over nine decades
 GRID_DECADES = (-4.0, 5.0)  # of the rates, relative to the first guess
 PRIOR_CHANGES = {"recursive": 0.05, "bayes": 0.05, "multiplicative": 0.05}
 SHARP = 2.0  # second difference of a log posterior from which it is sharper than the grid
+PRESSED = 1.0  # rise of a log posterior in the last step towards an end of the grid, from which rates may lie beyond
 QUANTILE_ROWS = 4096  # whose posteriors are looked at together
 LOWEST, HIGHEST = 1e-140, 1e140  # rates of a filter
 VALUE, QUIET, CURVATURE = 0, 1, 3  # columns of a recursive filter's rows, see csrc/rate_filter.h
@@ -112,7 +114,21 @@ class FilterModel:
 
     def rates(self) -> Array:
         """Rates (n_items,), per unit of time; 1 as long as no time has passed."""
+        if self.estimator == "bayes" and self.n_rows:
+            self._look_beyond()
         return self.rows[: self.n_rows, VALUE].clip(LOWEST, HIGHEST) if self.n_rows else np.ones(self.n_items)
+
+    def _look_beyond(self) -> None:
+        """Warn of posteriors that rise towards an end of the grid."""
+        evidence = self.rows[: self.n_rows, FIXED_COLUMNS:]
+        low, high = evidence[:, 0] - evidence[:, 1] > PRESSED, evidence[:, -1] - evidence[:, -2] > PRESSED
+        if (low | high).any():
+            ends = self.grid()[[0, -1]]
+            warnings.warn(
+                f"rate_range must reach the rates: {np.count_nonzero(low)} of {self.n_rows} seem to be below "
+                f"{ends[0]:g} and {np.count_nonzero(high)} above {ends[1]:g}, where the grid of 'bayes' ends",
+                stacklevel=4,
+            )
 
     def new_rate(self) -> float:
         """The rate at which a new item would start."""
@@ -121,6 +137,7 @@ class FilterModel:
     def interval(self, shares: Array) -> Array:
         """Posterior quantiles (n_items, m) at ascending shares (m,)."""
         if self.estimator == "bayes" and self.n_rows:
+            self._look_beyond()
             return self._grid_quantiles(shares)
         rates = self.rates()
         known = np.full(rates.size, PRIOR_CHANGES[self.estimator])

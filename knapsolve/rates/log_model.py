@@ -13,10 +13,11 @@ from scipy.special import gammaincinv
 from knapsolve._core.censored import Grouped
 from knapsolve.rates.censored import scale_of, solved, unscaled
 from knapsolve.rates.polls import Polls
-from knapsolve.rates.prior import MOST_ITEMS, gamma_prior
+from knapsolve.rates.prior import MOST_ITEMS, START, gamma_prior
 
 Array = NDArray[np.float64]
 TINIEST = 1e-300  # of a rate's quantile, in changes
+FAINT = 1e-9  # weight of the changes found, relative to those counted, up to which a posterior is a Gamma
 
 
 class LogModel:
@@ -102,13 +103,15 @@ class LogModel:
         """Changes and (scaled) time of the prior."""
         if not isinstance(self.prior, str):
             return float(self.prior[0]), float(np.ldexp(self.prior[1], -exponent))
-        weighted = (lambda column: column) if polls.weights is None else (lambda column: polls.weights * column)
-        time, found = float(weighted(polls.elapsed).sum()), float(weighted(polls.changed).sum())
-        rate = (found + 0.5) / time if time > 0 else 1.0
         stride = -(-self.n_items // MOST_ITEMS)
         sample = polls if stride == 1 else polls.part(np.flatnonzero(polls.codes % stride == 0))
         sample = replace(sample, codes=(sample.codes // stride).astype(np.int32))
-        return gamma_prior(self._grouped(sample, -(-self.n_items // stride), memory), rate)
+        together = self._grouped(replace(sample, codes=np.zeros_like(sample.codes)), 1, np.inf)
+        changed, quiet = together.found[0] + together.counts[0] > 0, together.exposures[0] > 0
+        passing = (polls.elapsed > 0) if polls.weights is None else (polls.elapsed > 0) & (polls.weights > 0)
+        shortest = float(polls.elapsed[passing].min()) if passing.any() else 1.0
+        pooled = together.rates(0.0 if changed else START, 0.0 if quiet else START * shortest)[0][0]
+        return gamma_prior(self._grouped(sample, -(-self.n_items // stride), memory), float(pooled))
 
     def rates(self) -> Array:
         """Rates (n_items,), per unit of time."""
@@ -126,7 +129,7 @@ class LogModel:
         if items is None:
             return gammaincinv(0.5, np.broadcast_to(shares, (self.n_items, shares.size))) / 0.5
         scaled = items.quantiles(changes, time, rates, curvatures, shares)
-        quiet = np.flatnonzero(items.found == 0)  # their posterior is a Gamma, however long its tail
-        shape, span = items.counts[quiet, None] + changes, items.exposures[quiet, None] + time
-        scaled[quiet] = np.maximum(gammaincinv(shape, shares), TINIEST) / span
+        shape, span = items.counts[:, None] + changes, items.exposures[:, None] + time
+        quiet = items.found <= FAINT * shape[:, 0]  # their posterior is a Gamma, however long its tail
+        scaled[quiet] = np.maximum(gammaincinv(shape[quiet], shares), TINIEST) / span[quiet]
         return np.ldexp(scaled, -exponent)

@@ -68,6 +68,13 @@ def test_htraa_of_four_agrees_with_its_chain(update):
     agrees_with(chain, HTRAA(resolution=resolution, update=update), unchanged, seed=3)
 
 
+@pytest.mark.parametrize(("unchanged", "resolution"), [((0.3, 0.8, 0.6), 5), ((0.3, 0.8, 0.6, 0.9, 0.2), 3)])
+@pytest.mark.parametrize("update", SCHEMES)
+def test_htraa_of_leaves_at_two_depths_agrees_with_its_chain(update, unchanged, resolution):
+    chain = htraa_chain(resolution, update, unchanged)
+    agrees_with(chain, HTRAA(resolution=resolution, update=update), unchanged, seed=5)
+
+
 def test_htraa_of_eight_agrees_with_its_chain():
     """Three depths, whose digits come from one random number."""
     unchanged = (0.2, 0.5, 0.7, 0.95, 0.6, 0.3, 0.9, 0.8)

@@ -222,3 +222,22 @@ def test_four_polls_far_apart_in_length_do_not_lead_to_the_largest_rate():
     again = np.column_stack([np.zeros(500), np.ones(500)])
     exact = ChangeRateEstimator().fit([*X, *again.tolist()], [*y, *([0, 1] * 250)])
     assert estimator.partial_fit(again, [0, 1] * 250).rates_[0] == pytest.approx(exact.rates_[0], rel=0.2)
+
+
+def test_bayes_says_where_its_grid_does_not_reach_the_rates():
+    """As where the first of all elapsed times, which the grid is laid around, is none of the usual ones."""
+    X, y, *_ = poisson_log(2_000, gamma_rates(10, shape=5.0))
+    X[0, 1], y[0] = 1e-7, 0
+    estimator = ChangeRateEstimator("bayes").fit(X, y)
+    for ask in (lambda: estimator.rates_, estimator.rate_interval):
+        with pytest.warns(UserWarning, match="rate_range must reach the rates: 10 of 10 seem to be below 1000 "):
+            ask()
+    with pytest.warns(UserWarning, match="10 above 0.01"):
+        assert (ChangeRateEstimator("bayes", rate_range=(1e-4, 1e-2)).fit(X, y).rates_ <= 0.01).all()
+
+
+@pytest.mark.filterwarnings("ignore:rate_range must reach")
+def test_evidence_beyond_doubles_leaves_bayes_finite():
+    X = [[0, 1e-100], [0, 1e140], [1, 1e-100]]
+    estimator = ChangeRateEstimator("bayes").fit(X, [0, 0, 1], sample_weight=[1.0, 1e100, 1.0])
+    assert np.isfinite(estimator.rates_).all() and np.isfinite(estimator.rate_interval()).all()

@@ -81,6 +81,36 @@ def test_the_pooled_prior_is_the_gamma_that_rates_were_drawn_from(shape):
     assert changes / time == pytest.approx(1.0, rel=0.1)
 
 
+@pytest.mark.parametrize(("n", "polls"), [(1, 20), (1, 60), (2, 20), (10, 10)])
+@pytest.mark.parametrize("gap", [0.3, 1.0, 3.0])
+def test_intervals_of_few_items_cover_them(n, polls, gap):
+    """They are not taken for many that are alike: 95% intervals of rate 1 cover it in most logs."""
+    covered = []
+    for seed in range(150):
+        rng = np.random.default_rng([seed, n, polls])
+        items, gaps = np.tile(np.arange(n), polls), gap * rng.exponential(1.0, n * polls)
+        y = rng.random(n * polls) < -np.expm1(-gaps)
+        low, high = ChangeRateEstimator().fit(np.column_stack([items, gaps]), y).rate_interval().T
+        covered.append(((low <= 1) & (high >= 1)).mean())
+    assert np.mean(covered) > 0.85
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_the_pooled_prior_finds_the_rate_however_wide_gaps_spread(n):
+    rng = np.random.default_rng(n)
+    items, gaps = np.arange(6_000) % n, 10 ** rng.uniform(-9, 9, 6_000)
+    y = rng.random(6_000) < -np.expm1(-gaps)
+    X = np.column_stack([items, gaps])
+    weak = ChangeRateEstimator(prior=(1e-3, 1e-3)).fit(X, y)
+    np.testing.assert_allclose(ChangeRateEstimator().fit(X, y).rates_.mean(), weak.rates_.mean(), rtol=0.05)
+
+
+def test_where_nothing_ever_changed_rates_are_about_half_a_change_in_all_that_time():
+    for n in (1, 10, 1000):
+        rates = ChangeRateEstimator().fit([[i % n, 2.0] for i in range(10 * n)], [0] * (10 * n)).rates_
+        assert 0.05 < (rates * 20.0 * n).max() < 2.0
+
+
 def test_pooling_helps_items_that_were_polled_once():
     rates = gamma_rates(4_000, shape=3.0)
     X, y, *_ = poisson_log(8_000, rates)
@@ -164,6 +194,46 @@ def test_ends_of_intervals_cut_off_their_tails_whatever_the_prior(rows, shape, t
     mass = CubicSpline(x, np.exp(log_density(x) - log_density(np.log(estimator.rates_[:1])))).antiderivative()
     low, high = mass(np.log(estimator.rate_interval()[0])) / mass(x[-1])
     assert low == pytest.approx(0.025, rel=1e-4) and 1 - high == pytest.approx(0.025, rel=1e-4)
+
+
+@pytest.mark.parametrize("level", [0.99, 0.9999, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12])
+def test_intervals_of_any_level_cut_off_their_tails(level):
+    """Two changes found in one unit of time each, one unit without, prior (1, 1): l = 2 log(1 - e^-L) - 2 L + log L."""
+    estimator = ChangeRateEstimator(prior=(1.0, 1.0)).fit([[0, 1.0]] * 3, [1, 0, 1])
+    low, high = estimator.rate_interval(level)[0]
+
+    def below(rate):  # the integral of (1 - 2 e^-L + e^-2L) e^-2L, and for small rates that of its series
+        series = rate**3 * (1 / 3 - 3 * rate / 4 + 11 * rate**2 / 12)
+        whole = -np.expm1(-2 * rate) / 2 + 2 * np.expm1(-3 * rate) / 3 - np.expm1(-4 * rate) / 4
+        return 12 * (series if rate < 0.01 else whole)
+
+    above = 12 * (np.exp(-2 * high) / 2 - 2 * np.exp(-3 * high) / 3 + np.exp(-4 * high) / 4)
+    assert below(low) == pytest.approx((1 - level) / 2, rel=1e-3)
+    assert above == pytest.approx((1 - level) / 2, rel=1e-3)
+
+
+def test_an_interval_of_nearly_all_is_finite():
+    estimator = ChangeRateEstimator(prior=PRIOR).fit([[0, 3.0], [1, 2.0]], [0, 1])
+    assert np.isfinite(estimator.rate_interval(np.nextafter(1.0, 0.0))).all()
+
+
+def test_changes_found_in_no_time_have_the_limit_of_their_likelihood():
+    """For the rate and for its interval alike, whatever is too short for doubles."""
+    fitted = {}
+    for short in (0.0, 1e-320, 1e-300, 1e-12):
+        X = [[0, short]] * 4 + [[0, 1.0]]
+        estimator = ChangeRateEstimator(prior=(0.5, 1.0)).fit(X, [1, 1, 1, 1, 0])
+        fitted[short] = [*estimator.rates_, *estimator.rate_interval()[0]]
+    expected = [4.5 / 2, *gamma.ppf([0.025, 0.975], 4.5, scale=1 / 2)]
+    np.testing.assert_allclose(list(fitted.values()), [expected] * 4, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [0.02, 0.5])
+def test_a_change_of_no_weight_leaves_the_interval_as_it_was(shape):
+    without = ChangeRateEstimator(prior=(shape, 1.0)).fit([[0, 2.0]], [0]).rate_interval()
+    for weight in (0.0, 1e-14):
+        estimator = ChangeRateEstimator(prior=(shape, 1.0)).fit([[0, 1.0], [0, 2.0]], [1, 0], [weight, 1.0])
+        np.testing.assert_allclose(estimator.rate_interval(), without, rtol=1e-10)
 
 
 def test_intervals_of_rates_most_of_which_are_nearly_0_cover_them():
