@@ -96,12 +96,16 @@ void censored_quantiles(const censored_item *item, double rate, double curvature
     double tail = share[0] < 1.0 - share[m - 1] ? share[0] : 1.0 - share[m - 1];
     double lowest = top - DEPTH + log(tail < LEAST_TAIL ? LEAST_TAIL : tail);
     double from = edge(item, centre, lowest, -sd), to = edge(item, centre, lowest, sd);
-    double width[2] = {(centre - from) / HALF, (to - centre) / HALF};
-    double mass[POINTS], density[POINTS], bend = 0.0;
+    double at[POINTS], mass[POINTS], density[POINTS], bend = 0.0;
+    for (int g = 0; g <= HALF; g++) {
+        double part = (double)g / HALF, far = part * sqrt(sqrt(part));
+        at[HALF - g] = centre - (centre - from) * far;
+        at[HALF + g] = centre + (to - centre) * far;
+    }
     mass[0] = 0.0;
     for (int g = 0; g < POINTS; g++) {
-        double h = width[g > HALF], at = centre + (g - HALF) * width[g >= HALF], before = bend;
-        density[g] = exp(log_likelihood(item, at, &slope) - top);
+        double h = g ? at[g] - at[g - 1] : 0.0, before = bend;
+        density[g] = exp(log_likelihood(item, at[g], &slope) - top);
         bend = density[g] * slope;
         if (g) mass[g] = mass[g - 1] + 0.5 * h * (density[g - 1] + density[g]) + h * h / 12.0 * (before - bend);
     }
@@ -109,8 +113,8 @@ void censored_quantiles(const censored_item *item, double rate, double curvature
     for (ptrdiff_t j = 0; j < m; j++) {
         double wanted = share[j] * mass[POINTS - 1];
         while (g < POINTS - 1 && mass[g] < wanted) g++;
-        double h = width[g > HALF], start = centre + (g - 1 - HALF) * h;
+        double h = at[g] - at[g - 1];
         double part = within(wanted - mass[g - 1], mass[g] - mass[g - 1], h * density[g - 1], h * density[g]);
-        quantile[j] = exp(start + part * h);
+        quantile[j] = exp(at[g - 1] + part * h);
     }
 }
