@@ -57,8 +57,7 @@ def test_a_draw_looks_at_signals_every_few_milliseconds_and_is_the_same_for_it(l
     looks, began = Looks(), time.process_time()
     curve = one_draw(learner, looks, **parameters)
     lasted = time.process_time() - began
-    assert lasted > 0.03
-    assert looks.count >= lasted / 0.05
+    assert looks.count >= max(1, lasted / 0.05)
     assert np.array_equal(curve, one_draw(learner, None, **parameters))
 
 
