@@ -97,6 +97,7 @@ def test_white_curves_of_the_default_grid_are_sorted_sizes_of_normals():
     assert_same_moments(moved, sorted_halves(99, 20_000), n_blocks=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("observations", [[], [(90, 20, 10), (50, 20, 10)]])
 def test_slides_alone_leave_the_law_as_it_is(observations):
     """What gets a draw out of a corner that no flight leaves."""
