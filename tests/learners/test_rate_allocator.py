@@ -88,6 +88,25 @@ def test_the_price_kept_in_the_loop_gives_the_exact_solution(criterion, which, s
     assert history.amounts[0].sum() == pytest.approx(1.0, abs=0.005)
 
 
+@pytest.mark.parametrize("scheduler", ["edf", "random"])
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 1e-9])
+@pytest.mark.parametrize("per_poll", [40.0, 300.0])
+def test_amounts_sum_to_the_capacity_where_no_price_can_tell_the_items_apart(per_poll, spread, scheduler):
+    """A poll finds a change nearly always, so that marginal values differ by less than a price can be told."""
+    n = 200
+    rates = gamma_rates(n)
+    rates *= per_poll / rates.sum()
+    allocator = RateAllocator(weights=1 + spread * np.linspace(0, 1, n))
+    world = PollingEnvironment(np.exp(-rates))
+    history = simulate(allocator, world, 20_000, scheduler=scheduler, random_state=0, record_every=1_000)
+    learner = allocator._core()
+    assert learner.amounts().sum() == pytest.approx(1.0, abs=1e-6)
+    assert learner.kept[1] == pytest.approx(1.0, abs=1e-6)
+    assert history.amounts[0].sum() == pytest.approx(1.0, abs=1e-6)
+    assert (history.value[0] <= criteria.Detection(rates).value(rates / rates.sum()).sum() + 1e-6).all()
+    assert history.value[0, -1] > 0.995
+
+
 @pytest.mark.parametrize(("criterion", "near"), [("freshness", 0.1), ("poisson", 1e-3), ("harmonic", 1e-3)])
 def test_between_exact_sums_the_kept_price_stays_near_the_exact_one(criterion, near):
     n = 400
