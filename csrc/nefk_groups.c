@@ -28,6 +28,8 @@ void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         if (!space->all.step[2 + k]) fill(NEFK_TILE, column[0], column);
         sum_groups(tile.last - tile.first, space->offset, column, sums[k]);
     }
+    for (size_t g = 0; g < tile.last - tile.first; g++)
+        if (isnan(sums[1][g])) sums[1][g] = INFINITY; /* as a sum in parts of infinite ones comes out */
 }
 
 void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,

@@ -104,13 +104,14 @@ NEFK_INLINE void rate_pool(double *pool, double rate, rate_poll poll)
 #define RATE_STRICT 15.0     /* limit where rates change */
 #define RATE_WATCHED 10.0    /* evidence from which an item's surprises count */
 #define RATE_RECENT 3000.0   /* polls over which they are added up */
-#define RATE_UNLIKELY 6.0    /* standard deviations */
+#define RATE_UNLIKELY 6.0
 #define RATE_FIRST_TERM 1e4  /* polls */
 
 /* The limit of evidence that holds now. Surprises (s(h) after a change, -h after none) have mean 0 as long as rates
- * last. Where their sum over the last RATE_RECENT polls is RATE_UNLIKELY times the root of that of their squares, all
- * items are held to RATE_STRICT for a term; if it happens again after that, for twice as long. The pool holds both
- * sums, how many polls are left of the term, and its length. */
+ * last, among polls picked by what was `known` before them: a long quiet gap itself adds to what is known. Where their
+ * sum over the last RATE_RECENT polls is RATE_UNLIKELY times the root of that of their squares, all items are held to
+ * RATE_STRICT for a term; if it happens again after that, for twice as long. The pool holds both sums, how many polls
+ * are left of the term, and its length. */
 NEFK_INLINE double rate_watch(double *pool, double known, double surprise)
 {
     if (known > RATE_WATCHED) {
@@ -132,6 +133,7 @@ NEFK_INLINE double rate_watch(double *pool, double known, double surprise)
 NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_poll poll)
 {
     double rate = row[RATE_VALUE], quiet = row[RATE_QUIET], score = row[RATE_SCORE], curvature = row[RATE_CURVATURE];
+    double before = quiet + curvature;
     if (f->memory < INFINITY) {
         double kept = nefk_exp_negative(poll.elapsed / f->memory);
         quiet *= kept;
@@ -152,7 +154,7 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
         surprise = -rate * poll.elapsed;
         quiet += poll.weight * (rate * poll.elapsed);
     }
-    double known = quiet + curvature, limit = f->limit > 0.0 ? f->limit : rate_watch(f->pool, known, surprise);
+    double known = quiet + curvature, limit = f->limit > 0.0 ? f->limit : rate_watch(f->pool, before, surprise);
     if (known > limit) {
         double kept = limit / known;
         quiet *= kept;

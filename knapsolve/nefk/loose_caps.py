@@ -33,7 +33,7 @@ ROUGHLY = 3e-3  # relative gap of the sample's total that ends its search
 MARGIN = 0.25  # how far below the last step's end the next price lies, over the step
 FIRST_MARGIN, LEAST_MARGIN, MOST_MARGIN = 1e-2, 3e-3, 0.5  # in log price
 NEAR = 3e-2  # a step so short ends near the answer
-SURE = 1e-8  # relative gap of the total that tells the side of a price for sure
+SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
 TRIES = 3
 
 
@@ -192,7 +192,7 @@ class Reduced:
 
 def without_loose_caps(totals: GroupTotals, found: Found, search: Array) -> Reduced:
     """Drop the caps that are loose at a price below the answer's; put the items of the other groups in order."""
-    problem, tight = totals.problem, found.total > totals.caps
+    problem, tight = totals.problem, found.total > totals.caps * (1.0 - SURE)
     kept = np.flatnonzero(tight[1:])
     names = np.full(len(totals.caps), -1, dtype=np.intp)
     names[kept] = np.arange(kept.size)

@@ -48,10 +48,14 @@ def as_time(name: str, value: Time | None) -> float | None:
 
 
 def _moments(times: Any) -> Any:
-    """Text and dates as seconds since 1970; anything else as it is."""
+    """Dates, as text too, as seconds since 1970; anything else as it is, numbers that are text among it."""
     column = np.asarray(times)
     if column.dtype.kind not in "OUT" or not any(isinstance(each, str | date) for each in column.ravel()[:1]):
         return column
+    try:
+        return column.astype(float)
+    except (TypeError, ValueError):
+        pass
     return np.array([as_time(f"times[{row}]", each) for row, each in enumerate(column.tolist())], dtype=float)
 
 

@@ -1,5 +1,7 @@
 """Caps that are surely loose are dropped: the same answer, from totals that are taken without sorting the items."""
 
+import math
+
 import numpy as np
 import pytest
 from group_fuzz import residual
@@ -116,3 +118,16 @@ def test_adversarial_problems_leave_no_residual(first, monkeypatch):
 @pytest.mark.parametrize("first", range(120_000, 130_000, 2500))
 def test_many_adversarial_problems_leave_no_residual(first, monkeypatch):
     assert adversarial(first, 2500, monkeypatch) == []
+
+
+@pytest.mark.parametrize("upper", [0.7, 0.9])
+def test_a_cap_is_kept_that_is_exceeded_by_less_than_plain_sums_are_off(upper):
+    groups, n = np.arange(4 * N) % 2, 2 * N
+    plain, taken = np.cumsum(np.full(n, upper))[-1], math.fsum([upper] * n)
+    assert plain < taken  # what all items of group 0 take at their upper bounds
+    cap = 0.5 * (plain + taken)
+    rates, weights = np.where(groups, 1.0, 1e3), np.where(groups, 1.0, 1e6)
+    options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": [cap, 1e9]}
+    result = solve("freshness", rates, 1.5 * taken, **options)
+    assert math.fsum(result.amounts[groups == 0]) == pytest.approx(cap, rel=1e-14)
+    assert result.group_prices[0] > 0.0

@@ -184,3 +184,12 @@ def test_two_hundred_thousand_items_in_twenty_thousand_groups(family):
     taken = np.bincount(groups[groups >= 0], one.amounts[groups >= 0], len(caps))
     assert (taken <= caps * (1 + 1e-12)).all()
     assert one.residual <= 1e-12
+
+
+@pytest.mark.parametrize("n", [20, 30, 600, 20_000])
+@pytest.mark.parametrize("upper", [None, "column"])
+def test_a_cap_below_the_capacity_is_infeasible_where_upper_bounds_are_infinite(n, upper):
+    upper = None if upper is None else np.full(n, np.inf)
+    options = {"lower": np.full(n, 1e-6), "upper": upper, "groups": np.zeros(n, dtype=int), "group_caps": [2.0]}
+    with pytest.raises(InfeasibleError, match="less than the capacity"):
+        solve_nefk(criteria.Logarithmic(np.ones(n)), 5.0, **options)

@@ -119,8 +119,9 @@ def test_where_rates_jump_recursive_forgets_for_terms_as_its_twin_does():
     assert np.median(np.abs(np.log(estimator.rates_ / rates[-1]))) < 0.5
 
 
-def test_where_rates_last_recursive_forgets_nothing():
-    rates = gamma_rates(50)
+@pytest.mark.parametrize("n_items", [50, 2_000])
+def test_where_rates_last_recursive_forgets_nothing(n_items):
+    rates = gamma_rates(n_items)
     X, y, *_ = poisson_log(200_000, rates)
     default, never = (ChangeRateEstimator("recursive", evidence_limit=limit).fit(X, y) for limit in (None, 1e140))
     assert default.rates_.tolist() == never.rates_.tolist()

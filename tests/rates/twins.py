@@ -11,6 +11,7 @@ class RecursiveTwin:
         self.quiet = self.score = self.curvature = 0.0
 
     def learn(self, elapsed, changed, pooled, weight=1.0, count=None, exposure=None):
+        before = self.quiet + self.curvature
         kept = math.exp(-elapsed / self.memory)
         self.quiet, self.score, self.curvature = (kept * x for x in (self.quiet, self.score, self.curvature))
         h = self.rate * elapsed
@@ -26,7 +27,7 @@ class RecursiveTwin:
         else:
             self.quiet += weight * h
         known = self.quiet + self.curvature
-        limit = self.watch.limit(known, surprise) if self.watch else self.limit
+        limit = self.watch.limit(before, surprise) if self.watch else self.limit
         kept = min(1.0, limit / known) if known else 1.0
         self.quiet, self.score, self.curvature = (kept * x for x in (self.quiet, self.score, self.curvature))
         back = self.prior * min(1.0, self.rate / pooled)

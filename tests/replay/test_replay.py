@@ -401,3 +401,11 @@ def test_what_is_no_date_is_refused_by_name(name, value):
         replay((["a", "b", "a"], [1.0, 2.0, 3.0]), 1.0, ["uniform"], **{name: value})
     with pytest.raises((ValueError, TypeError), match="times"):
         replay((["a", "b", "a"], ["2021-07-01", value, "2021-07-03"]), 1.0, ["uniform"])
+
+
+def test_numbers_that_are_text_are_the_numbers():
+    items, times = ["a", "b", "a", "b"], ["20210701", "20210702", "20210711", "20210722.5"]
+    found, expected = (
+        TraceReplay((items, each), 1.0, start=20210700) for each in (times, [float(each) for each in times])
+    )
+    assert (found.start, found.stop) == (expected.start, expected.stop) == (20210700, 20210722.5)
