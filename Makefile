@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 ARCH := $(shell uname -m)
 READY = $(VENV)/.compiled $(VENV)/.installed
+TESTABLE = $(READY) $(VENV)/.test-tools
 MODE := $(if $(filter-out 0,$(KNAPSOLVE_DEBUG)),debug,release)
 
 COMPILED := $(shell find knapsolve csrc -name '*.pyx' -o -name '*.pxd' -o -path 'csrc/*.[ch]')
@@ -24,16 +25,16 @@ demo: $(READY)  ## replay the bundled Debian upload histories; ends with a table
 	@mkdir -p output
 	$(BIN)/knapsolve replay debian --capacity 20/day --plot output/demo.png
 
-test: $(READY)  ## the default test suite
+test: $(TESTABLE)  ## the default test suite
 	$(RUN) pytest -q
 
-test-slow: $(READY)  ## the long statistical checks, and the wheel in empty environments
+test-slow: $(TESTABLE)  ## the long statistical checks, and the wheel in empty environments
 	$(RUN) pytest -q -m slow
 
-test-all: $(READY)  ## both in one run
+test-all: $(TESTABLE)  ## both in one run
 	$(RUN) pytest -q -m "slow or not slow"
 
-lint: $(READY)  ## ruff, cython-lint, mypy
+lint: $(TESTABLE)  ## ruff, cython-lint, mypy
 	$(BIN)/ruff check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint knapsolve
 	$(RUN) mypy
@@ -44,7 +45,7 @@ PINNED := --benchmark-enable --benchmark-storage=.benchmarks --benchmark-timer=t
     --benchmark-sort=fullname --benchmark-columns=min,median,iqr,rounds
 benchmark: export OMP_NUM_THREADS := 1
 benchmark: export OPENBLAS_NUM_THREADS := 1
-benchmark: $(READY)  ## time everything, save the run, compare it with the last; poll costs against their targets; instructions
+benchmark: $(TESTABLE)  ## time everything, save the run, compare it with the last; poll costs against their targets; instructions
 	$(RUN) pytest -q -s benchmarks $(PINNED) --benchmark-autosave $(if $(wildcard .benchmarks/*/*.json),--benchmark-compare)
 	$(BIN)/python benchmarks/closed_loop.py
 	$(BIN)/python benchmarks/callgrind.py
@@ -79,12 +80,19 @@ $(VENV)/.compiled: $(VENV)/.flags-$(MODE) $(COMPILED)
 	$(BIN)/python setup.py -q build_ext --inplace
 	@touch $@
 
+# The modules in place are taken as they are; without the warning that an editable install goes by folders.
+EDITABLE = PYTHONWARNINGS=ignore $(RUN) pip install --quiet --no-build-isolation --editable
+
 $(VENV)/.installed: pyproject.toml | $(VENV)/.compiled
-	$(RUN) pip install --quiet --no-build-isolation --editable ".[test,lint]"
+	$(EDITABLE) ".[cli]"
+	@touch $@
+
+$(VENV)/.test-tools: pyproject.toml | $(VENV)/.installed
+	$(EDITABLE) ".[test,lint]"
 	@touch $@
 
 $(VENV)/.docs-tools: pyproject.toml | $(READY)
-	$(RUN) pip install --quiet --no-build-isolation --editable ".[docs]"
+	$(EDITABLE) ".[docs]"
 	@touch $@
 
 $(VENV)/.wheel-tools: | $(BIN)/python

@@ -7,11 +7,14 @@ KNAPSOLVE_BUILD_JOBS sets how many files compile at once. All metadata lives in 
 
 import os
 from glob import glob
+from itertools import count
 from pathlib import Path
 
 import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 JOBS = int(os.environ.get("KNAPSOLVE_BUILD_JOBS") or os.cpu_count() or 1)
 DEBUG = os.environ.get("KNAPSOLVE_DEBUG", "0") not in ("", "0")
@@ -83,6 +86,22 @@ def extension(module: str, sources: list[str]) -> Extension:
     )
 
 
+class BuildExtensions(build_ext):
+    """Say what is compiled; an editable install takes what lies in place, where that is up to date."""
+
+    started = count(1)
+
+    def build_extension(self, ext: Extension) -> None:
+        in_place = self.get_ext_filename(ext.name)
+        if self.editable_mode and not newer_group([*ext.sources, *ext.depends], in_place, "newer"):
+            made = os.path.join(self.build_lib, in_place)
+            self.mkpath(os.path.dirname(made))
+            self.copy_file(in_place, made)
+            return
+        print(f"[{next(self.started)}/{len(self.extensions)}] {ext.name}", flush=True)
+        super().build_extension(ext)
+
+
 directives = {
     "language_level": 3,
     "embedsignature": True,
@@ -102,5 +121,6 @@ if __name__ == "__main__":
             build_dir="build/cython-debug" if DEBUG else "build/cython",
             nthreads=JOBS,
         ),
+        cmdclass={"build_ext": BuildExtensions},
         options={"bdist_wheel": {"py_limited_api": "cp311"}, "build_ext": {"parallel": JOBS}},
     )
