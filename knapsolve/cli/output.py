@@ -90,6 +90,11 @@ def _cut(name: str, room: int) -> str:
     return f"{set_cell_size(name, room - 1 - tail)}…{set_cell_size(name[::-1], tail)[::-1]}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 poll`, `2,000 polls`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def print_json(document: Any) -> None:
     """One JSON document, the only thing on standard output."""
     print(json.dumps(document, indent=2, allow_nan=False))

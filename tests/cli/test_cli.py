@@ -331,6 +331,14 @@ def test_long_names_are_cut_in_the_middle_and_keep_half_of_the_width(width, monk
     assert all(each.startswith("https://ex") and each.endswith(f"page-{k % 3}.html") for k, each in enumerate(shown))
 
 
+def test_ages_are_in_a_unit_of_the_largest_and_counts_of_one_are_singular(folder, capsys):
+    (folder / "log.csv").write_text("item,timestamp\na,0\na,5400\nb,6000\nb,10800\n")
+    options = ("--capacity", "1/h", "--split", "5500", "--runs", "1", "--policy", "uniform")
+    text = run_ok(capsys, "replay", "log.csv", *options)
+    assert "mean age (hours)" in text and "e+" not in text
+    assert "makes 1 poll (edf)" in text and "2 items, 2 changes" in text and "(1 poll)" in text
+
+
 def test_names_that_would_look_alike_when_cut_are_shown_whole(monkeypatch, capsys):
     monkeypatch.setattr("knapsolve.cli.output.WIDTH_WHEN_PIPED", 60)
     names = [f"{'a' * 60}{k}{'b' * 60}" for k in range(2)]
