@@ -11,7 +11,7 @@ import typer
 
 from knapsolve._validation import check_choice
 from knapsolve.cli.allocation import Allocation, Limits, allocate
-from knapsolve.cli.output import print_json, print_table
+from knapsolve.cli.output import counted, print_json, print_table
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.table_files import write_intervals, write_schedule
 from knapsolve.cli.units import (
@@ -23,6 +23,7 @@ from knapsolve.cli.units import (
     parse_time,
     parse_unit,
 )
+from knapsolve.replay.digits import like_digits
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
@@ -140,7 +141,8 @@ def command(
         write_schedule(schedule, log, table)
         due = int(float(found.amounts.sum()) * length * second)
         short = f" ({due - table.items.size:,} fewer than its slots: hosts' caps push them past its end)"
-        print(f"{table.items.size:,} polls saved as {schedule}{short if due > table.items.size else ''}", file=report)
+        short = short if due > table.items.size else ""
+        print(f"{counted(table.items.size, 'poll')} saved as {schedule}{short}", file=report)
 
 
 def _host_cap(text: str) -> tuple[str | None, float]:
@@ -189,11 +191,13 @@ def _facts(
 def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float) -> None:
     per = facts["time_unit"]
     each = f"an {per}" if per == "hour" else f"a {per}"
-    print(f"\n{facts['polls']}: {facts['n_polls']:,} polls of {facts['n_items']:,} items", end="; ")
-    print(f"{facts['n_changed']:,} of the {log.items.size:,} that follow another found a change.")
+    follow = "follows" if log.items.size == 1 else "follow"
+    print(f"\n{facts['polls']}: {counted(facts['n_polls'], 'poll')} of {counted(facts['n_items'], 'item')}", end="; ")
+    print(f"{facts['n_changed']:,} of the {log.items.size:,} that {follow} another found a change.")
     once = int((log.polls == 1).sum())
     if once:
-        print(f"{once:,} items were polled only once: they are taken to change as others do, or oftener.")
+        items = "1 item was polled only once: it is" if once == 1 else f"{once:,} items were polled only once: they are"
+        print(f"{items} taken to change as others do, or oftener.")
     budget = facts["capacity"]
     if facts["used"] < 0.999 * found.capacity / scale:
         budget = f"{facts['used']:,.6g}/{per}"
@@ -208,12 +212,14 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float)
     )
     rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])
     columns = ["item", f"interval ({per}s)", f"rate ({each})", "95% interval", "freshness", "polls so far"]
+    interval = like_digits(row["interval"] for row in rows if row["interval"] is not None)
+    rate = like_digits(row["rate"] for row in rows)
     cells = [
         [
             str(row["item"]),
-            "never" if row["interval"] is None else f"{row['interval']:.4g}",
-            f"{row['rate']:.3g}",
-            f"[{row['rate_low']:.3g}, {row['rate_high']:.3g}]",
+            "never" if row["interval"] is None else interval(row["interval"]),
+            rate(row["rate"]),
+            f"[{rate(row['rate_low'])}, {rate(row['rate_high'])}]",
             f"{row['freshness']:.3f}",
             f"{row['polls']:,}",
         ]

@@ -3,42 +3,96 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 WIDTH_WHEN_PIPED = 400  # as wide as it takes: one row a line
+GAP = 3  # between columns, and their two edges are one each
 
 
-def print_table(columns: list[str], rows: list[list[str]], left: int = 1) -> None:
-    """A table on standard output; all but the `left` first columns are aligned right.
+def print_table(columns: list[str], rows: list[list[str]]) -> None:
+    """A table on standard output; all but the first column are aligned right.
 
-    Where the terminal is too narrow, the interval of an estimate goes below it.
+    Where the terminal is too narrow, the interval of an estimate goes below it, columns that do not fit go into
+    further tables with the same first column, and long names there are cut in the middle to half of the width.
     """
-    from rich import box
     from rich.console import Console
-    from rich.measure import Measurement
+
+    console = Console(width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED)
+    widths = [_widest(cells) for cells in zip(columns, *rows, strict=True)]
+    parts = [list(range(1, len(columns)))]
+    if _total(widths) > console.width:
+        rows = [[name, *(cell.replace(" [", "\n[") for cell in cells)] for name, *cells in rows]
+        columns = [column.replace(" (", "\n(") for column in columns]
+        heads = [_widest(re.split(r"\s(?![^(]*\))", column)) for column in columns]  # they wrap, units stay whole
+        bodies = [_widest(cells) for cells in zip(*rows, strict=True)] if rows else heads
+        others = [max(each) for each in zip(heads[1:], bodies[1:], strict=True)]
+
+        def room(columns: Iterable[int]) -> int:
+            return max(heads[0], min(bodies[0], console.width - _total([0, *columns])))
+
+        widths = [max(heads[0], min(bodies[0], max(console.width // 2, room(others)))), *others]
+        parts = _parts(widths, console.width)
+        widths[0] = min(room(widths[k] for k in part) for part in parts)
+        names = [_cut(name, widths[0]) for name, *_ in rows]
+        if len(set(names)) == len({name for name, *_ in rows}):  # else they fold
+            rows = [[name, *cells] for name, (_, *cells) in zip(names, rows, strict=True)]
+    for part in parts:
+        chosen = [0, *part]
+        cells = [[row[k] for k in chosen] for row in rows]
+        console.print(_table([columns[k] for k in chosen], cells, [widths[k] for k in chosen]))
+
+
+def _table(columns: list[str], rows: list[list[str]], widths: list[int]) -> Any:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    def table_of(rows: list[list[str]]) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for number, column in enumerate(columns):
-            if number < left:
-                table.add_column(column, overflow="fold")
-            else:
-                widest = max((len(line) for row in rows for line in row[number].split("\n")), default=0)
-                table.add_column(column, justify="right", min_width=widest)
-        for row in rows:
-            table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
-        return table
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        table.add_column(column, justify="right" if number else "left", overflow="fold", max_width=width)
+    for row in rows:
+        table.add_row(*map(Text, row))  # as they are: brackets in a name are no markup
+    return table
 
-    console = Console(width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED)
-    table = table_of(rows)
-    if Measurement.get(console, console.options.update(max_width=10_000), table).maximum > console.width:
-        table = table_of([row[:left] + [cell.replace(" [", "\n[") for cell in row[left:]] for row in rows])
-    console.print(table)
+
+def _total(widths: list[int]) -> int:
+    """Width of a table of such columns."""
+    return sum(widths) + GAP * (len(widths) - 1) + 2
+
+
+def _parts(widths: list[int], room: int) -> list[list[int]]:
+    """Columns of each table: as many as fit beside the first, but at least one."""
+    parts: list[list[int]] = [[]]
+    for column in range(1, len(widths)):
+        if parts[-1] and _total([widths[0], *(widths[k] for k in parts[-1]), widths[column]]) > room:
+            parts.append([])
+        parts[-1].append(column)
+    return parts
+
+
+def _widest(cells: Any) -> int:
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+
+
+def _cut(name: str, room: int) -> str:
+    """A name without its middle if it is too long; what has spaces wraps instead."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(name) <= room or " " in name:
+        return name
+    tail = (room - 1) // 2
+    return f"{set_cell_size(name, room - 1 - tail)}…{set_cell_size(name[::-1], tail)[::-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 poll`, `2,000 polls`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def print_json(document: Any) -> None:

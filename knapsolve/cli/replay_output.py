@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from knapsolve.cli.output import print_table
+from knapsolve.cli.output import counted, print_table
 from knapsolve.cli.units import SECONDS, time_in_words
 from knapsolve.replay import POLICIES, Estimate, ReplayResult, TraceReplay
-from knapsolve.replay.result import METRICS, format_estimate
+from knapsolve.replay.digits import format_estimates
+from knapsolve.replay.result import METRICS
 
 MUCH_CARRIED = 0.1
 UNITS_OF_AGE = ("day", "hour", "minute", "second", "millisecond")  # the longest that is not too long
@@ -42,22 +43,20 @@ def print_replay(
     heads = [metric.replace("_", " ") for metric in METRICS]
     heads[-1] += f" ({age_unit}s)"
 
-    def cell(estimate: Estimate, metric: str, signed: bool = False) -> str:
+    def column(estimates: list[Estimate], metric: str, signed: bool = False) -> list[str]:
         if metric == "mean_age":
-            estimate = Estimate(*(scale * each for each in estimate))
-        return format_estimate(estimate, metric, signed=signed)
+            estimates = [Estimate(*(scale * each for each in estimate)) for estimate in estimates]
+        return format_estimates(estimates, metric, signed=signed)
 
-    rows = [
-        [name, *(cell(result.estimate(name, metric), metric) for metric in METRICS)] for name in result.runs
-    ]
-    print_table(["policy", *heads], rows)
+    columns = [column([result.estimate(name, metric) for name in result.runs], metric) for metric in METRICS]
+    print_table(["policy", *heads], [list(row) for row in zip(result.runs, *columns)])
     others = [name for name in result.runs if name != baseline]
     if baseline in result.runs and others:
-        rows = [
-            [name, *(cell(result.difference(name, baseline, metric), metric, True) for metric in METRICS[1:])]
-            for name in others
+        columns = [
+            column([result.difference(name, baseline, metric) for name in others], metric, True)
+            for metric in METRICS[1:]
         ]
-        print_table([f"less {baseline}", *heads[1:]], rows)
+        print_table([f"less {baseline}", *heads[1:]], [list(row) for row in zip(others, *columns)])
     averaged = "" if facts["runs"] == 1 else f"Means of {facts['runs']} runs. "
     print(f"{averaged}In brackets: 95% bootstrap interval over items, paired for differences.")
     carried = max(run.item_carried.sum() / max(1, run.item_detections.sum()) for run in result.runs.values())
@@ -72,17 +71,20 @@ def print_replay(
 
 def _print_facts(result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any]) -> None:
     since = time_in_words(result.start if result.split is None else result.split, unit)
-    changes = f"{result.n_changes.sum():,} changes from {since} to {time_in_words(result.stop, unit)}"
-    polls = f"{facts['capacity']} makes {replayer.n_polls:,} polls ({facts['scheduler']})"
-    print(f"\n{facts['trace']}: {result.items.size:,} items, {changes}; {polls}.")
+    changes = f"{counted(result.n_changes.sum(), 'change')} from {since} to {time_in_words(result.stop, unit)}"
+    polls = f"{facts['capacity']} makes {counted(replayer.n_polls, 'poll')} ({facts['scheduler']})"
+    print(f"\n{facts['trace']}: {counted(result.items.size, 'item')}, {changes}; {polls}.")
     if result.split is not None:
-        training = f"from {time_in_words(result.start, unit)} ({replayer.n_training_polls:,} polls)"
+        training = f"from {time_in_words(result.start, unit)} ({counted(replayer.n_training_polls, 'poll')})"
         print(f"Learners are trained {training}, and go on polling and learning without a break.")
     if replayer.n_polls < result.items.size:
-        print(f"Note: {replayer.n_polls:,} polls for {result.items.size:,} items: most are never looked at.")
+        few = f"{counted(replayer.n_polls, 'poll')} for {counted(result.items.size, 'item')}"
+        print(f"Note: {few}: most are never looked at.")
 
 
 def _unit_of_age(result: ReplayResult, unit: str) -> str:
-    """A unit in which the smallest mean age is at least a tenth."""
-    least = min(result.estimate(name, "mean_age").value for name in result.runs) * SECONDS[unit]
-    return next((each for each in UNITS_OF_AGE if least >= 0.1 * SECONDS[each]), UNITS_OF_AGE[-1])
+    """A unit in which the largest mean age is at least a tenth; where all are 0, the log's if it is one of them."""
+    most = max(result.estimate(name, "mean_age").value for name in result.runs) * SECONDS[unit]
+    if not most > 0:
+        return unit if unit in UNITS_OF_AGE else UNITS_OF_AGE[0]
+    return next((each for each in UNITS_OF_AGE if most >= 0.1 * SECONDS[each]), UNITS_OF_AGE[-1])

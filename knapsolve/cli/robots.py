@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import astuple
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +13,14 @@ import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve._validation import check_real
-from knapsolve.cli.output import print_json, print_table, working
+from knapsolve.cli.output import counted, print_json, print_table, working
 from knapsolve.cli.units import check_plot_path
 from knapsolve.robots import RobotControl, mm1k_cost, optimal_robots, solve_robot_control
 from knapsolve.robots.problem import RobotProblem
 
 TOLERANCE = 1e-9  # of the least cost, relative to the best fixed number's where that is above 1
 MOST_UNASKED = 3_000_000  # states that --dynamic takes of itself: beyond lie minutes
+DIGITS_OF_BOUNDS = 10
 MOST_SWEEPS = 100_000  # where rounding keeps the bounds apart, seconds; the bounds reached are printed
 
 
@@ -139,8 +141,9 @@ def _print(facts: dict[str, Any], fixed: dict[str, Any], control: RobotControl |
     most = "" if control is None else f" of at most {control.problem.n_robots:,}"
     print(f"The fixed number is the best one{most}; its load is {fixed['load']:.4g}.")
     if control is not None:
-        bounds = f"[{float(control.lower)!r}, {float(control.upper)!r}]"
-        print(f"Control has {control.problem.n_robots:,} robots; its least cost is certified to be in {bounds}.")
+        robots = counted(control.problem.n_robots, "robot")
+        bounds = f"[{_outwards(control.lower, ROUND_FLOOR)}, {_outwards(control.upper, ROUND_CEILING)}]"
+        print(f"Control has {robots}; its least cost is certified to be in {bounds}.")
 
 
 def _draw(control: RobotControl, path: Path) -> None:
@@ -149,6 +152,11 @@ def _draw(control: RobotControl, path: Path) -> None:
     figure, ax = plt.subplots(layout="constrained")
     control.plot(ax)
     figure.savefig(path, dpi=150)
+
+
+def _outwards(bound: float, rounding: str) -> str:
+    """Ten digits, rounded so that what lies within the bounds stays there."""
+    return f"{Context(prec=DIGITS_OF_BOUNDS, rounding=rounding).create_decimal_from_float(float(bound)):g}"
 
 
 def _cost(value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from knapsolve._validation import check_choice
-from knapsolve.cli.output import print_json, print_table, progress_bar
+from knapsolve.cli.output import counted, print_json, print_table, progress_bar
 from knapsolve.cli.units import check_plot_path
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from knapsolve.learners import (
@@ -170,7 +170,7 @@ def _print(histories: dict[str, History]) -> None:
         mean, error = history.mean(), history.standard_error()
         cells = [f"{mean[k]:.4f}" + (f" ± {error[k]:.4f}" if np.isfinite(error[k]) else "") for k in places]
         rows.append([name, *cells, f"{history.detections[:, -1].mean() / points[-1]:.4f}"])
-    print_table(["value after", *(f"{points[k]:,} polls" for k in places), "found per poll"], rows)
+    print_table(["value after", *(counted(int(points[k]), "poll") for k in places), "found per poll"], rows)
     if np.isfinite(error).all():
         print("± one standard error.")
 

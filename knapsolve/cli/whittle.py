@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve.cli.output import print_json, print_table, progress_bar
+from knapsolve.cli.output import counted, print_json, print_table, progress_bar
 from knapsolve.cli.sites import Sites, read_sites
 from knapsolve.cli.units import check_output_path, check_plot_path
 from knapsolve.reproduce.whittle import DECAYS, RATES
@@ -156,12 +156,12 @@ def _document(known: Sites, outcome: Outcome, bound: RelaxedBound) -> dict[str, 
 
 def _print(facts: dict[str, Any], known: Sites, outcome: Outcome, bound: RelaxedBound) -> None:
     what = "the example of Avrachenkov and Borkar (2019)" if facts["sites"] == EXAMPLE else facts["sites"]
-    dropped = "" if facts["max_age"] is None else f"; content is dropped after {facts['max_age']:,} steps"
-    print(f"\n{what}: {facts['n_sites']:,} sites, crawls a step: {facts['crawls']:,}{dropped}.")
+    dropped = "" if facts["max_age"] is None else f"; content is dropped after {counted(facts['max_age'], 'step')}"
+    print(f"\n{what}: {counted(facts['n_sites'], 'site')}, crawls a step: {facts['crawls']:,}{dropped}.")
     share = f"{outcome.reward / bound.value:.2%}" if bound.value else ""
     rows = [
         [f"Whittle policy, {outcome.n_steps:,} steps from empty sites on", f"{outcome.reward:.7g}", share],
-        [f"Whittle policy, the last {outcome.late_steps:,} steps", f"{outcome.late_reward:.7g}", ""],
+        [f"Whittle policy, the last {counted(outcome.late_steps, 'step')}", f"{outcome.late_reward:.7g}", ""],
         ["upper bound for every policy", f"{bound.value:.7g}", ""],
     ]
     print_table(["content collected a step", "items", "of the bound"], rows)

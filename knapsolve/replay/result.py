@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from knapsolve._validation import check_choice
+from knapsolve.replay.digits import format_estimates
 
 METRICS = ("polls", "detected", "detected_share", "freshness", "harmonic_penalty", "mean_age")
 COUNTS = ("polls", "detected")
@@ -208,10 +209,8 @@ class ReplayResult:
 
     def __str__(self) -> str:
         heads = ["policy", *(metric.replace("_", " ") for metric in METRICS)]
-        rows = [
-            [name, *(format_estimate(self.estimate(name, metric), metric) for metric in METRICS)]
-            for name in self.runs
-        ]
+        columns = [format_estimates([self.estimate(name, metric) for name in self.runs], metric) for metric in METRICS]
+        rows = list(zip(self.runs, *columns))
         widths = [max(map(len, column)) for column in zip(heads, *rows)]
         return "\n".join(
             "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))])
@@ -258,16 +257,6 @@ def _cells(
         value, low, high = estimate(name, metric)
         cells |= {metric: value, f"{metric}_low": low, f"{metric}_high": high}
     return cells
-
-
-def format_estimate(estimate: Estimate, metric: str, *, signed: bool = False) -> str:
-    """`value [low, high]` as text: whole numbers for counts, three or four decimals for shares."""
-    if metric == "mean_age":
-        digits = ".3g"
-    else:
-        digits = ",.0f" if metric in COUNTS else ".4f" if metric == "freshness" else ".3f"
-    plus = "+" if signed else ""
-    return "{0:{3}} [{1:{3}}, {2:{3}}]".format(*estimate, plus + digits)
 
 
 def _summarise(values: np.ndarray) -> Estimate:

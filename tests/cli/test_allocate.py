@@ -233,7 +233,8 @@ def test_repeated_rows_count_once_and_are_told_of(folder, capsys):
 
 def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
-    assert "1 items were polled only once" in succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
+    text = succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
+    assert "1 item was polled only once: it is taken" in text
     new = read(folder / "out.csv")[2]
     assert new["item"] == "new" and np.isfinite(float(new["interval"])) and new["polls"] == "1"
 

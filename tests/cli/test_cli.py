@@ -303,6 +303,51 @@ def test_a_narrow_terminal_shows_intervals_below_their_estimates(monkeypatch, ca
     assert "[0.577, 0.716]   [0.91, 0.93]" in narrow and "a [b]" in narrow
 
 
+@pytest.mark.parametrize("width", [80, 60, 160])
+def test_what_does_not_fit_a_terminal_comes_in_further_tables_and_nothing_is_lost(width, folder, monkeypatch, capsys):
+    (folder / "log.csv").write_text(GOOD)
+    command = ("replay", "log.csv", "--capacity", "1/s", "--runs", "2", "--policy", "renewal,uniform")
+    words = [line.split() for line in run_ok(capsys, *command).splitlines()]
+    monkeypatch.setattr("knapsolve.cli.output.WIDTH_WHEN_PIPED", width)
+    text = run_ok(capsys, *command)
+    tables = text[text.index("policy") : text.index("Means of")]
+    wanted = [word for line in words if line[:1] in (["policy"], ["less"], ["renewal"], ["uniform"]) for word in line]
+    assert set(wanted) <= set(tables.split())
+    assert max(map(len, tables.splitlines())) <= width
+    assert tables.count("renewal  ") > 2 or width == 160
+
+
+@pytest.mark.parametrize("width", [80, 60, 160])
+def test_long_names_are_cut_in_the_middle_and_keep_half_of_the_width(width, monkeypatch, capsys):
+    monkeypatch.setattr("knapsolve.cli.output.WIDTH_WHEN_PIPED", width)
+    columns = ["item", "interval (days)", "rate (a day)", "95% interval", "freshness", "polls so far"]
+    names = [f"https://example.org/{'long/' * 30}page-{k}.html" for k in range(3)]
+    print_table(columns, [[name, "0.1234", "0.123", "[0.12, 0.45]", "0.923", "1,234"] for name in names])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    assert all(value in out for value in ("(days)", "(a day)", "0.1234", "[0.12, 0.45]", "0.923", "1,234"))
+    shown = [line.split()[0] for line in out.splitlines() if "…" in line]
+    assert len(shown) == 3 * out.count("item") and min(map(len, shown)) >= width // 2
+    assert all(each.startswith("https://ex") and each.endswith(f"page-{k % 3}.html") for k, each in enumerate(shown))
+
+
+def test_ages_are_in_a_unit_of_the_largest_and_counts_of_one_are_singular(folder, capsys):
+    (folder / "log.csv").write_text("item,timestamp\na,0\na,5400\nb,6000\nb,10800\n")
+    options = ("--capacity", "1/h", "--split", "5500", "--runs", "1", "--policy", "uniform")
+    text = run_ok(capsys, "replay", "log.csv", *options)
+    assert "mean age (hours)" in text and "e+" not in text
+    assert "makes 1 poll (edf)" in text and "2 items, 2 changes" in text and "(1 poll)" in text
+
+
+def test_names_that_would_look_alike_when_cut_are_shown_whole(monkeypatch, capsys):
+    monkeypatch.setattr("knapsolve.cli.output.WIDTH_WHEN_PIPED", 60)
+    names = [f"{'a' * 60}{k}{'b' * 60}" for k in range(2)]
+    print_table(["item", "rate"], [[name, "1"] for name in names])
+    folded = capsys.readouterr().out
+    assert "…" not in folded and max(map(len, folded.splitlines())) <= 60
+    assert "".join(line[:-5].strip() for line in folded.splitlines()[3:]).replace(" ", "") == "".join(names)
+
+
 def test_help_is_shown_without_a_command_and_for_each(capsys):
     assert "replay" in run_ok(capsys) and "replay" in run_ok(capsys, "--help")
     for command in ("replay", "simulate", "reproduce"):
