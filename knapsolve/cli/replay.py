@@ -112,12 +112,13 @@ def command(
     base = _baseline(baseline, names)
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
+    if plot is not None and result.runs:  # before anything is printed: whoever reads that may go away
+        result.plot().figure_.savefig(plot, dpi=150)
     if as_json:
         print_json(facts | {"finished": finished} | as_document(result, replayer, log.unit, base))
     elif result.runs:
         print_replay(result, replayer, log.unit, facts, base)
     if plot is not None and result.runs:
-        result.plot().figure_.savefig(plot, dpi=150)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt

@@ -93,6 +93,8 @@ def command(
         except KeyboardInterrupt:
             finished = False
     best = world.value(OptimalPolicy(unchanged=unchanged).fit(_two_polls(n), np.arange(n) % 2).allocate())
+    if plot is not None and histories:  # before anything is printed: whoever reads that may go away
+        _draw(histories, best, switch_every is None, plot)
     if as_json:
         facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
         facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
@@ -104,7 +106,6 @@ def command(
         print(f"value = expected changes found per poll at the amounts held; the best is {best:.4f}{when}")
         _print(histories)
     if plot is not None and histories:
-        _draw(histories, best, switch_every is None, plot)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt
