@@ -66,12 +66,30 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
     log.dates = read_unit != unit or not _numeric(found["--time-column"])
     last_row = np.zeros(names.size, dtype=np.intp)
     last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
+    contrary = {}
     if "--weight-column" in found:
-        log.weights = _weights(name, found["--weight-column"])[last_row]
+        weights = _weights(name, found["--weight-column"])
+        log.weights = weights[last_row]
+        contrary["weight"] = weights != log.weights[codes]
     if "--host-column" in found:
         hosts, host_names = factorize(found["--host-column"])
         log.hosts, log.host_names = hosts[last_row], [str(each) for each in host_names]
+        contrary["host"] = hosts != log.hosts[codes]
+    _warn_of_contradictions(name, codes, contrary)
     return log
+
+
+def _warn_of_contradictions(name: str, codes: np.ndarray, contrary: dict[str, np.ndarray]) -> None:
+    """Say how many items have rows that differ from their last one: `contrary` (n,) by what differs."""
+    differing = [what for what, rows in contrary.items() if rows.any()]
+    if differing:
+        count = np.unique(codes[np.logical_or.reduce(list(contrary.values()))]).size
+        items = "1 item" if count == 1 else f"{count:,} items"
+        print(
+            f"knapsolve: warning: the rows of {items} of {name} disagree on {' and '.join(differing)}: "
+            "an item's last row in the file counts",
+            file=sys.stderr,
+        )
 
 
 def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:

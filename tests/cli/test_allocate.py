@@ -231,6 +231,23 @@ def test_repeated_rows_count_once_and_are_told_of(folder, capsys):
     assert (folder / "one.csv").read_text() == (folder / "other.csv").read_text()
 
 
+def test_of_contrary_hosts_and_weights_the_last_row_counts_with_a_warning(folder, capsys):
+    from knapsolve.cli import main
+
+    def saved(rows):
+        (folder / "polls.csv").write_text("\n".join(["item,time,changed,host,weight", *rows]))
+        assert main(["allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv"]) == 0
+        return (folder / "out.csv").read_text(), capsys.readouterr().err
+
+    apart, error = saved(["a,0,0,h,1", "b,0,0,k,2", "c,0,0,,1", "a,1,1,g,3", "b,3,0,k,5", "c,3,1,,1"])
+    warning = "the rows of 2 items of polls.csv disagree on weight and host: an item's last row in the file counts"
+    assert error == f"knapsolve: warning: {warning}\n"
+    alike, error = saved(["a,0,0,g,3", "b,0,0,k,5", "c,0,0,,1", "a,1,1,g,3", "b,3,0,k,5", "c,3,1,,1"])
+    assert error == "" and apart == alike
+    _, error = saved(["a,0,0,h,1", "b,0,0,k,1", "a,1,1,g,1", "b,3,0,k,1"])
+    assert "the rows of 1 item of polls.csv disagree on host: an item's" in error
+
+
 def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
     assert "1 items were polled only once" in succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
