@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve._validation import check_choice
+from knapsolve._validation import check_choice, check_real
 from knapsolve.cli.output import print_json, print_table, progress_bar
 from knapsolve.cli.units import check_plot_path
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
@@ -24,6 +24,7 @@ from knapsolve.learners import (
     RenewalIndexPolicy,
     UniformPolicy,
 )
+from knapsolve.learners.htraa import UPDATES
 from knapsolve.simulation import History, simulate
 
 LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "gpoks", "rates", "renewal", "optimal")
@@ -65,6 +66,9 @@ def command(
     n_polls = _count(polls)
     kind = ENVIRONMENTS[check_choice("--environment", environment, ENVIRONMENTS)]
     check_choice("--scheduler", scheduler, ("edf", "random"))
+    check_choice("--update", update, UPDATES)
+    check_real("--alpha", alpha, low=0, high=1)
+    check_real("--beta", beta, low=0)
     if jobs == 0:
         raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
     names = list(

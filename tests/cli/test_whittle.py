@@ -107,11 +107,11 @@ def test_a_bad_table_is_one_line_and_status_2(case, refuse, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--crawls", "0"], "Invalid value for '--crawls'"),
+        (["--crawls", "0"], "error: --crawls must be a positive integer, got 0"),
         (["--crawls", "5"], "--crawls must be at most the number of sites, 4, got 5"),
-        (["--steps", "1"], "Invalid value for '--steps'"),
-        (["--max-age", "0"], "Invalid value for '--max-age'"),
-        (["--max-age", "2.5"], "Invalid value for '--max-age'"),
+        (["--steps", "1"], "error: --steps must be an integer of at least 2, got 1"),
+        (["--max-age", "0"], "error: --max-age must be a positive integer, got 0"),
+        (["--max-age", "2.5"], "error: --max-age must be a positive integer, got 2.5"),
         (["--output", "table.txt"], "--output must end in .csv, got 'table.txt'"),
         (["--output", "file/table.csv"], "cannot write the table"),
         (["--plot", "picture.doc"], "--plot must end in one of"),
