@@ -256,20 +256,29 @@ def test_items_polled_once_are_taken_for_others_like(succeed, folder):
 
 
 BAD_LOGS = {
-    "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3: times must ascend within each item"),
+    "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3 (line 4): times must ascend"),
     "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
-    "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2: changed must be 0 or 1"),
-    "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2: changed must be 0 or 1"),
-    "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2: changed must be 0 or 1"),
+    "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
+    "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
+    "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
     "one item": ("item,time,changed\na,1,0\na,2,1\n", "at least 2 different items"),
     "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
-    "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 has no finite time"),
+    "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 (line 2) has no finite time"),
     "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
+    "word for a weight": (
+        "item,time,changed,weight\na,1,0,1\nb,2,0,much\na,3,1,1\n",
+        "row 2 (line 3): the weight 'much' is not a number",
+    ),
+    "word for a count": ("item,time,changed,n_changes\na,1,0,\nb,2,1,two\n", "row 2 (line 3): the n_changes 'two' is"),
+    "blank lines, breaks": (
+        '\n\nitem,time,changed\n\n"a\nb",1,0\r\n\nb,2,2\n',
+        "row 2 (line 8): changed must be 0 or 1 (or true, false), got '2'",
+    ),
     "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
     "empty": ("", "is empty"),
-    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 has n_changes that"),
-    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 has n_changes that is not"),
-    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 has age that is negative"),
+    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 (line 4) has n_changes that"),
+    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 (line 3) has n_changes that"),
+    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
 }
 
@@ -311,3 +320,13 @@ def test_a_bad_option_is_one_line_and_status_2(options, message, refuse, folder,
     items, times, changed, _ = log
     (folder / "polls.csv").write_text(as_csv(items, times, changed, number=items.tolist()))
     assert message in refuse(*COMMAND, *options)
+
+
+def test_rows_of_a_parquet_file_have_no_lines(refuse, folder):
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {"item": ["a", "b", "a"], "time": [1, 2, 3], "changed": np.array([0, 1, 2], "M8[s]")}
+    parquet.write_table(pyarrow.table(columns), folder / "log.parquet")
+    message = refuse("allocate", "log.parquet", "--capacity", "1/s")
+    assert "log.parquet, row 1: changed must be 0 or 1 (or true, false), got datetime" in message

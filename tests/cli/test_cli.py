@@ -128,17 +128,17 @@ BAD_FILES = {
     "one item": ("item,timestamp\na,1\na,2\n", "log must hold at least 2 different items, it holds only a"),
     "unsorted": (
         "item,timestamp\na,1\nb,2\na,0\n",
-        "row 3: times must ascend within each item, got 0 after 1",
+        "row 3 (line 4): times must ascend within each item, got 0 after 1",
     ),
     "word for a time": (
         "item,timestamp\na,1\nb,x\n",
-        "row 2: the time 'x' is neither a number nor an ISO date",
+        "row 2 (line 3): the time 'x' is neither a number nor an ISO date",
     ),
-    "nan": ("item,timestamp\na,1\nb,nan\n", "row 2 has no finite time"),
-    "infinite": ("item,timestamp\na,1\nb,-inf\n", "row 2 has no finite time"),
+    "nan": ("item,timestamp\na,1\nb,nan\n", "row 2 (line 3) has no finite time"),
+    "infinite": ("item,timestamp\na,1\nb,-inf\n", "row 2 (line 3) has no finite time"),
     "short row": ("item,timestamp\na,1\nb\n", "is malformed"),
-    "no item": ("item,timestamp\na,1\n,2\n", "row 2 has no item"),
-    "no time": ("item,timestamp\na,1\nb,\n", "row 2 has no time"),
+    "no item": ("item,timestamp\na,1\n,2\n", "row 2 (line 3) has no item"),
+    "no time": ("item,timestamp\na,1\nb,\n", "row 2 (line 3) has no time"),
     "other columns": (
         "page,when\na,1\n",
         "has no column 'item' (it has 'page', 'when'): say which by --item-column",
