@@ -285,12 +285,13 @@ def test_simulate_learns_what_is_best(folder, capsys):
     assert "htraa" in run_ok(capsys, "simulate", *options)
 
 
-def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(folder, capsys, monkeypatch):
+@pytest.mark.parametrize("option", ["--output", "-o"])
+def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(option, folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce", types.ModuleType("knapsolve.reproduce"))
     paper = types.ModuleType("knapsolve.reproduce.robots")
     paper.run = lambda quick, output, seed: f"{quick} {output} {seed}"
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce.robots", paper)
-    text = run_ok(capsys, "reproduce", "robots", "--quick", "--output", "there", "--seed", 4)
+    text = run_ok(capsys, "reproduce", "robots", "--quick", option, "there", "--seed", 4)
     assert text == "True there 4\n" and (folder / "there").is_dir()
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce.gpoks", None)
     assert "gpoks is not in this version" in refused(capsys, "reproduce", "gpoks")
