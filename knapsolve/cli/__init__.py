@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if type(error).__name__ == "Abort":  # what older typers make of Ctrl-C
             status = INTERRUPTED
         elif hasattr(error, "format_message"):  # a usage error
-            return _complain(error.format_message())
+            from knapsolve.cli.usage_errors import in_words
+
+            return _complain(in_words(error))
         else:
             return _complain(f"internal error, please report it: {type(error).__name__}: {error}", 1)
     if status == INTERRUPTED:

@@ -122,16 +122,11 @@ def command(
     limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
     found = allocate(log, rate, criterion, balance, rates, limits)
-    report = sys.stderr if as_json else sys.stdout
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
-    facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
-    if as_json:
-        print_json(facts | {"intervals": found.rows(log, scale)})
-    else:
-        _print(facts, log, found, scale)
+    saved = []  # before anything is printed: whoever reads that may go away
     if output is not None:
         write_intervals(output, log, found, scale)
-        print(f"intervals in {per}s saved as {output}", file=report)
+        saved.append(f"intervals in {per}s saved as {output}")
     if schedule is not None:
         gaps = None if limits.host_caps is None else 1 / limits.host_caps
         table = timetable(
@@ -142,7 +137,14 @@ def command(
         due = int(float(found.amounts.sum()) * length * second)
         short = f" ({due - table.items.size:,} fewer than its slots: hosts' caps push them past its end)"
         short = short if due > table.items.size else ""
-        print(f"{counted(table.items.size, 'poll')} saved as {schedule}{short}", file=report)
+        saved.append(f"{counted(table.items.size, 'poll')} saved as {schedule}{short}")
+    facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
+    if as_json:
+        print_json(facts | {"intervals": found.rows(log, scale)})
+    else:
+        _print(facts, log, found, scale)
+    for message in saved:
+        print(message, file=sys.stderr if as_json else sys.stdout)
 
 
 def _host_cap(text: str) -> tuple[str | None, float]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._frames import factorize
+from knapsolve.cli.source import Source
 from knapsolve.cli.units import SECONDS
 from knapsolve.replay.log import iso_seconds
 
@@ -67,8 +68,8 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
 
 def read_columns(
     source: str, wanted: dict[str, str], *, optional: Collection[str] = (), hint: str = ""
-) -> tuple[str, dict[str, Any]]:
-    """What to call the source, and its columns `wanted`, by the options that say which, as pyarrow has them.
+) -> tuple[Source, dict[str, Any]]:
+    """The source, and its columns `wanted`, by the options that say which, as pyarrow has them.
 
     The columns of the options `optional` may be missing.
     """
@@ -93,10 +94,11 @@ def read_columns(
     table, found = read(name, data, lambda header: _find(name, header, wanted, optional))
     if table.num_rows == 0:
         raise ValueError(f"{name} holds no rows")
-    return name, {option: table.column(column) for option, column in found.items()}
+    origin = Source(name, data if read is _csv_columns else None)
+    return origin, {option: table.column(column) for option, column in found.items()}
 
 
-def warn_of_unit(name: str, times: np.ndarray, unit: str) -> None:
+def warn_of_unit(name: Source, times: np.ndarray, unit: str) -> None:
     """Say so if times (n,) would be dates after the year 9999; they may be meant so, if they are no dates."""
     if times.max() * SECONDS[unit] >= YEAR_10000:
         print(
@@ -106,7 +108,7 @@ def warn_of_unit(name: str, times: np.ndarray, unit: str) -> None:
         )
 
 
-def _refuse_polls(name: str, changed: Any) -> None:
+def _refuse_polls(name: Source, changed: Any) -> None:
     """A column `changed` that holds a 0 makes a log of polls, not of changes."""
     flags = as_flags(changed)
     if flags is not None and (flags == 0).any():
@@ -186,7 +188,7 @@ def _header_hint(header: list[str], wanted: dict[str, str]) -> str:
     return ""
 
 
-def as_times(name: str, raw: Any, unit: str) -> tuple[np.ndarray, str]:
+def as_times(name: Source, raw: Any, unit: str) -> tuple[np.ndarray, str]:
     """Times as numbers, and their unit: that given where they are numbers, seconds where they are dates."""
     import pyarrow
     import pyarrow.compute as pc
@@ -223,6 +225,15 @@ def as_floats(raw: Any) -> np.ndarray | None:
         return None
 
 
+def check_numbers(name: Source, raw: Any, what: str) -> np.ndarray:
+    """The floats of a column, NaN for what is missing, or ValueError at the first row that holds no number."""
+    numbers = as_floats(raw)
+    if numbers is None:
+        row = next(k for k in range(len(raw)) if as_floats(raw[k : k + 1]) is None)
+        raise ValueError(f"{name}, {name.row(row)}: the {what} {raw[row].as_py()!r} is not a number")
+    return numbers
+
+
 def as_flags(raw: Any) -> np.ndarray | None:
     """1.0 for yes, 0.0 for no (n,), as numbers, truth values or words; other numbers as they are, NaN for the rest.
 
@@ -247,7 +258,7 @@ def _is_text(kind: Any) -> bool:
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
-def _dates(name: str, texts: list[str]) -> np.ndarray:
+def _dates(name: Source, texts: list[str]) -> np.ndarray:
     """ISO dates as seconds since 1970."""
     try:
         return np.fromiter(map(iso_seconds, texts), dtype=float, count=len(texts))
@@ -257,7 +268,7 @@ def _dates(name: str, texts: list[str]) -> np.ndarray:
     strange = ~numbers & ~np.array([_is(iso_seconds, text) for text in texts])
     row = int(np.argmax(strange if strange.any() else numbers))
     what = "neither a number nor an ISO date" if strange.any() else "a number, but others are dates"
-    raise ValueError(f"{name}, row {row + 1}: the time {texts[row]!r} is {what}")
+    raise ValueError(f"{name}, {name.row(row)}: the time {texts[row]!r} is {what}")
 
 
 def _is(kind: Callable[[str], float], text: str) -> bool:
@@ -268,18 +279,18 @@ def _is(kind: Callable[[str], float], text: str) -> bool:
     return True
 
 
-def refuse_rows(name: str, bad: np.ndarray, what: str) -> None:
+def refuse_rows(name: Source, bad: np.ndarray, what: str) -> None:
     if bad.any():
-        raise ValueError(f"{name}, row {int(np.argmax(bad)) + 1} {what}")
+        raise ValueError(f"{name}, {name.row(int(np.argmax(bad)))} {what}")
 
 
-def check_order(name: str, codes: np.ndarray, times: np.ndarray, raw: Any) -> None:
+def check_order(name: Source, codes: np.ndarray, times: np.ndarray, raw: Any) -> None:
     order = np.argsort(codes, kind="stable")
     backwards = (np.diff(times[order]) < 0) & (np.diff(codes[order]) == 0)
     if backwards.any():
         where = int(np.argmax(backwards))
         before, after = int(order[where]), int(order[where + 1])
         raise ValueError(
-            f"{name}, row {after + 1}: times must ascend within each item, "
-            f"got {raw[after]} after {raw[before]} in row {before + 1} (--sort sorts them)"
+            f"{name}, {name.row(after)}: times must ascend within each item, "
+            f"got {raw[after]} after {raw[before]} in {name.row(before)} (--sort sorts them)"
         )

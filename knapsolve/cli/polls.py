@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from knapsolve._frames import factorize
-from knapsolve.cli.inputs import as_flags, as_floats, as_times, check_order, read_columns, refuse_rows, warn_of_unit
+from knapsolve.cli.inputs import (
+    as_flags,
+    as_floats,
+    as_times,
+    check_numbers,
+    check_order,
+    read_columns,
+    refuse_rows,
+    warn_of_unit,
+)
+from knapsolve.cli.source import Source
 
 
 @dataclass
@@ -66,12 +76,30 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
     log.dates = read_unit != unit or not _numeric(found["--time-column"])
     last_row = np.zeros(names.size, dtype=np.intp)
     last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
+    contrary = {}
     if "--weight-column" in found:
-        log.weights = _weights(name, found["--weight-column"])[last_row]
+        weights = _weights(name, found["--weight-column"])
+        log.weights = weights[last_row]
+        contrary["weight"] = weights != log.weights[codes]
     if "--host-column" in found:
         hosts, host_names = factorize(found["--host-column"])
         log.hosts, log.host_names = hosts[last_row], [str(each) for each in host_names]
+        contrary["host"] = hosts != log.hosts[codes]
+    _warn_of_contradictions(name, codes, contrary)
     return log
+
+
+def _warn_of_contradictions(name: Source, codes: np.ndarray, contrary: dict[str, np.ndarray]) -> None:
+    """Say how many items have rows that differ from their last one: `contrary` (n,) by what differs."""
+    differing = [what for what, rows in contrary.items() if rows.any()]
+    if differing:
+        count = np.unique(codes[np.logical_or.reduce(list(contrary.values()))]).size
+        items = "1 item" if count == 1 else f"{count:,} items"
+        print(
+            f"knapsolve: warning: the rows of {items} of {name} disagree on {' and '.join(differing)}: "
+            "an item's last row in the file counts",
+            file=sys.stderr,
+        )
 
 
 def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -90,7 +118,7 @@ def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def _derive(
-    name: str,
+    name: Source,
     codes: np.ndarray,
     times: np.ndarray,
     changed: np.ndarray,
@@ -139,33 +167,29 @@ def _option(role: str) -> str:
     return f"--{role.replace('_', '-')}-column"
 
 
-def _as_changed(name: str, raw: Any) -> np.ndarray:
+def _as_changed(name: Source, raw: Any) -> np.ndarray:
     """Whether each poll found a change (n,) int8, from 0 and 1, true and false, yes and no."""
     numbers = as_flags(raw)
     if numbers is None:
-        raise ValueError(f"{name}: the changed column must hold 0 and 1 or true and false, it holds {raw.type}")
+        numbers = np.full(len(raw), np.nan)
     bad = ~((numbers == 0) | (numbers == 1))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"{name}, row {row + 1}: changed must be 0 or 1 (or true, false), got {raw[row].as_py()!r}")
+        raise ValueError(f"{name}, {name.row(row)}: changed must be 0 or 1 (or true, false), got {raw[row].as_py()!r}")
     return numbers.astype(np.int8)
 
 
-def _told(name: str, raw: Any, role: str) -> np.ndarray:
+def _told(name: Source, raw: Any, role: str) -> np.ndarray:
     """Numbers (n,) of at least 0, NaN where nothing is known; whole for counts."""
-    numbers = as_floats(raw)
-    if numbers is None:
-        raise ValueError(f"{name}: the {role} column must hold numbers, or nothing where nothing is known")
+    numbers = check_numbers(name, raw, role)
     refuse_rows(name, (numbers < 0) | np.isinf(numbers), f"has {role} that is negative or infinite")
     if role == "n_changes":
         refuse_rows(name, np.floor(numbers) < numbers, "has n_changes that is not whole")
     return numbers
 
 
-def _weights(name: str, raw: Any) -> np.ndarray:
-    numbers = as_floats(raw)
-    if numbers is None:
-        raise ValueError(f"{name}: the weight column must hold numbers")
+def _weights(name: Source, raw: Any) -> np.ndarray:
+    numbers = check_numbers(name, raw, "weight")
     refuse_rows(name, ~(np.isfinite(numbers) & (numbers >= 0)), "has no finite, non-negative weight")
     return numbers
 

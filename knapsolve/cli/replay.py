@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from knapsolve._validation import check_choice
 from knapsolve.cli.inputs import Log, read_log
 from knapsolve.cli.output import print_json, progress_bar
 from knapsolve.cli.replay_output import as_document, print_replay
@@ -91,6 +92,7 @@ def command(
             raise ValueError("only one of --split and --train-share can be given")
         split = _as_split(train_share)
     unit = parse_unit(time_unit)
+    check_choice("--scheduler", scheduler, ("edf", "random"))
     check_plot_path(plot)
     if (trace is None) == (git is None):
         raise ValueError("one change log must be given: a file, -, debian, or --git with a repository's folder")
@@ -112,12 +114,13 @@ def command(
     base = _baseline(baseline, names)
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
+    if plot is not None and result.runs:  # before anything is printed: whoever reads that may go away
+        result.plot().figure_.savefig(plot, dpi=150)
     if as_json:
         print_json(facts | {"finished": finished} | as_document(result, replayer, log.unit, base))
     elif result.runs:
         print_replay(result, replayer, log.unit, facts, base)
     if plot is not None and result.runs:
-        result.plot().figure_.savefig(plot, dpi=150)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt
@@ -133,7 +136,10 @@ class Budget:
 
 
 def _budget(capacity: str | None, polls_per_change: float | None) -> Budget:
-    if (capacity is None) == (polls_per_change is None):
+    if capacity is not None and polls_per_change is not None:
+        both = f"{capacity} and {polls_per_change:g}"
+        raise ValueError(f"only one of --capacity and --polls-per-change can be given, got both: {both}")
+    if capacity is None and polls_per_change is None:
         raise ValueError("one of --capacity (such as 20/day) and --polls-per-change must be given")
     if capacity is not None:
         polls, per = parse_capacity(capacity)
@@ -180,8 +186,14 @@ def _stretches(
     if not begin < end:
         if start is None and stop is None:
             raise ValueError(f"{trace}: all changes have the same time: there is nothing to replay")
-        bounds = f"{time_in_words(end, log.unit)} after {time_in_words(begin, log.unit)}"
-        raise ValueError(f"--stop must be after --start, got {bounds}")
+        first, last = (time_in_words(each, log.unit) for each in (begin, end))
+        if stop is None:
+            what = "last change" if end == log.times.max() else "end of the data"
+            raise ValueError(f"--start must be before the {what} at {last}, got {first}")
+        if start is None:
+            what = "first change" if begin == log.times.min() else "start of the data"
+            raise ValueError(f"--stop must be after the {what} at {first}, got {last}")
+        raise ValueError(f"--stop must be after --start, got {last} after {first}")
     middle = parse_split(split or log.split, begin, end, log.unit)
     if split is None and middle is not None and not begin < middle < end:
         middle = parse_split("50%", begin, end, log.unit)

@@ -14,7 +14,7 @@ PAPERS = ("lakg", "htraa", "gpoks", "whittle", "robots")
 def command(
     paper: Annotated[str, typer.Argument(help=f"Which: {', '.join(PAPERS)}.")],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs and polls: under a minute.")] = False,
-    output: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("output"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the pictures.")] = Path("output"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
 ) -> None:
     """Compute a paper's tables and figures, and print them beside the paper's numbers."""

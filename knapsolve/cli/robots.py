@@ -60,12 +60,13 @@ def command(
         control = _control(robots, fixed, buffer, arrival_rate, starvation_weight, service_rate)
     facts = {"arrival_rate": arrival_rate, "buffer": buffer, "starvation_weight": starvation_weight}
     facts["service_rate"] = service_rate
+    if control is not None and plot is not None:  # before anything is printed: whoever reads that may go away
+        _draw(control, plot)
     if as_json:
         print_json(facts | {"fixed": fixed, "control": None if control is None else _document(control, fixed)})
     else:
         _print(facts, fixed, control)
     if control is not None and plot is not None:
-        _draw(control, plot)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve._validation import check_choice
+from knapsolve._validation import check_choice, check_real
 from knapsolve.cli.output import counted, print_json, print_table, progress_bar
 from knapsolve.cli.units import check_plot_path
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
@@ -24,6 +24,7 @@ from knapsolve.learners import (
     RenewalIndexPolicy,
     UniformPolicy,
 )
+from knapsolve.learners.htraa import UPDATES
 from knapsolve.simulation import History, simulate
 
 LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "gpoks", "rates", "renewal", "optimal")
@@ -65,6 +66,9 @@ def command(
     n_polls = _count(polls)
     kind = ENVIRONMENTS[check_choice("--environment", environment, ENVIRONMENTS)]
     check_choice("--scheduler", scheduler, ("edf", "random"))
+    check_choice("--update", update, UPDATES)
+    check_real("--alpha", alpha, low=0, high=1)
+    check_real("--beta", beta, low=0)
     if jobs == 0:
         raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
     names = list(
@@ -93,6 +97,8 @@ def command(
         except KeyboardInterrupt:
             finished = False
     best = world.value(OptimalPolicy(unchanged=unchanged).fit(_two_polls(n), np.arange(n) % 2).allocate())
+    if plot is not None and histories:  # before anything is printed: whoever reads that may go away
+        _draw(histories, best, switch_every is None, plot)
     if as_json:
         facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
         facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
@@ -104,7 +110,6 @@ def command(
         print(f"value = expected changes found per poll at the amounts held; the best is {best:.4f}{when}")
         _print(histories)
     if plot is not None and histories:
-        _draw(histories, best, switch_every is None, plot)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt

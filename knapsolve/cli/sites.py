@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from knapsolve._frames import factorize
-from knapsolve.cli.inputs import as_floats, read_columns, refuse_rows
+from knapsolve.cli.inputs import check_numbers, read_columns, refuse_rows
+from knapsolve.cli.source import Source
 
 
 @dataclass
@@ -40,11 +41,8 @@ def read_sites(source: str, site_column: str | None, arrival_column: str, decay_
     return Sites([str(each) for each in columns["--site-column"].to_pylist()], arrival, decay)
 
 
-def _rates(name: str, raw: Any, column: str) -> np.ndarray:
+def _rates(name: Source, raw: Any, column: str) -> np.ndarray:
     """A column of finite numbers."""
-    numbers = as_floats(raw)
-    if numbers is None:
-        row = next(k for k in range(len(raw)) if as_floats(raw[k : k + 1]) is None)
-        raise ValueError(f"{name}, row {row + 1}: the {column} {raw[row].as_py()!r} is not a number")
+    numbers = check_numbers(name, raw, column)
     refuse_rows(name, ~np.isfinite(numbers), f"has no finite {column}")
     return numbers

@@ -70,20 +70,22 @@ def command(
     bound = relaxed_bound(known.arrival_rate, known.decay_rate, crawls, limit)
     outcome = _crawl(policy, steps or max(1000, math.ceil(100 * policy.n_sites / crawls)))
     facts = {"sites": sites or EXAMPLE, "n_sites": policy.n_sites, "crawls": crawls, "max_age": max_age}
-    if as_json:
-        print_json(facts | _document(known, outcome, bound))
-    else:
-        _print(facts, known, outcome, bound)
-    report = sys.stderr if as_json else sys.stdout
+    saved = []  # before anything is printed: whoever reads that may go away
     if output is not None:
         with output.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             writer.writerows(_rows(known, outcome, np.arange(policy.n_sites)))
-        print(f"sites saved as {output}", file=report)
+        saved.append(f"sites saved as {output}")
     if plot is not None:
         _draw(policy, known, outcome, bound, plot)
-        print(f"picture saved as {plot}", file=report)
+        saved.append(f"picture saved as {plot}")
+    if as_json:
+        print_json(facts | _document(known, outcome, bound))
+    else:
+        _print(facts, known, outcome, bound)
+    for message in saved:
+        print(message, file=sys.stderr if as_json else sys.stdout)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import check_integer, check_vector
+from knapsolve._validation import check_choice, check_integer, check_vector
 from knapsolve.environments import TraceEnvironment
 from knapsolve.replay.log import Time, as_time, as_trace
 from knapsolve.replay.policies import POLICIES
@@ -105,6 +105,8 @@ def replay(
     if not named:
         raise ValueError("policies must name at least one policy, got none")
     for policy in named.values():
+        if isinstance(policy, str):
+            check_choice("policies", policy, POLICIES)
         replayer.learner(policy)
     runs = [replayer.run(p, name=name, n_runs=n_runs, progress=progress) for name, p in named.items()]
     return replayer.compare(runs, n_bootstrap)

@@ -231,6 +231,23 @@ def test_repeated_rows_count_once_and_are_told_of(folder, capsys):
     assert (folder / "one.csv").read_text() == (folder / "other.csv").read_text()
 
 
+def test_of_contrary_hosts_and_weights_the_last_row_counts_with_a_warning(folder, capsys):
+    from knapsolve.cli import main
+
+    def saved(rows):
+        (folder / "polls.csv").write_text("\n".join(["item,time,changed,host,weight", *rows]))
+        assert main(["allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv"]) == 0
+        return (folder / "out.csv").read_text(), capsys.readouterr().err
+
+    apart, error = saved(["a,0,0,h,1", "b,0,0,k,2", "c,0,0,,1", "a,1,1,g,3", "b,3,0,k,5", "c,3,1,,1"])
+    warning = "the rows of 2 items of polls.csv disagree on weight and host: an item's last row in the file counts"
+    assert error == f"knapsolve: warning: {warning}\n"
+    alike, error = saved(["a,0,0,g,3", "b,0,0,k,5", "c,0,0,,1", "a,1,1,g,3", "b,3,0,k,5", "c,3,1,,1"])
+    assert error == "" and apart == alike
+    _, error = saved(["a,0,0,h,1", "b,0,0,k,1", "a,1,1,g,1", "b,3,0,k,1"])
+    assert "the rows of 1 item of polls.csv disagree on host: an item's" in error
+
+
 def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
     text = succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
@@ -240,20 +257,29 @@ def test_items_polled_once_are_taken_for_others_like(succeed, folder):
 
 
 BAD_LOGS = {
-    "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3: times must ascend within each item"),
+    "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3 (line 4): times must ascend"),
     "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
-    "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2: changed must be 0 or 1"),
-    "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2: changed must be 0 or 1"),
-    "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2: changed must be 0 or 1"),
+    "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
+    "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
+    "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
     "one item": ("item,time,changed\na,1,0\na,2,1\n", "at least 2 different items"),
     "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
-    "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 has no finite time"),
+    "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 (line 2) has no finite time"),
     "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
+    "word for a weight": (
+        "item,time,changed,weight\na,1,0,1\nb,2,0,much\na,3,1,1\n",
+        "row 2 (line 3): the weight 'much' is not a number",
+    ),
+    "word for a count": ("item,time,changed,n_changes\na,1,0,\nb,2,1,two\n", "row 2 (line 3): the n_changes 'two' is"),
+    "blank lines, breaks": (
+        '\n\nitem,time,changed\n\n"a\nb",1,0\r\n\nb,2,2\n',
+        "row 2 (line 8): changed must be 0 or 1 (or true, false), got '2'",
+    ),
     "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
     "empty": ("", "is empty"),
-    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 has n_changes that"),
-    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 has n_changes that is not"),
-    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 has age that is negative"),
+    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 (line 4) has n_changes that"),
+    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 (line 3) has n_changes that"),
+    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
 }
 
@@ -272,7 +298,9 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
         (["--capacity", "5"], "--capacity must be polls per unit of time"),
         (["--criterion", "magic"], "--criterion must be one of"),
         (["--rates", "magic"], "--rates must be one of"),
-        (["--balance", "2"], "--balance"),
+        (["--balance", "3"], "error: --balance must be a number from 0 to 1, got 3"),
+        (["--balance", "x"], "error: --balance must be a number from 0 to 1, got 'x'"),
+        (["--balance", "nan"], "error: --balance must be a number from 0 to 1, got nan"),
         (["--min-interval", "soon"], "--min-interval must be a positive length of time"),
         (["--min-interval", "2days", "--max-interval", "1day"], "--min-interval must be at most --max-interval"),
         (["--max-interval", "1s"], "--max-interval needs 1.152e+05 times the polls that --capacity allows"),
@@ -293,3 +321,13 @@ def test_a_bad_option_is_one_line_and_status_2(options, message, refuse, folder,
     items, times, changed, _ = log
     (folder / "polls.csv").write_text(as_csv(items, times, changed, number=items.tolist()))
     assert message in refuse(*COMMAND, *options)
+
+
+def test_rows_of_a_parquet_file_have_no_lines(refuse, folder):
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {"item": ["a", "b", "a"], "time": [1, 2, 3], "changed": np.array([0, 1, 2], "M8[s]")}
+    parquet.write_table(pyarrow.table(columns), folder / "log.parquet")
+    message = refuse("allocate", "log.parquet", "--capacity", "1/s")
+    assert "log.parquet, row 1: changed must be 0 or 1 (or true, false), got datetime" in message

@@ -128,17 +128,17 @@ BAD_FILES = {
     "one item": ("item,timestamp\na,1\na,2\n", "log must hold at least 2 different items, it holds only a"),
     "unsorted": (
         "item,timestamp\na,1\nb,2\na,0\n",
-        "row 3: times must ascend within each item, got 0 after 1",
+        "row 3 (line 4): times must ascend within each item, got 0 after 1",
     ),
     "word for a time": (
         "item,timestamp\na,1\nb,x\n",
-        "row 2: the time 'x' is neither a number nor an ISO date",
+        "row 2 (line 3): the time 'x' is neither a number nor an ISO date",
     ),
-    "nan": ("item,timestamp\na,1\nb,nan\n", "row 2 has no finite time"),
-    "infinite": ("item,timestamp\na,1\nb,-inf\n", "row 2 has no finite time"),
+    "nan": ("item,timestamp\na,1\nb,nan\n", "row 2 (line 3) has no finite time"),
+    "infinite": ("item,timestamp\na,1\nb,-inf\n", "row 2 (line 3) has no finite time"),
     "short row": ("item,timestamp\na,1\nb\n", "is malformed"),
-    "no item": ("item,timestamp\na,1\n,2\n", "row 2 has no item"),
-    "no time": ("item,timestamp\na,1\nb,\n", "row 2 has no time"),
+    "no item": ("item,timestamp\na,1\n,2\n", "row 2 (line 3) has no item"),
+    "no time": ("item,timestamp\na,1\nb,\n", "row 2 (line 3) has no time"),
     "other columns": (
         "page,when\na,1\n",
         "has no column 'item' (it has 'page', 'when'): say which by --item-column",
@@ -189,7 +189,7 @@ def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
         (["--capacity", "1,00/s"], "--capacity must be polls per unit of time"),
         (["--capacity", "1e300/s"], "capacity must make 1 to 2**53 polls"),
         ([], "one of --capacity (such as 20/day) and --polls-per-change must be given"),
-        (["--capacity", "1/s", "--polls-per-change", "3"], "one of --capacity (such as 20/day)"),
+        (["--capacity", "1/s", "--polls-per-change", "3"], "only one of --capacity and --polls-per-change can be"),
         (["--polls-per-change", "0"], "--polls-per-change must be a positive number, got 0"),
         (["--polls-per-change", "nan"], "--polls-per-change must be a positive number"),
         (["--polls-per-change", "0.01"], "capacity must make 1 to 2**53 polls"),
@@ -205,14 +205,18 @@ def test_a_bad_file_is_one_line_and_status_2(case, folder, capsys):
         (["--capacity", "1/s", "--split", "11"], "--split must lie between 0 seconds and 10 seconds"),
         (["--capacity", "1/s", "--split", "soon"], "--split must be a number of seconds or an ISO date"),
         (["--capacity", "1/s", "--start", "nan"], "--start must be finite"),
-        (["--capacity", "1/s", "--start", "12"], "--stop must be after --start"),
+        (["--capacity", "1/s", "--start", "12"], "--start must be before the last change at 10 seconds, got 12 s"),
+        (["--capacity", "1/s", "--stop", "0"], "--stop must be after the first change at 0 seconds, got 0 s"),
+        (["--capacity", "1/s", "--start", "7", "--stop", "5"], "--stop must be after --start, got 5 seconds after 7"),
         (["--capacity", "1/s", "--start", "11", "--stop", "20"], "must hold changes after"),
         (
             ["--capacity", "1/s", "--scheduler", "heap"],
-            "scheduler must be one of ['edf', 'random'], got 'heap'",
+            "error: --scheduler must be one of ['edf', 'random'], got 'heap'",
         ),
-        (["--capacity", "1/s", "--seed", "-1"], "--seed"),
-        (["--capacity", "1/s", "--runs", "0"], "--runs"),
+        (["--capacity", "1/s", "--seed", "-1"], "error: --seed must be a non-negative integer, got -1"),
+        (["--capacity", "1/s", "--runs", "0"], "error: --runs must be a positive integer, got 0"),
+        (["--capacity", "1/s", "--runs", "x"], "error: --runs must be a positive integer, got 'x'"),
+        (["--polls-per-change", "x"], "error: --polls-per-change must be a number, got 'x'"),
         (["--capacity", "1/s", "--plot", "picture.doc"], "--plot must end in one of"),
         (["--capacity", "1/s", "--plot", "log.csv/picture.png"], "cannot write the picture"),
         (["--capacity", "1/s", "--plot", "new/picture.png"], "--plot needs a folder that exists, there is no"),
@@ -228,17 +232,18 @@ def test_a_bad_option_is_one_line_and_status_2(arguments, message, folder, capsy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fly"], "No such command"),
+        (["fly"], "No such command 'fly': use replay, allocate, simulate, robots, whittle, reproduce"),
         (["reproduce", "bible"], "unknown paper 'bible': use lakg"),
         (["simulate", "--polls", "0"], "--polls must be a whole number"),
         (["simulate", "--polls", "nan"], "--polls must be a whole number"),
         (["simulate", "--learner", "magic"], "unknown learner 'magic'"),
-        (["simulate", "--alpha", "2"], "alpha must be in [0, 1]"),
-        (["simulate", "--beta", "nan"], "beta must be finite"),
-        (["simulate", "--n", "1"], "--n"),
+        (["simulate", "--alpha", "2"], "error: --alpha must be in [0, 1], got 2"),
+        (["simulate", "--beta", "nan"], "error: --beta must be finite"),
+        (["simulate", "--n", "1"], "error: --n must be an integer of at least 2, got 1"),
+        (["simulate", "--jobs", "1.5"], "error: --jobs must be an integer, got 1.5"),
         (["simulate", "--environment", "mars"], "--environment must be one of"),
         (["simulate", "--scheduler", "heap"], "--scheduler must be one of"),
-        (["simulate", "--update", "never"], "update must be one of"),
+        (["simulate", "--update", "never"], "error: --update must be one of"),
         (["simulate", "--jobs", "0"], "--jobs must be at least 1"),
         (["simulate", "--resolution", "5"], "resolution must be at least 120 for 500 materials"),
     ],
@@ -280,12 +285,13 @@ def test_simulate_learns_what_is_best(folder, capsys):
     assert "htraa" in run_ok(capsys, "simulate", *options)
 
 
-def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(folder, capsys, monkeypatch):
+@pytest.mark.parametrize("option", ["--output", "-o"])
+def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(option, folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce", types.ModuleType("knapsolve.reproduce"))
     paper = types.ModuleType("knapsolve.reproduce.robots")
     paper.run = lambda quick, output, seed: f"{quick} {output} {seed}"
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce.robots", paper)
-    text = run_ok(capsys, "reproduce", "robots", "--quick", "--output", "there", "--seed", 4)
+    text = run_ok(capsys, "reproduce", "robots", "--quick", option, "there", "--seed", 4)
     assert text == "True there 4\n" and (folder / "there").is_dir()
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce.gpoks", None)
     assert "gpoks is not in this version" in refused(capsys, "reproduce", "gpoks")
@@ -524,5 +530,6 @@ def test_a_repository_is_replayed(folder, capsys):
     text = run_ok(capsys, "replay", "--git", "mine", "--polls-per-change", 2, "--policy", "uniform", "--runs", 1)
     assert "mine: 2 items, " in text
     (folder / "none").mkdir()
-    assert "not a git repository" in refused(capsys, "replay", "--git", "none", "--capacity", "1/day")
+    message = refused(capsys, "replay", "--git", "none", "--capacity", "1/day")
+    assert "error: --git must be the folder of a git repository, got 'none': not a git repository" in message
     assert "there is no folder 'gone'" in refused(capsys, "replay", "--git", "gone", "--capacity", "1/day")

@@ -326,7 +326,7 @@ def test_many_items_are_resampled_in_blocks_with_the_same_spread(monkeypatch):
         ({"split": 100.0}, "split must lie between start"),
         ({"stop": -1.0}, "stop must be after start"),
         ({"scheduler": "heap"}, "scheduler must be one of"),
-        ({"policies": ["lakg", "magic"]}, "policy must be one of .* got 'magic'"),
+        ({"policies": ["lakg", "magic"]}, "policies must be one of .* got 'magic'"),
         ({"policies": ["told"]}, "split must be given for policy 'told'"),
         ({"policies": []}, "policies must name at least one"),
         ({"n_bootstrap": 3}, "n_bootstrap must be an integer at least 100"),

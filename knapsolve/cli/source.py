@@ -1,0 +1,41 @@
+"""Where rows come from, and how errors call them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Source:
+    """What to call a file or standard input, and its rows; `text` is that of a CSV file."""
+
+    name: str
+    text: bytes | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def row(self, place: int) -> str:
+        """A row (from 0) in words, with its line in a CSV file."""
+        line = None if self.text is None else _line(self.text, place)
+        return f"row {place + 1}" if line is None else f"row {place + 1} (line {line})"
+
+
+def _line(text: bytes, place: int) -> int | None:
+    """The line (from 1) on which a row (from 0) begins, None if that is unknown; values may hold line breaks."""
+    rest = text.lstrip()
+    before = text[: len(text) - len(rest)].count(b"\n")
+    reader = csv.reader(io.StringIO(rest.decode("utf-8-sig", "replace"), newline=""))
+    end, count = 0, -1  # the header is no row
+    try:
+        for record in reader:
+            if record:  # no empty line
+                if count == place:
+                    return before + end + 1
+                count += 1
+            end = reader.line_num
+    except csv.Error:
+        pass
+    return None
