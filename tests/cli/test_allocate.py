@@ -278,7 +278,10 @@ BAD_LOGS = {
     "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
     "empty": ("", "is empty"),
     "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 (line 4) has n_changes that"),
-    "half a change": ("item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n", "row 2 (line 3) has n_changes that"),
+    "half a change": (
+        "item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n",
+        "row 2 (line 3) has n_changes that is not whole",
+    ),
     "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
 }
