@@ -117,7 +117,11 @@ def command(
     elif result.runs:
         print_replay(result, replayer, log.unit, facts, base)
     if plot is not None and result.runs:
-        result.plot().figure_.savefig(plot, dpi=150)
+        display = result.plot()
+        if not finished:
+            done = f"interrupted: {len(result.runs)} of {len(names)} policies are finished"
+            display.figure_.suptitle(f"{display.title}\n{done}")
+        display.figure_.savefig(plot, dpi=150)
         print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
     if not finished:
         raise KeyboardInterrupt
