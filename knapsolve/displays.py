@@ -11,19 +11,27 @@ SHARES = {
     "detected_share": "share of changes detected",
     "freshness": "freshness (share of time a copy is current)",
 }
-COLOURS = {  # one colour a policy, whichever others are drawn (Okabe and Ito, safe for colour-blind readers)
-    "uniform": "#7f7f7f",
-    "renewal": "#0072b2",
-    "harmonic": "#cc79a7",
-    "proportional": "#56b4e9",
-    "estimator-naive": "#e69f00",
-    "estimator-mle": "#b8860b",
-    "lakg": "#d55e00",
-    "htraa": "#009e73",
-    "optimal": "#000000",
+# Colour and marker of a policy, whichever others are drawn (the first colours are Okabe and Ito's, safe for
+# colour-blind readers); learners of one's own get the others in order.
+STYLES: dict[str, tuple[str, Any]] = {
+    "renewal": ("#0072b2", "o"),
+    "stormcrawler": ("#8c564b", "s"),
+    "nutch": ("#9467bd", "^"),
+    "harmonic": ("#cc79a7", "D"),
+    "harmonic-once": ("#bcbd22", "v"),
+    "proportional": ("#56b4e9", "P"),
+    "multiplicative": ("#c2185b", "*"),
+    "recursive": ("#2f4f4f", "8"),
+    "uniform": ("#7f7f7f", "X"),
+    "lakg": ("#d55e00", "<"),
+    "htraa": ("#009e73", ">"),
+    "estimator-naive": ("#e69f00", "d"),
+    "estimator-mle": ("#7a5c00", "h"),
+    "told": ("#332288", (4, 1, 0)),
+    "optimal": ("#000000", "p"),
 }
-OTHER_COLOURS = ("#8c564b", "#9467bd", "#bcbd22", "#17becf", "#e377c2", "#2f4f4f")
-MARKERS = "os^DvP*X<>"
+OTHER_COLOURS = ("#17becf", "#fb9a99", "#7cb518", "#a50026", "#f0c808", "#a6761d")
+OTHER_MARKERS: tuple[Any, ...] = ((3, 1, 0), (6, 1, 0), "H", (4, 1, 45), (8, 1, 0))
 MOST_GROUPS = 10
 
 
@@ -165,8 +173,7 @@ class ReplayDisplay:
                 value,
                 place,
                 xerr=reach,
-                color=self._colour(row["policy"]),
-                marker=self._marker(row["policy"]),
+                **self._style(row["policy"]),
                 markersize=7,
                 capsize=3,
                 elinewidth=1.6,
@@ -182,7 +189,7 @@ class ReplayDisplay:
         mark = ""
         if "uniform" in names:
             uniform = self.table[names.index("uniform")][metric]
-            ax.axvline(uniform, color=COLOURS["uniform"], lw=0.8, ls=":", zorder=0)
+            ax.axvline(uniform, color=STYLES["uniform"][0], lw=0.8, ls=":", zorder=0)
             mark = "\ndotted: uniform"
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.7)
@@ -202,8 +209,7 @@ class ReplayDisplay:
             (self.lines_[name],) = ax.plot(
                 centres,
                 means,
-                color=self._colour(name),
-                marker=self._marker(name),
+                **self._style(name),
                 markersize=5,
                 lw=1.4,
                 label=name,
@@ -219,14 +225,14 @@ class ReplayDisplay:
         ax.grid(alpha=0.25)
         ax.legend(fontsize=8, frameon=False)
 
-    def _colour(self, name: str) -> str:
-        if name in COLOURS:
-            return COLOURS[name]
-        others = [other for other in self.item_polls if other not in COLOURS]
-        return OTHER_COLOURS[others.index(name) % len(OTHER_COLOURS)]
-
-    def _marker(self, name: str) -> str:
-        return MARKERS[list(self.item_polls).index(name) % len(MARKERS)]
+    def _style(self, name: str) -> dict[str, Any]:
+        """Colour and marker: the policy's own, or those of the k-th learner that is none of ours."""
+        if name in STYLES:
+            colour, marker = STYLES[name]
+        else:
+            k = [other for other in self.item_polls if other not in STYLES].index(name)
+            colour, marker = OTHER_COLOURS[k % len(OTHER_COLOURS)], OTHER_MARKERS[k % len(OTHER_MARKERS)]
+        return {"color": colour, "marker": marker}
 
 
 def _groups(n_changes: np.ndarray) -> list[np.ndarray]:

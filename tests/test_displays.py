@@ -70,6 +70,34 @@ def test_the_picture_can_be_drawn_again_and_saved(result, tmp_path):
     assert (tmp_path / "again.png").stat().st_size > 10_000
 
 
+def style(line):
+    return matplotlib.colors.to_hex(line.get_color()), line.get_marker()
+
+
+def test_a_policy_looks_alike_whichever_others_are_drawn(result):
+    from knapsolve.displays import OTHER_COLOURS, OTHER_MARKERS, STYLES
+    from knapsolve.replay import POLICIES
+
+    assert set(POLICIES) == set(STYLES)
+    for looks in ([*(colour for colour, _ in STYLES.values()), *OTHER_COLOURS],
+                  [*(marker for _, marker in STYLES.values()), *OTHER_MARKERS]):  # fmt: skip
+        assert len(set(looks)) == len(looks)
+    others = [f"mine {k}" for k in range(30)]
+    for names in ([*STYLES, *others], ["mine 0", *reversed(STYLES)], ["optimal", "mine 0", "nutch", "mine 1"]):
+        polls = dict.fromkeys(names, result.runs["lakg"].item_polls)
+        table = [dict(result.table()[0], policy=name) for name in names]
+        display = ReplayDisplay(table, polls, result.n_changes).plot()
+        drawn = {name: style(line) for name, line in display.lines_.items()}
+        assert len(set(drawn.values())) == len(names)
+        for name in names:
+            assert style(display.intervals_["freshness", name][0]) == drawn[name]
+            if name in STYLES:
+                assert drawn[name] == STYLES[name]
+            else:
+                k = int(name.split()[1])
+                assert drawn[name] == (OTHER_COLOURS[k % 6], OTHER_MARKERS[k % 5])
+
+
 @pytest.fixture(autouse=True)
 def close_figures():
     import matplotlib.pyplot as plt

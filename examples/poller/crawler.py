@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +16,7 @@ from store import Poll, Store
 from knapsolve import RenewalIndexPolicy
 
 MOST_IN_FLIGHT = 100
+PATIENCE = 1.0  # seconds for the polls in flight when it is stopped
 LEAST_ELAPSED = 1e-6  # clocks may be set back between two runs
 
 
@@ -56,6 +58,7 @@ class Crawler:
         self.in_flight: set[int] = set()
         self.lateness: list[float] = []
         self.idle_beats = 0
+        self.statuses: Counter[int] = Counter()  # of polls recorded; 0: no answer
         self.results: asyncio.Queue[Poll | None] = asyncio.Queue()
 
     async def run(self, seconds: float, acknowledge: Any = None) -> None:
@@ -64,19 +67,25 @@ class Crawler:
         self.offset = time.time() - time.perf_counter()
         recorder = asyncio.create_task(self._record(acknowledge))
         begin, tasks = self._now(), set()
-        for beat in range(int(seconds * self.rate)):
-            due = begin + beat / self.rate
-            await self._sleep_until(due)
-            page = self._choose()
-            if page is None or len(tasks) >= MOST_IN_FLIGHT:
-                self.idle_beats += 1
-                continue
-            task = asyncio.create_task(self._poll(page, due, self._mark(page, due)))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-        await asyncio.gather(*tasks)
-        await self.results.put(None)
-        await recorder
+        try:
+            for beat in range(int(seconds * self.rate)):
+                due = begin + beat / self.rate
+                await self._sleep_until(due)
+                page = self._choose()
+                if page is None or len(tasks) >= MOST_IN_FLIGHT:
+                    self.idle_beats += 1
+                    continue
+                task = asyncio.create_task(self._poll(page, due, self._mark(page, due)))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            await asyncio.gather(*tasks)
+        finally:  # after Ctrl-C, too: polls in flight have a moment, and all that was answered is written
+            if tasks:
+                await asyncio.wait(tasks, timeout=PATIENCE)
+            for task in tasks:
+                task.cancel()
+            await self.results.put(None)
+            await recorder
 
     def _now(self) -> float:
         return time.perf_counter() + self.offset
@@ -144,6 +153,7 @@ class Crawler:
                 polls = [poll for poll in batch if poll is not None]
                 if polls:
                     number = await loop.run_in_executor(writer, self.store.record, polls)
+                    self.statuses.update(poll.status for poll in polls)
                     rows = [(p.page, p.elapsed, int(p.changed)) for p in polls if p.elapsed is not None]
                     learn(self.policy, rows)  # type: ignore[arg-type]
                     if acknowledge is not None:

@@ -37,7 +37,7 @@ def table(runs: dict[str, PolicyReplay], n_changes: int) -> list[str]:
     for name, run in runs.items():
         found = run.item_detections.sum()
         lines.append(
-            f"{name:14} {run.item_polls.sum():6.0f} {found:6.0f} {found / n_changes:6.3f} "
+            f"{name:14} {run.item_polls.sum():6.0f} {found:6.0f} {found / max(1, n_changes):6.3f} "
             f"{run.item_fresh.mean():6.3f} {run.item_penalty.mean():8.3f}"
         )
     return lines
@@ -63,7 +63,7 @@ def draw(
     middle.set(xlabel="between two polls of one host (ms)", ylabel="polls", title="No host is asked too often")
     nudge = np.random.default_rng(0).uniform(-0.15, 0.15, n_changes.size)
     for name, run in runs.items():
-        found, fresh = run.item_detections.sum() / n_changes.sum(), run.item_fresh.mean()
+        found, fresh = run.item_detections.sum() / max(1, n_changes.sum()), run.item_fresh.mean()
         label = f"{name}: {found:.2f} found, {fresh:.2f} fresh"
         right.plot(n_changes + nudge, run.item_polls, "o", ms=4, alpha=0.5, label=label)
     right.set(xscale="symlog", xlabel="changes of a page", ylabel="polls of a page", title="Who changes is polled")

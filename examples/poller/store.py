@@ -17,6 +17,10 @@ CREATE TABLE IF NOT EXISTS polls (
 """
 
 
+class StateError(ValueError):
+    """The file is none of this poller's, or about other pages."""
+
+
 @dataclass
 class Poll:
     """One poll and what it brought; `elapsed` and `changed` are None for a first copy and for a failure."""
@@ -36,16 +40,29 @@ class Store:
     """Polls and copies. A batch of polls and the copies that they brought are one transaction."""
 
     def __init__(self, path: Path, pages: list[tuple[str, str]]):
-        self.connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        try:
+            self.connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            known = self._prepare(path, pages)
+        except sqlite3.Error as error:
+            raise StateError(f"{path} cannot be used as the poller's state: {error}") from error
+        if known != pages:
+            raise StateError(f"{path} is about other pages: give another file")
+
+    def _prepare(self, path: Path, pages: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Make what is missing; the pages that the file is about."""
+        run = self.connection.execute
+        tables = {name for (name,) in run("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")}
+        if not tables <= {"pages", "polls"}:
+            raise StateError(f"{path} is another program's database: give another file")
+        if "pages" in tables:  # refused here, before anything is written, if its columns are others
+            run("SELECT page, host, path, etag, last_modified, body FROM pages LIMIT 0")
         # A log written before the pages outlives the process; FULL would outlive a power cut, at an fsync a batch.
-        self.connection.execute("PRAGMA journal_mode = WAL")
-        self.connection.execute("PRAGMA synchronous = NORMAL")
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = NORMAL")
         self.connection.executescript(TABLES)
         rows = [(k, host, path) for k, (host, path) in enumerate(pages)]
         self.connection.executemany("INSERT OR IGNORE INTO pages (page, host, path) VALUES (?, ?, ?)", rows)
-        known = self.connection.execute("SELECT host, path FROM pages ORDER BY page").fetchall()
-        if known != pages:
-            raise ValueError(f"{path} is about other pages: give another file")
+        return run("SELECT host, path FROM pages ORDER BY page").fetchall()
 
     def record(self, polls: list[Poll]) -> int:
         """Write a batch; the number of its last poll."""

@@ -115,7 +115,11 @@ def command(
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
     if plot is not None and result.runs:  # before anything is printed: whoever reads that may go away
-        result.plot().figure_.savefig(plot, dpi=150)
+        display = result.plot()
+        if not finished:
+            done = f"interrupted: {len(result.runs)} of {len(names)} policies are finished"
+            display.figure_.suptitle(f"{display.title}\n{done}")
+        display.figure_.savefig(plot, dpi=150)
     if as_json:
         print_json(facts | {"finished": finished} | as_document(result, replayer, log.unit, base))
     elif result.runs:

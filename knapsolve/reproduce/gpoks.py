@@ -105,7 +105,9 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 def compute(n_runs: int, output: Path | None, seed: int) -> str:
     """`run` with any number of runs."""
     found = Found(n_runs, seed)
-    with Report("gpoks", HEADING.format(n_runs=n_runs, tries=TRIES), output) as report:
+    parts = [f"Figure {number}" for number in gpoks_figures.FIGURES]
+    parts += ["Table 1", "Table 2", "Beside the prototype", "Other readings"]
+    with Report("gpoks", HEADING.format(n_runs=n_runs, tries=TRIES), output, parts) as report:
         for number, draw in gpoks_figures.FIGURES.items():
             path = report.picture(f"figure {number}")
             report.add_text(draw(path, seed), path)

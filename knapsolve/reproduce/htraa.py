@@ -24,7 +24,7 @@ from knapsolve.reproduce.polling import (
     lakg_curve,
     polling_figure,
 )
-from knapsolve.reproduce.report import Figure, Report
+from knapsolve.reproduce.report import CLAIMS, Figure, Report
 
 SCALE_COLUMNS = (10**4, 10**5, 10**6, 10**7)
 SCHEME_SAYS = (
@@ -92,7 +92,8 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 def compute(sizes: Sizes, output: Path | None, seed: int) -> str:
     """`run` at any size."""
     ensemble = sizes.ensemble(seed)
-    with Report("htraa", heading("H-TRAA (Granmo and Oommen, 2011)", sizes), output) as report:
+    parts = [*(f"Figure {number}" for number in (5, *FIGURES, 11, 12)), "Theorem 1", *CLAIMS]
+    with Report("htraa", heading("H-TRAA (Granmo and Oommen, 2011)", sizes), output, parts) as report:
         announce("H-TRAA figure 5 of 5 to 12")
         curves = [scheme_curve(ensemble, update) for update in UPDATES]
         figures = {5: report.add(polling_figure(5, HARD, SCHEME_SAYS, curves))}

@@ -19,7 +19,7 @@ from knapsolve.reproduce.polling import (
     lakg_curve,
     polling_figure,
 )
-from knapsolve.reproduce.report import Report
+from knapsolve.reproduce.report import CLAIMS, Report
 
 FIGURES = {
     2: (
@@ -82,7 +82,8 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 def compute(sizes: Sizes, output: Path | None, seed: int) -> str:
     """`run` at any size."""
     ensemble = sizes.ensemble(seed)
-    with Report("lakg", heading("LAKG (Granmo, Oommen, Myrer and Olsen, 2007)", sizes), output) as report:
+    head = heading("LAKG (Granmo, Oommen, Myrer and Olsen, 2007)", sizes)
+    with Report("lakg", head, output, [*(f"Figure {number}" for number in FIGURES), *CLAIMS]) as report:
         figures = {}
         for number, (setting, says) in FIGURES.items():
             announce(f"LAKG figure {number} of 2 to 6")

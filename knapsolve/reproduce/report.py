@@ -15,6 +15,7 @@ import numpy as np
 from knapsolve.reproduce.curves import Curve, announce
 
 LEVEL_STYLES = {"optimal": ("black", "-"), "proportional": ("dimgray", "--"), "uniform": ("darkgray", "-.")}
+CLAIMS = ("Claims that held", "Claims that did not hold")
 LABEL_WIDTH, COLUMN_WIDTH, TEXT_WIDTH = 32, 26, 110
 
 
@@ -129,12 +130,16 @@ class Claim:
 
 
 class Report:
-    """Collects tables; saves each picture, and the text so far, as soon as a figure is finished."""
+    """Collects tables; saves each picture, and the text so far, as soon as a figure is finished.
 
-    def __init__(self, paper: str, heading: str, output: Path | None):
+    Until the end the saved text opens with a line that says which of the `parts`, in order, are missing.
+    """
+
+    def __init__(self, paper: str, heading: str, output: Path | None, parts: Sequence[str] = ()):
         self.paper = paper
         self.output = Path("output") if output is None else Path(output)
         self.sections = [heading]
+        self.missing = list(parts)
         self.saved: list[Path] = []
 
     def __enter__(self) -> Report:
@@ -142,9 +147,19 @@ class Report:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: TracebackType | None) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if len(self.sections) > 1:
+            self._write("" if kind is None else "INTERRUPTED" if interrupted else "STOPPED BY AN ERROR")
+        if interrupted:
             names = ", ".join(path.name for path in self.saved) or "nothing yet"
             print(f"Interrupted; saved in {self.output}: {names}", file=sys.stderr)
+
+    def _write(self, state: str = "NOT FINISHED") -> None:
+        """Save the text so far, with its state and what is missing in front."""
+        written = self.output / f"{self.paper}.txt"
+        missing = f"missing: {', '.join(self.missing)}" if self.missing else "its end is missing"
+        written.write_text((f"{state}; {missing}\n\n" if state else "") + self.text() + "\n")
+        self.saved += [written] if written not in self.saved else []
 
     def picture(self, name: str) -> Path:
         """Where a picture goes."""
@@ -160,25 +175,25 @@ class Report:
     def add_text(self, text: str, picture: Path | None = None) -> None:
         """Save a section, with the picture that belongs to it."""
         self.sections.append(text + (f"\n  picture: {picture}" if picture else ""))
-        written = self.output / f"{self.paper}.txt"
-        written.write_text(self.text() + "\n")
-        self.saved += [path for path in (picture, written) if path is not None and path not in self.saved]
+        self.saved += [picture] if picture is not None and picture not in self.saved else []
+        del self.missing[:1]
+        self._write()
         if picture is not None:
             announce(f"saved {picture}")
 
     def grow(self, lines: Iterable[str]) -> None:
         """Save a section line by line as they are computed: an interruption leaves those that are finished."""
-        written = self.output / f"{self.paper}.txt"
         self.sections.append("")
         for line in lines:
             self.sections[-1] = f"{self.sections[-1]}\n{line}".lstrip("\n")
-            written.write_text(self.text() + "\n")
-            self.saved += [written] if written not in self.saved else []
+            self._write()
             announce(line)
+        del self.missing[:1]
+        self._write()
 
     def add_claims(self, claims: Sequence[Claim]) -> None:
         """Save what held, and what did not."""
-        for title, wanted in (("Claims that held", True), ("Claims that did not hold", False)):
+        for title, wanted in zip(CLAIMS, (True, False)):
             lines = [title]
             for claim in claims:
                 if claim.holds == wanted:

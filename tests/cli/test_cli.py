@@ -438,6 +438,16 @@ def test_an_interrupted_document_says_that_it_is_not_finished():
     assert done.returncode == 130 and document["finished"] is False and list(document["learners"]) == ["uniform"]
 
 
+def test_a_picture_after_ctrl_c_says_that_policies_are_missing(tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "picture.svg"
+    (tmp_path / "log.csv").write_text(GOOD)
+    arguments = ["replay", str(tmp_path / "log.csv"), "--capacity", "1/s", "--policy", "uniform,lakg"]
+    done = interrupted_after([*arguments, "--plot", str(picture)], "lakg")
+    assert done.returncode == 130, done.stderr
+    assert "interrupted: 1 of 2 policies are finished" in picture.read_text()
+
+
 def test_ctrl_c_before_anything_is_finished_prints_no_table(tmp_path):
     (tmp_path / "log.csv").write_text(GOOD)
     done = interrupted_after(

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -175,3 +176,107 @@ def test_a_server_that_is_gone_is_recorded_and_no_observation(module, tmp_path):
     assert np.isnan(poller.sent).all() and crawler.digest(poller.policy) == "nothing"
     with pytest.raises(ValueError, match="about other pages"):
         module("store").Store(tmp_path / "state.db", pages[:2])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--rate", "0"], "--rate must be above 0 and at most 100000, got 0.0"),
+        (["--rate", "1e9"], "--rate must be above 0"),
+        (["--seconds", "-1"], "--seconds must be above 0"),
+        (["--seconds", "inf"], "--seconds must be above 0"),
+        (["--seconds", ".001", "--rate", "1"], "must be at least 1 (a poll), got 0.001 and 1"),
+        (["--host-gap", "nan"], "--host-gap must be 0 or more, and finite, got nan"),
+        (["--host-gap", "-1"], "--host-gap must be 0 or more"),
+        (["--pages", "1"], "--pages must be from 2 to 374, got 1"),
+        (["--pages", "100000"], "--pages must be from 2 to 374, got 100000"),
+        (["--port", "70000"], "--port must be from 0 to 65535"),
+        (["poll"], "--port must be from 1 to 65535, as printed by serve, got 0"),
+        (["--state", "nodir/x.db"], "--state must lie in a folder that exists, got nodir/x.db"),
+        (["--picture", "nodir/x.png"], "--picture must lie in a folder that exists, got nodir/x.png"),
+        (["--picture", "x.nothing"], "--picture must end in"),
+        (["--state", "."], "--state must be a file"),
+    ],
+)
+def test_wrong_arguments_are_one_line_before_any_work(options, words, module, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        load_main().main(options)
+    assert stopped.value.code == 2
+    assert words in capsys.readouterr().err.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_says_defaults_and_what_each_part_does(module, capsys):
+    with pytest.raises(SystemExit):
+        load_main().main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in ("(default: 20.0)", "(default: 120)", "(default: output/poller.db)", "demo: ", "serve: ", "poll: "):
+        assert words in shown
+    assert "None" not in shown
+
+
+def test_a_state_that_is_none_is_one_line_and_left_as_it_was(module, tmp_path, capsys):
+    (tmp_path / "text.db").write_text("no database, but a text of some length\n" * 9)
+    for name, table in (("users.db", "users"), ("pages.db", "pages")):
+        with sqlite3.connect(tmp_path / name) as connection:
+            connection.execute(f"CREATE TABLE {table} (a)")
+    module("store").Store(tmp_path / "others.db", [("a.test", "/1")] * 50).close()
+    contents = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    complaints = ("about other pages", "no such column", "not a database", "another program")
+    for path, words in zip(sorted(contents), complaints):
+        assert load_main().main(["--state", str(path), "--pages", "40", "--seconds", "1"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert str(path) in line and words in line
+        assert path.read_bytes() == contents[path] or "others" in path.name
+
+
+def test_a_poller_that_nobody_answers_says_so_and_fails(tmp_path):
+    done = start("poll", "--seconds", 0.3, "--rate", 50, "--port", 1, "--state", tmp_path / "state.db")
+    _, err = done.communicate(timeout=60)
+    assert done.returncode == 1
+    (line,) = err.splitlines()
+    assert "no poll was answered" in line and "15 x unanswered" in line and "--port 1" in line
+
+
+def test_a_demonstration_in_which_no_host_may_be_asked_says_so(tmp_path):
+    options = ("--seconds", 0.5, "--pages", 8, "--host-gap", 1000, "--state", tmp_path / "state.db")
+    for words in ("renewal index", "no poll told anything"):
+        done = start(*options)
+        out, err = done.communicate(timeout=60)
+        assert done.returncode == 0 and err == "" and words in out
+
+
+def test_ctrl_c_ends_with_what_is_there_and_loses_nothing(tmp_path):
+    state = tmp_path / "state.db"
+    done = start("--seconds", 60, "--pages", 40, "--state", state)
+    assert "40 pages" in done.stdout.readline()
+    time.sleep(1)
+    done.send_signal(signal.SIGINT)
+    out, err = done.communicate(timeout=60)
+    assert (done.returncode, err) == (130, "")
+    assert re.search(rf"interrupted after [\d.]+ of 60 seconds; state kept in {re.escape(str(state))}", out)
+    assert len(committed(state)) == sum(map(int, re.search(r"answers: (\d+) x 200, (\d+) x 304", out).groups())) > 0
+    assert re.search(r"renewal index +\d+ +\d+ +[01]\.\d", out)
+
+
+def test_ctrl_c_ends_server_and_poller_each(tmp_path):
+    state = tmp_path / "state.db"
+    server = start("serve", stdin=subprocess.PIPE)
+    try:
+        port = int(server.stdout.readline())
+        poller = start("poll", "--port", port, "--state", state)
+        first = poller.stdout.readline()
+        poller.send_signal(signal.SIGINT)
+        out, err = poller.communicate(timeout=60)
+        assert poller.returncode == 130
+        (line,) = err.splitlines()
+        number = int((first + out).splitlines()[-1].split()[0])
+        assert f"interrupted after {number} polls, " in line and f"state kept in {state}" in line
+        assert len(committed(state)) == number
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=60)
+        assert (server.returncode, err, len(out.splitlines())) == (130, "", number)
+    finally:
+        server.kill()

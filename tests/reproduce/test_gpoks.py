@@ -102,6 +102,7 @@ def test_an_interruption_leaves_the_lines_that_are_finished(tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         gpoks.compute(2, tmp_path, 0)
     text = (tmp_path / "gpoks.txt").read_text()
+    assert text.splitlines()[0] == "INTERRUPTED; missing: Table 1, Table 2, Beside the prototype, Other readings"
     assert "Figure 5." in text and "Uniform" in text and " ± " not in text.split("Table 1.")[1]
 
 

@@ -198,8 +198,38 @@ def test_an_interrupt_keeps_what_is_finished_and_says_so(tmp_path, monkeypatch, 
     with pytest.raises(KeyboardInterrupt):
         lakg.compute(TINY, tmp_path, seed=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lakg.txt", "lakg_figure_2.png"]
-    assert "Figure 2." in (tmp_path / "lakg.txt").read_text()
+    first, *_ = text = (tmp_path / "lakg.txt").read_text().splitlines()
+    assert any(line.startswith("Figure 2.") for line in text)
+    assert first == (
+        "INTERRUPTED; missing: Figure 3, Figure 4, Figure 5, Figure 6, Claims that held, Claims that did not hold"
+    )
     assert "lakg_figure_2.png" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "state"), [(KeyboardInterrupt, "INTERRUPTED"), (OSError, "STOPPED BY AN ERROR")])
+def test_a_report_says_what_is_missing_until_its_end(tmp_path, error, state):
+    def fails():
+        yield "first line"
+        assert (tmp_path / "paper.txt").read_text().startswith("NOT FINISHED; missing: Table 1, Claims\n\nheading")
+        raise error
+
+    parts = ("Figure 1", "Table 1", "Claims")
+    with Report("paper", "heading", tmp_path, parts) as report:
+        for text in parts:
+            report.add_text(text)
+    whole = (tmp_path / "paper.txt").read_text()
+    assert whole == report.text() + "\n" and whole.startswith("heading")
+
+    def again():
+        with Report("paper", "heading", tmp_path, parts) as report:
+            assert (tmp_path / "paper.txt").read_text() == whole
+            report.add_text("Figure 1")
+            report.grow(fails())
+
+    with pytest.raises(error):
+        again()
+    first, *rest = (tmp_path / "paper.txt").read_text().splitlines()
+    assert first == f"{state}; missing: Table 1, Claims" and rest[-1] == "first line"
 
 
 def test_output_goes_where_it_is_told_and_progress_to_standard_error(tmp_path, monkeypatch, capsys):
