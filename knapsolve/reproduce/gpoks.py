@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ SCHEMES = {
 }
 ROUNDING = 0.01 / 12**0.5  # standard deviation of what figures printed to a hundredth leave out
 LIKE_THE_PROTOTYPE = {"GPOKS": f"GPOKS, {TRIES} tries", "GPOKS-Mean": "GPOKS-Mean", "LAKG": "LAKG, found"}
+NO_Z = "–"
+WIDTH = 100  # of what is no table
 NOISES = (0.0, 0.2, 0.4)
 READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "GPOKS": {
@@ -61,14 +64,13 @@ READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     },
 }
 HEADING = (
-    "GPOKS (Glimsdal and Granmo)\nTwo materials, Bernoulli environment, {n_runs} runs of 1000 polls. Score: sum over "
-    "polls of x1 d1(x1) + x2 d2(x2),\nmean over runs ± standard error [paper | prototype, an independent "
-    "implementation]. Reading of the paper: kernel\nvariance 1, length 1, noise variance .1, grid .01 to .99; both "
-    "curves drawn anew before each poll; polled is the material\nwhose last poll plus 1/x_i, with the x_i held now, is "
-    "earliest; GPOKS-Mean meets at the first crossing of the means\nas they are; w = .1 is added to feedback. "
-    '"{tries} tries": rejection that gives up after them and falls back on\nmax(draw, mean), made non-increasing. '
-    '"LAKG, found": changes found instead of their expectation; its standard error\nis what figures that count changes '
-    "have."
+    "Two materials, Bernoulli environment, {n_runs} runs of 1000 polls. Score: sum over polls of x1 d1(x1) + x2 "
+    "d2(x2), mean over runs ± standard error [paper | prototype, an independent implementation]. Reading of the "
+    "paper: kernel variance 1, length 1, noise variance .1, grid .01 to .99; both curves drawn anew before each "
+    "poll; polled is the material whose last poll plus 1/x_i, with the x_i held now, is earliest; GPOKS-Mean "
+    'meets at the first crossing of the means as they are; w = .1 is added to feedback. "{tries} tries": '
+    'rejection that gives up after them and falls back on max(draw, mean), made non-increasing. "LAKG, found": '
+    "changes found instead of their expectation; its standard error is what figures that count changes have."
 )
 
 
@@ -107,10 +109,11 @@ def compute(n_runs: int, output: Path | None, seed: int) -> str:
     found = Found(n_runs, seed)
     parts = [f"Figure {number}" for number in gpoks_figures.FIGURES]
     parts += ["Table 1", "Table 2", "Beside the prototype", "Other readings"]
-    with Report("gpoks", HEADING.format(n_runs=n_runs, tries=TRIES), output, parts) as report:
+    heading = f"GPOKS (Glimsdal and Granmo)\n{_wrapped(HEADING.format(n_runs=n_runs, tries=TRIES))}"
+    with Report("gpoks", heading, output, parts) as report:
         for number, draw in gpoks_figures.FIGURES.items():
             path = report.picture(f"figure {number}")
-            report.add_text(draw(path, seed), path)
+            report.add_text(_wrapped(draw(path, seed)), path)
         report.grow(table_1(found))
         report.grow(table_2(found))
         report.grow(beside_the_prototype(found))
@@ -171,7 +174,8 @@ def table_2(found: Found) -> Iterator[str]:
 def beside_the_prototype(found: Found) -> Iterator[str]:
     """Every cell of both tables as we read the paper and as the prototype seems to, and how far from it each is."""
     yield f'Beside the prototype. "As it reads": at most {TRIES} tries a draw, changes found for LAKG.'
-    yield "z: difference from it in standard errors of the difference, its own taken equal to ours"
+    yield "z: difference from it in standard errors of the difference, its own taken equal to ours;"
+    yield f"   {NO_Z} where all runs are equal, which count as beyond 3 if they differ by more than its rounding"
     yield f"{'':<38}{'paper':>8}{'ours':>18}{'z':>8}{'as it reads':>18}{'z':>8}{'prototype':>11}"
     cells = [(scheme, pair, 0.1, k) for scheme in LIKE_THE_PROTOTYPE for pair in PAIRS for k in range(3)]
     cells += [(scheme, PAIRS[1], w, 2) for scheme in ("GPOKS", "GPOKS-Mean") for w in NOISES]
@@ -181,15 +185,22 @@ def beside_the_prototype(found: Found) -> Iterator[str]:
         where, columns = f"{scheme:<12}{_pair(pair)}  w = {w}  t = {CHECKPOINTS[k]}", ""
         for reading, name in (("ours", scheme), ("as it reads", LIKE_THE_PROTOTYPE[scheme])):
             mean, error = _spread(found.of(name, pair, w)[:, k])
+            equal = error <= 1e-12 * abs(mean)  # up to rounding
             z = (mean - prototype) / np.hypot(error * 2**0.5, ROUNDING)
-            columns += f"{f'{mean:.2f} ± {error:.2f}':>18} {z:>+7.1f}"
+            shown = NO_Z if equal else f"{z:+.1f}"
+            columns += f"{f'{mean:.2f} ± {error:.2f}':>18} {shown:>7}"
             if abs(z) > 3:
-                beyond[reading].append(f"{' '.join(where.split())} ({z:+.1f})")
+                beyond[reading].append(f"{' '.join(where.split())} ({shown})")
         yield f"{where:<38}{paper:>8.1f}{columns}{prototype:>11.2f}"
     for reading, places in beyond.items():
         outside = f", not at {'; '.join(places)}" if places else ""
-        yield f"Within 3 of the prototype, {reading}: {len(cells) - len(places)} of {len(cells)} cells{outside}"
-    yield f"Mean distance from the paper's GPOKS after 1000 polls: {_distances(found)}"
+        within = f"{len(cells) - len(places)} of {len(cells)} cells"
+        yield _wrapped(f"Within 3 of the prototype, {reading}: {within}{outside}")
+    yield _wrapped(f"Mean distance from the paper's GPOKS after 1000 polls: {_distances(found)}")
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, WIDTH))
 
 
 def _references(scheme: str, pair: tuple[float, float], w: float, k: int) -> tuple[float, float]:

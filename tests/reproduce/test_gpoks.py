@@ -23,6 +23,8 @@ def test_the_report_has_every_table_figure_and_reading(tmp_path):
     n_readings = sum(len(ways) for ways in gpoks.READINGS.values())
     assert text.count(" ± ") == 3 * 3 * 6 + 4 * 3 + 2 * (3 * 9 + 6) + 3 * n_readings + 2
     assert (tmp_path / "gpoks.txt").read_text().strip() == text
+    prose = [line for line in text.splitlines() if " ± " not in line and "   " not in line and "picture:" not in line]
+    assert max(map(len, prose)) <= 100
     pictures = sorted(tmp_path.glob("*.png"))
     assert [path.stem[-1] for path in pictures] == ["1", "3", "4", "5"]
     for path in pictures:
@@ -61,7 +63,19 @@ def test_what_lies_beyond_three_standard_errors_is_named():
     assert lines[-3].endswith("ours: 32 of 33 cells, not at GPOKS 0.55/0.45 w = 0.1 t = 1000 (+16.3)")
     assert lines[-2].endswith("as it reads: 33 of 33 cells")
     gaps = [903.0 - 902.71, 807.9 - 805.59, 751.5 - 749.4, 808.2 - 805.6, 804.9 - 804.5, 804.1 - 802.7]
-    assert f"GPOKS {np.mean(gaps):.2f}, " in lines[-1]
+    assert f"GPOKS {np.mean(gaps):.2f}, " in lines[-1].replace("\n", " ")
+    assert max(len(line) for text in lines[-3:] for line in text.splitlines()) <= 100
+
+
+def test_runs_that_are_all_equal_have_no_z_and_are_named_where_they_differ_from_the_prototype():
+    found = AsThePrototype(4, 0)
+    held = found.of
+    found.of = lambda name, *at: held(name, *at) * 0 + 803.1 if name == "GPOKS-Mean" else held(name, *at)
+    lines = list(gpoks.beside_the_prototype(found))
+    rows = [line.split() for line in lines if line.startswith("GPOKS-Mean ") and " ± " in line]
+    assert rows and all(row.count("–") == 2 for row in rows)
+    assert f"ours: {33 - len(rows)} of 33 cells, not at GPOKS-Mean" in lines[-3]
+    assert lines[-3].count("(–)") == len(rows)
 
 
 def test_the_optimum_and_uniform_have_the_printed_values():
