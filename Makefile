@@ -100,8 +100,9 @@ $(VENV)/.wheel-tools: | $(BIN)/python
 	@touch $@
 
 # zig brings clang and the symbols of glibc 2.17 (manylinux2014): no container. The wheel is built from the
-# sdist in an environment of its own, so whatever the sdist lacks fails here.
-ZIG = $(abspath $(BIN))/python -m ziglang cc -target $(ARCH)-linux-gnu.2.17
+# sdist in an environment of its own, so whatever the sdist lacks fails here. Debian's Python.h names a header by its
+# place under /usr/include, which is looked at last.
+ZIG = $(abspath $(BIN))/python -m ziglang cc -target $(ARCH)-linux-gnu.2.17 -idirafter /usr/include
 build/.wheel: $(VENV)/.wheel-tools $(SHIPPED)
 	rm -rf build/dist dist
 	CC="$(ZIG)" LDSHARED="$(ZIG) -shared" KNAPSOLVE_DEBUG=0 $(RUN) build --outdir build/dist .
