@@ -19,6 +19,7 @@ from knapsolve.cli.inputs import (
     refuse_rows,
     warn_of_unit,
 )
+from knapsolve.cli.output import counted
 from knapsolve.cli.source import Source
 
 
@@ -94,9 +95,8 @@ def _warn_of_contradictions(name: Source, codes: np.ndarray, contrary: dict[str,
     differing = [what for what, rows in contrary.items() if rows.any()]
     if differing:
         count = np.unique(codes[np.logical_or.reduce(list(contrary.values()))]).size
-        items = "1 item" if count == 1 else f"{count:,} items"
         print(
-            f"knapsolve: warning: the rows of {items} of {name} disagree on {' and '.join(differing)}: "
+            f"knapsolve: warning: the rows of {counted(count, 'item')} of {name} disagree on {' and '.join(differing)}: "
             "an item's last row in the file counts",
             file=sys.stderr,
         )
