@@ -94,9 +94,9 @@ def _warn_of_contradictions(name: Source, codes: np.ndarray, contrary: dict[str,
     """Say how many items have rows that differ from their last one: `contrary` (n,) by what differs."""
     differing = [what for what, rows in contrary.items() if rows.any()]
     if differing:
-        count = np.unique(codes[np.logical_or.reduce(list(contrary.values()))]).size
+        items = counted(np.unique(codes[np.logical_or.reduce(list(contrary.values()))]).size, "item")
         print(
-            f"knapsolve: warning: the rows of {counted(count, 'item')} of {name} disagree on {' and '.join(differing)}: "
+            f"knapsolve: warning: the rows of {items} of {name} disagree on {' and '.join(differing)}: "
             "an item's last row in the file counts",
             file=sys.stderr,
         )
