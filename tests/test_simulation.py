@@ -18,6 +18,7 @@ from knapsolve import (
     RandomScheduler,
     RateAllocator,
     UniformPolicy,
+    WhittlePolicy,
     simulate,
 )
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
@@ -295,3 +296,15 @@ def test_recording_changes_nothing(learner, scheduler):
     for run in runs[1:]:
         assert run.detections[0, -1] == runs[0].detections[0, -1]
         assert run.amounts.tolist() == runs[0].amounts.tolist()
+
+
+def test_many_rewards_are_told_and_drawn_by_their_mean():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    history = WhittlePolicy([250] * 4, [0.7, 0.35, 0.7, 0.21], n_crawls=1).simulate(1234)
+    assert f"mean {history.reward.mean():.6g} reward" in repr(history)
+    (line,) = history.plot().lines
+    polls, drawn = line.get_data()
+    assert polls.tolist() == list(range(12, 1225, 12))
+    assert drawn == pytest.approx(history.reward[:1224].reshape(-1, 12).mean(axis=1))
+    plt.close()

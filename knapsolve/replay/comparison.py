@@ -38,7 +38,7 @@ def replay(
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
         since 1970. A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
     capacity : float, optional
-        Polls per unit of the log's time.
+        Polls per unit of the log's time: per second where times are dates (``20 / 86_400`` for 20 a day).
     policies : iterable of str, or mapping of names to policies, optional
         Keys of `POLICIES`, or learners by the names to give them; by default the renewal index and its rivals.
     polls_per_change : float, optional

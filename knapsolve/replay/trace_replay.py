@@ -35,7 +35,7 @@ class TraceReplay:
         Which item changed when, in any unit of time, ascending within each item. A data frame has a column
         ``item`` and one of ``time`` and ``timestamp``.
     capacity : float, optional
-        Polls per unit of the log's time.
+        Polls per unit of the log's time: per second where times are dates (``20 / 86_400`` for 20 a day).
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop : float, str or datetime, optional
