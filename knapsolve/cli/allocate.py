@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve._validation import check_choice
 from knapsolve.cli.allocation import Allocation, Limits, allocate
 from knapsolve.cli.output import counted, print_json, print_table
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
@@ -18,6 +17,7 @@ from knapsolve.cli.units import (
     SECONDS,
     check_distinct,
     check_output_path,
+    choose,
     parse_capacity,
     parse_duration,
     parse_time,
@@ -94,8 +94,8 @@ def command(
     tells how many changes a poll found, or how long ago the last one was, --rates mle, bayes and recursive use that.
     """
     budget, per = parse_capacity(capacity)
-    check_choice("--criterion", criterion, CRITERIA)
-    check_choice("--rates", rates, RATES)
+    choose("--criterion", criterion, CRITERIA)
+    choose("--rates", rates, RATES)
     shortest = 0.0 if min_interval is None else parse_duration("--min-interval", min_interval)
     longest = np.inf if max_interval is None else parse_duration("--max-interval", max_interval)
     if shortest > longest:
@@ -119,6 +119,8 @@ def command(
     if begin < log.last.max():
         raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     second = 1 / SECONDS[log.unit]  # in the log's unit
+    if begin + length * second == begin:
+        raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {start}")
     limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
     found = allocate(log, rate, criterion, balance, rates, limits)

@@ -89,8 +89,8 @@ def _control(robots: int | None, fixed: dict[str, Any], *parameters: Any) -> Rob
     n = 2 * fixed["n_robots"] if robots is None else robots
     if robots is None and n * (parameters[0] + 1) > MOST_UNASKED:
         raise ValueError(
-            f"--dynamic with --arrival-rate {parameters[1]:g} takes {n:,} robots and minutes: let one stand for many "
-            "(a higher --arrival-rate), or say how many to solve for by --robots"
+            f"--dynamic takes {n:,} robots here, {parameters[0]:,} places in the queue, and minutes: let one robot "
+            "stand for many (a higher --arrival-rate), take a smaller --buffer, or say how many by --robots"
         )
     tol = TOLERANCE * max(1.0, fixed["cost"])
     control, doubts = _solve(RobotProblem.checked(n, *parameters), tol)

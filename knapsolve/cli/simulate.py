@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve._validation import check_choice, check_real
+from knapsolve._validation import check_real
 from knapsolve.cli.output import counted, print_json, print_table, progress_bar
-from knapsolve.cli.units import check_plot_path
+from knapsolve.cli.units import SCHEDULERS, check_plot_path, choose, choose_all
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from knapsolve.learners import (
     GPOKS,
@@ -30,6 +30,7 @@ from knapsolve.simulation import History, simulate
 LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "gpoks", "rates", "renewal", "optimal")
 ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
 MOST_COLUMNS = 5
+MOST_PAGES = 10**9
 
 
 def command(
@@ -39,7 +40,7 @@ def command(
     environment: Annotated[
         str, typer.Option(help="bernoulli (the papers' theory) or pages (what a crawler meets).")
     ] = "pages",
-    n: Annotated[int, typer.Option("--n", min=2, help="Number of pages.")] = 500,
+    n: Annotated[int, typer.Option("--n", min=2, max=MOST_PAGES, help="Number of pages.")] = 500,
     alpha: Annotated[float, typer.Option(help="Zipf: update probability of the first rank.")] = 0.9,
     beta: Annotated[float, typer.Option(help="Zipf: skewness; rank k has alpha / k**beta.")] = 1.5,
     perturbations: Annotated[
@@ -64,16 +65,14 @@ def command(
 ) -> None:
     """Let learners poll pages whose update frequencies follow Zipf's law, and show what they come to find."""
     n_polls = _count(polls)
-    kind = ENVIRONMENTS[check_choice("--environment", environment, ENVIRONMENTS)]
-    check_choice("--scheduler", scheduler, ("edf", "random"))
-    check_choice("--update", update, UPDATES)
+    kind = ENVIRONMENTS[choose("--environment", environment, ENVIRONMENTS)]
+    choose("--scheduler", scheduler, SCHEDULERS)
+    choose("--update", update, UPDATES)
     check_real("--alpha", alpha, low=0, high=1)
     check_real("--beta", beta, low=0)
     if jobs == 0:
         raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
-    names = list(
-        dict.fromkeys(name.strip() for text in learner or ["lakg", "htraa"] for name in text.split(","))
-    )
+    names = choose_all("--learner", learner or ["lakg", "htraa"], LEARNERS)
     unchanged = zipf_unchanged(n, alpha, beta, perturbations, random_state=seed)
     world = kind(unchanged, switch_every=switch_every)
     learners = {name: _learner(name, unchanged, n_polls, resolution, update) for name in names}
@@ -144,8 +143,6 @@ def _learner(name: str, unchanged: np.ndarray, n_polls: int, resolution: int | N
         "renewal": RenewalIndexPolicy,
         "optimal": lambda: OptimalPolicy(unchanged=unchanged),
     }
-    if name not in makers:
-        raise ValueError(f"unknown learner {name!r}: use {', '.join(LEARNERS)}")
     learner = makers[name]()
     learner._check_all_parameters()
     return learner
