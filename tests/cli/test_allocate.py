@@ -6,8 +6,8 @@ import io
 import json
 import os
 import threading
-import time
 import tracemalloc
+from time import sleep
 
 import numpy as np
 import pytest
@@ -325,7 +325,7 @@ def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monke
         for _ in range(500):  # the reader's threads let go of it a moment later
             if (kept := tracemalloc.get_traced_memory()[0]) < most:
                 break
-            time.sleep(0.01)
+            sleep(0.01)
     finally:
         tracemalloc.stop()
     assert kept < most
