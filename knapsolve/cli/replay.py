@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ from typing import Annotated
 import typer
 
 from knapsolve.cli.inputs import Log, read_log
-from knapsolve.cli.output import print_json, progress_bar
+from knapsolve.cli.output import progress_bar, report
 from knapsolve.cli.replay_output import as_document, print_replay
 from knapsolve.cli.repository import read_git
 from knapsolve.cli.units import (
@@ -116,18 +117,22 @@ def command(
     base = _baseline(baseline, names)
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
-    if plot is not None and result.runs:  # before anything is printed: whoever reads that may go away
-        display = result.plot()
-        if not finished:
-            done = f"interrupted: {len(result.runs)} of {len(names)} policies are finished"
-            display.figure_.suptitle(f"{display.title}\n{done}")
-        display.figure_.savefig(plot, dpi=150)
-    if as_json:
-        print_json(facts | {"finished": finished} | as_document(result, replayer, log.unit, base))
-    elif result.runs:
-        print_replay(result, replayer, log.unit, facts, base)
-    if plot is not None and result.runs:
-        print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
+
+    def saves() -> Iterator[str]:
+        if plot is not None and result.runs:
+            display = result.plot()
+            if not finished:
+                done = f"interrupted: {len(result.runs)} of {len(names)} policies are finished"
+                display.figure_.suptitle(f"{display.title}\n{done}")
+            display.figure_.savefig(plot, dpi=150)
+            yield f"picture saved as {plot}"
+
+    report(
+        as_json,
+        lambda: facts | {"finished": finished} | as_document(result, replayer, log.unit, base),
+        lambda: print_replay(result, replayer, log.unit, facts, base),
+        saves(),
+    )
     if not finished:
         raise KeyboardInterrupt
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from knapsolve._validation import check_real
-from knapsolve.cli.output import counted, print_json, print_table, progress_bar
+from knapsolve.cli.output import counted, print_table, progress_bar, report
 from knapsolve.cli.units import SCHEDULERS, check_plot_path, choose, choose_all
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from knapsolve.learners import (
@@ -96,20 +96,20 @@ def command(
         except KeyboardInterrupt:
             finished = False
     best = world.value(OptimalPolicy(unchanged=unchanged).fit(_two_polls(n), np.arange(n) % 2).allocate())
-    if plot is not None and histories:  # before anything is printed: whoever reads that may go away
-        _draw(histories, best, switch_every is None, plot)
-    if as_json:
-        facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
-        facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
-        print_json(facts | {"learners": {name: _document(each) for name, each in histories.items()}})
-    else:
-        law = f"{n:,} pages, update probability {alpha:g} / k^{beta:g}"
-        print(f"\n{law}; {environment}, {scheduler}; {runs} runs")
-        when = " before ranks switch" if switch_every else ""
-        print(f"value = expected changes found per poll at the amounts held; the best is {best:.4f}{when}")
-        _print(histories)
-    if plot is not None and histories:
-        print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
+    facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
+    facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
+
+    def saves() -> Iterator[str]:
+        if plot is not None and histories:
+            _draw(histories, best, switch_every is None, plot)
+            yield f"picture saved as {plot}"
+
+    report(
+        as_json,
+        lambda: facts | {"learners": {name: _document(each) for name, each in histories.items()}},
+        lambda: _print(facts, histories, switch_every is not None),
+        saves(),
+    )
     if not finished:
         raise KeyboardInterrupt
 
@@ -158,8 +158,12 @@ def _document(history: History) -> dict[str, Any]:
     }
 
 
-def _print(histories: dict[str, History]) -> None:
+def _print(facts: dict[str, Any], histories: dict[str, History], switching: bool) -> None:
     """Value at the end and at powers of ten before it, and all that was found."""
+    law = f"{facts['n']:,} pages, update probability {facts['alpha']:g} / k^{facts['beta']:g}"
+    print(f"\n{law}; {facts['environment']}, {facts['scheduler']}; {counted(facts['runs'], 'run')}")
+    best = f"the best is {facts['optimal_value']:.4f}{' before ranks switch' if switching else ''}"
+    print(f"value = expected changes found per poll at the amounts held; {best}")
     if not histories:
         return
     points = next(iter(histories.values())).polls
