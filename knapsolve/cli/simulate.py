@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,22 +12,14 @@ import typer
 from knapsolve._validation import check_real
 from knapsolve.cli.output import counted, print_table, progress_bar, report
 from knapsolve.cli.units import SCHEDULERS, check_plot_path, choose, choose_all
+from knapsolve.displays import STYLES
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
-from knapsolve.learners import (
-    GPOKS,
-    HTRAA,
-    LAKG,
-    EstimatorPolicy,
-    OptimalPolicy,
-    ProportionalPolicy,
-    RateAllocator,
-    RenewalIndexPolicy,
-    UniformPolicy,
-)
+from knapsolve.learners import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy
 from knapsolve.learners.htraa import UPDATES
+from knapsolve.replay import POLICIES
+from knapsolve.replay.policies import Setting
 from knapsolve.simulation import History, simulate
 
-LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "gpoks", "rates", "renewal", "optimal")
 ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
 MOST_COLUMNS = 5
 MOST_PAGES = 10**9
@@ -35,7 +27,7 @@ MOST_PAGES = 10**9
 
 def command(
     learner: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(LEARNERS)}; repeatable. Default: lakg, htraa.")
+        list[str] | None, typer.Option(help=f"{', '.join(POLICIES)}; repeatable. Default: lakg, htraa.")
     ] = None,
     environment: Annotated[
         str, typer.Option(help="bernoulli (the papers' theory) or pages (what a crawler meets).")
@@ -72,7 +64,7 @@ def command(
     check_real("--beta", beta, low=0)
     if jobs == 0:
         raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
-    names = choose_all("--learner", learner or ["lakg", "htraa"], LEARNERS)
+    names = choose_all("--learner", learner or ["lakg", "htraa"], POLICIES)
     unchanged = zipf_unchanged(n, alpha, beta, perturbations, random_state=seed)
     world = kind(unchanged, switch_every=switch_every)
     learners = {name: _learner(name, unchanged, n_polls, resolution, update) for name in names}
@@ -130,20 +122,17 @@ def _two_polls(n: int) -> np.ndarray:
 
 
 def _learner(name: str, unchanged: np.ndarray, n_polls: int, resolution: int | None, update: str) -> Any:
+    """The policy of that name, the automata with the papers' settings, the oracles with what is true here."""
     given: dict[str, Any] = {"n_materials": unchanged.size}
     given |= {} if resolution is None else {"resolution": resolution}
-    makers: dict[str, Any] = {
-        "uniform": UniformPolicy,
-        "proportional": lambda: ProportionalPolicy(unchanged=unchanged),
-        "estimator": lambda: EstimatorPolicy(phase=min(200 * unchanged.size, max(1, n_polls // 5))),
+    own: dict[str, Callable[[], Any]] = {
         "lakg": lambda: LAKG(**given),
         "htraa": lambda: HTRAA(update=update, **given),
-        "gpoks": GPOKS,
-        "rates": RateAllocator,
-        "renewal": RenewalIndexPolicy,
+        "told": lambda: ProportionalPolicy(unchanged=unchanged),
         "optimal": lambda: OptimalPolicy(unchanged=unchanged),
     }
-    learner = makers[name]()
+    setting = Setting(unchanged.size, 0, n_polls, None, 1 - unchanged)
+    learner = own[name]() if name in own else POLICIES[name].make(setting)
     learner._check_all_parameters()
     return learner
 
@@ -186,10 +175,10 @@ def _draw(histories: dict[str, History], best: float, static: bool, path: Path) 
 
     figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
     for name, history in histories.items():
-        history.plot(ax=ax, label=name)
+        history.plot(ax=ax, label=name, color=STYLES[name][0])
     if static:
         ax.axhline(best, color="black", lw=0.8, ls=":", label="best possible")
     ax.set_ylim(0, 1)
     ax.grid(alpha=0.25)
-    ax.legend(frameon=False)
+    figure.legend(loc="outside right center", frameon=False)
     figure.savefig(path, dpi=150)

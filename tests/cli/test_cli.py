@@ -15,7 +15,7 @@ import knapsolve
 from knapsolve.cli import main
 from knapsolve.cli.output import print_table
 from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
-from knapsolve.replay import replay
+from knapsolve.replay import POLICIES, replay
 from knapsolve.replay.comparison import default_policies
 from tests.repositories import make_repository
 
@@ -234,7 +234,7 @@ def test_a_bad_option_is_one_line_and_status_2(arguments, message, folder, capsy
         (["reproduce", "bible"], "the paper must be one of lakg"),
         (["simulate", "--polls", "0"], "--polls must be a whole number"),
         (["simulate", "--polls", "nan"], "--polls must be a whole number"),
-        (["simulate", "--learner", "magic"], "error: --learner must be one of uniform,"),
+        (["simulate", "--learner", "magic"], "error: --learner must be one of renewal,"),
         (["simulate", "--alpha", "2"], "error: --alpha must be in [0, 1], got 2"),
         (["simulate", "--beta", "nan"], "error: --beta must be finite"),
         (["simulate", "--n", "1"], "error: --n must be an integer from 2 to 1e+09, got 1"),
@@ -285,6 +285,17 @@ def test_simulate_learns_what_is_best(folder, capsys):
     assert value["uniform"] < 0.8 < value["htraa"] < document["optimal_value"] < 1
     assert (folder / "s.svg").exists()
     assert "htraa" in run_ok(capsys, "simulate", *options)
+
+
+def test_simulations_and_replays_know_the_same_policies(folder, capsys):
+    (folder / "log.csv").write_text(GOOD)
+    names = ",".join(POLICIES)
+    replayed = json.loads(run_ok(capsys, "replay", "log.csv", "--capacity", "1/s", "--json", "--policy", names))
+    options = ("--n", 8, "--polls", 2000, "--runs", 1, "--learner", names)
+    simulated = json.loads(run_ok(capsys, "simulate", *options, "--json"))["learners"]
+    assert [row["policy"] for row in replayed["policies"]] == list(simulated) == list(POLICIES)
+    value = {name: learner["value"][-1] for name, learner in simulated.items()}
+    assert value["uniform"] < value["told"] < value["optimal"] == max(value.values())
 
 
 @pytest.mark.parametrize("option", ["--output", "-o"])
