@@ -113,9 +113,9 @@ class TraceReplay:
             # just enough: rounding must not lose the last poll
             capacity = each * n_changes / (self.stop - since) * (1 + 1e-15)
         self.capacity = check_capacity(capacity)
-        self._budget = f"capacity={self.capacity:g}" if polls_per_change is None else f"{polls_per_change=}"
-        length = self._length(since, self.stop)
-        training = 0.0 if self.split is None else self._length(self.start, since)
+        given = ("capacity", capacity) if polls_per_change is None else ("polls_per_change", polls_per_change)
+        length = self._length(since, self.stop, *given)
+        training = 0.0 if self.split is None else self._length(self.start, since, *given)
         self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
         times = (whole.times - since) * self.capacity  # in polls: poll k of the test takes place at k
         if self.split is None:
@@ -129,13 +129,12 @@ class TraceReplay:
             self._training_rates = (counts + 0.5) / training
         self._entropy = int(resolve_random_state(random_state).integers(2**63))
 
-    def _length(self, start: float, stop: float) -> float:
-        """Length of a stretch, in polls."""
+    def _length(self, start: float, stop: float, name: str, budget: float) -> float:
+        """Length of a stretch, in polls; `name` is the parameter that gave the budget."""
         length = (stop - start) * self.capacity
         if not 1 <= length * (1 + 1e-12) < 2**53:
             raise ValueError(
-                f"{self._budget.partition('=')[0]} must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, "
-                f"got {self._budget}"
+                f"{name} must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {budget:g}"
             )
         return length
 

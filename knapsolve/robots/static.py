@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.mm1k import best_loads, best_numbers, costs
-from knapsolve._validation import check_vector, shown
+from knapsolve._validation import check_array, check_vector, shown
 
 MOST_ROBOTS = 2.0**53  # beyond this not every whole number is a float
 
 
 def _parameter(name: str, values: Any, **allowed: Any) -> np.ndarray:
     """`values` as a float array of any shape, checked element by element."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers, got {values!r:.80}")
+    array = check_array(name, values)
     return check_vector(name, array.ravel(), **allowed).reshape(array.shape)
 
 
@@ -179,6 +177,8 @@ def optimal_robots(
     number, least = np.empty(vectors[0].size), np.empty(vectors[0].size)
     best_numbers(*vectors, number, least)
     if not (number < MOST_ROBOTS).all():
-        worst = vectors[0][np.argmin(number < MOST_ROBOTS)]
-        raise ValueError(f"arrival_rate must need fewer than 2**53 robots, got {float(worst)!r}")
+        place = np.argmin(number < MOST_ROBOTS)
+        worst = ", ".join(f"{vector[place]:g}" for vector in vectors)
+        names = "arrival_rate, buffer, starvation_weight and service_rate"
+        raise ValueError(f"{names} must need fewer than 2**53 robots, got {worst}")
     return number.astype(np.int64).reshape(shape)[()], least.reshape(shape)[()]

@@ -334,7 +334,7 @@ class Greedy:
         ({"capacity": 1e300}, "capacity must make 1 to 2\\*\\*53 polls"),
         ({"split": 0.0}, "split must lie between start"),
         ({"split": 100.0}, "split must lie between start"),
-        ({"capacity": None, "polls_per_change": 1e-3}, "polls_per_change must make 1 .* got polls_per_change=0.001"),
+        ({"capacity": None, "polls_per_change": 1e-3}, "polls_per_change must make 1 .* got 0.001"),
         ({"policies": {"mine": Greedy()}}, "capacity of a policy must be 1, .* got 2.0"),
         ({"stop": -1.0}, "stop must be after start"),
         ({"scheduler": "heap"}, "scheduler must be one of"),
