@@ -60,7 +60,7 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
 
 
 def step_beside(search: NDArray[np.float64], shape: int, total: float, slope: float, fixed: float) -> None:
-    """One step of one search (8,) to whose total the price does not matter for a `fixed` part: Newton goes by the rest."""
+    """One step of one search (8,) of whose total a part is `fixed` at any price: Newton goes by the rest."""
     target, tolerance = float(search[core.TARGET]), float(search[core.TOLERANCE])
     left = max(target - fixed, LEAST_LEFT * target)
     if left > 0.0:
