@@ -162,7 +162,7 @@ def _solve_lone(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKR
         return None
     with bounded.passes(n_jobs) as passes:
         prices, settled = _solve_single(bounded, passes, amounts, side, n_jobs)
-    count = passes.count
+        count = passes.count
     del bounded, passes  # room for the prices
     return _result(problem, prices, settled, count, amounts, side, price_caps(problem, side))
 
