@@ -58,7 +58,8 @@ void nefk_search_model(const nefk_problem *problem, const nefk_group_model *mode
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     double low = model->low, high = model->high, more = NAN, less = NAN, price = search->price, met = NEFK_RUNNING;
     double total, slope, curve, start = 0.0;
-    nefk_rounds at = {&low, &high, &more, &less, &price, &met, &search->target, &search->top, &start, &total, &slope, &curve};
+    nefk_rounds at = {&low, &high, &more, &less, &price, &met, &search->target, &search->top,
+                      &start, &total, &slope, &curve};
     for (int step = 0; met == NEFK_RUNNING && step < MOST_STEPS; step++) {
         double t = log1p((price - model->middle) / model->middle);
         respond_rough(problem, model, price);

@@ -20,10 +20,11 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
                            uint32_t *order) {
     for (size_t i = 0; i < count; i++) {
         if (i + NEFK_AHEAD < count) {
-            const void *ahead = names ? (const void *)&names[group[i + NEFK_AHEAD] + 1] : &next[group[i + NEFK_AHEAD] + 1];
-            __builtin_prefetch(ahead, 1);
+            ptrdiff_t ahead = group[i + NEFK_AHEAD] + 1;
+            __builtin_prefetch(names ? (const void *)&names[ahead] : &next[ahead], 1);
         }
-        if (i + NEFK_AHEAD * 2 / 3 < count) __builtin_prefetch(&next[place_of(group, names, i + NEFK_AHEAD * 2 / 3)], 1);
+        if (i + NEFK_AHEAD * 2 / 3 < count)
+            __builtin_prefetch(&next[place_of(group, names, i + NEFK_AHEAD * 2 / 3)], 1);
         if (i + NEFK_AHEAD / 3 < count)
             __builtin_prefetch(&order[next[place_of(group, names, i + NEFK_AHEAD / 3)]], 1);
         order[next[place_of(group, names, i)]++] = (uint32_t)(start + i);

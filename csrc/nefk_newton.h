@@ -47,12 +47,13 @@ NEFK_INLINE double nefk_newton(int shape, double price, double target, double to
     return slope < INFINITY ? next : NAN;
 }
 
-/* The next price by Halley's method, for detection and freshness: log(total) against log(t), t = -log(1 - price / start),
- * where `start` is the price at which the item activates that has most of the slope; `curve` is the second derivative of
- * the total by log price. NaN where that says nothing. O(1), branch-free. */
+/* The next price by Halley's method, for detection and freshness: log(total) against log(t), where
+ * t = -log(1 - price / start). `start` is the price at which the item activates that has the largest slope, `curve` the second derivative of the
+ * total by log price. NaN where that says nothing. O(1), branch-free. */
 NEFK_INLINE double nefk_halley(double price, double target, double start, double total, double slope, double curve) {
     double left = start - price, odds, growth;
-    double t = nefk_log_ratio(start, left, price, &odds), gap = nefk_log_ratio(target, total, target - total, &growth);
+    double t = nefk_log_ratio(start, left, price, &odds);
+    double gap = nefk_log_ratio(target, total, target - total, &growth);
     double q = odds / t, inverse = 1.0 / slope, step = gap * total * inverse;
     double damping = 1.0 + 0.5 * step * (curve * inverse + 1.0 + odds - q - slope / total);
     damping = damping > 0.3 ? damping : 0.3;

@@ -197,7 +197,7 @@ def test_a_cap_below_the_capacity_is_infeasible_where_upper_bounds_are_infinite(
 
 
 def test_newtons_method_leaves_out_what_caps_hold(monkeypatch):
-    """Six tenths of the capacity are fixed by caps: taken to follow the price, they lead it ten powers of ten astray."""
+    """Six tenths of the capacity are fixed by caps: taken to follow the price, they lead it far astray."""
     generator = np.random.default_rng(0)
     n, n_groups, prices = 10_000, 2000, []
     rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
