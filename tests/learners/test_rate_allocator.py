@@ -112,7 +112,7 @@ def test_between_exact_sums_the_kept_price_stays_near_the_exact_one(criterion, n
     n = 400
     world = PollingEnvironment(np.exp(-gamma_rates(n, shape=3.0)))
     allocator = RateAllocator(40.0, criterion=criterion, weights=np.linspace(0.5, 2.0, n), exploration=0.0)
-    simulate(allocator, world, 20_000, random_state=0)
+    simulate(allocator, world, 5_000, random_state=0)
     learner, streams = allocator._core(), [np.random.default_rng(seed) for seed in (1, 2)]
     order = DeadlineOrder(n, DeadlineOrder.allocate(n))
     order.start(learner, streams[0])
