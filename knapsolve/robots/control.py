@@ -113,6 +113,7 @@ def iterate_policy(
         )
         done += evaluations
         if np.isfinite(gain):
+            bias -= bias[1, 1]
             best.offer(gain, solver.bounds(bias), bias)
         if solved or done >= max_iter or best.is_exhausted():
             break
@@ -167,10 +168,13 @@ def iterate_values(
     bias = np.zeros(problem.shape) if start is None else start.copy()
     bias[0, 0] = np.inf
     every = 16 if bias.size < 1000 else 64
-    sweeps, lower, upper = problem.solver().iterate_values(
+    solver = problem.solver()
+    sweeps, _, _ = solver.iterate_values(
         bias, STEP, tol / problem.service_rate, max_iter, every, scratch(bias)
     )
-    return finish(problem, tol, 0.5 * (lower + upper), (lower, upper), bias, sweeps)
+    bias -= bias[1, 1]
+    bounds = solver.bounds(bias)
+    return finish(problem, tol, 0.5 * sum(bounds), bounds, bias, sweeps)
 
 
 def scratch(bias: np.ndarray) -> np.ndarray:
@@ -192,5 +196,4 @@ def finish(
             ConvergenceWarning,
             stacklevel=4,
         )
-    bias -= bias[1, 1]
     return RobotControl(gain, lower, upper, bias.T, n_iter, problem)

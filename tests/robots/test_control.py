@@ -275,8 +275,17 @@ def test_ties_leave_the_number_of_robots_as_it_is():
     flat = np.zeros(problem.shape).T
     flat[0, 0] = np.inf
     flat[2, 2] = -1e-14
-    action = RobotControl(0.0, 0.0, 0.0, flat, 1, problem).action
+    action = RobotControl(0.0, 0.0, np.inf, flat, 1, problem).action
     assert action.sum() == action[0, 0] == 1
+
+
+@pytest.mark.parametrize("method", ["policy-iteration", "relative-value-iteration"])
+@pytest.mark.parametrize("arguments", [(60, 50, 0.07, 1e4), (11, 87, 0.1818, 3.78e11), (40, 40, 0.1, 1e7)])
+@pytest.mark.filterwarnings("ignore:the control problem")
+def test_the_policy_costs_no_more_than_the_upper_bound_where_biases_are_large(arguments, method):
+    control = solve_robot_control(*arguments, method=method, max_iter=20_000)
+    cost = control.problem.solver().evaluation(control.action, np.empty(control.problem.shape))
+    assert cost <= control.upper * (1 + 1e-9)
 
 
 def test_the_mean_is_found_where_substitution_cannot_help():
