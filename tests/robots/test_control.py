@@ -202,6 +202,8 @@ def test_a_prolonged_curve_has_the_same_shape():
         ((16, 5, 0.1, np.nan), {}, "starvation_weight"),
         ((16, 5, 0.1, 1.0, 0.0), {}, "service_rate"),
         ((16, 5, 0.1, 1.0, np.inf), {}, "service_rate"),
+        ((16, 5, 1e-305, 1e-305, 1e-305), {}, "arrival_rate"),
+        ((16, 5, 1.0, 1.0, 1e-305), {}, "service_rate"),
         ((16, 5, 1e200, 1.0, 1e-200), {}, "arrival_rate / service_rate"),
         ((10**6, 10**6, 0.1, 1.0), {}, "n_robots and buffer"),
         ((16, 5, 0.1, 1.0), {"tol": 0.0}, "tol"),
