@@ -119,7 +119,7 @@ class RobotController(BaseEstimator):
         return self._learn(X, fresh=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> RobotController:
-        """Go on learning from the next pages, and solve again from the policy at hand.
+        """Go on learning from the next pages, and solve again.
 
         ``fit(A + B)`` equals ``fit(A)`` followed by ``partial_fit(B)``.
 
@@ -204,15 +204,11 @@ class RobotController(BaseEstimator):
                 self.__dict__.pop(name, None)
             self.__dict__.update(before)
             raise
-        start = None if fresh else self.control_.action
-        if start is not None and start.shape != problem.shape:
-            start = None
-        control = iterate_policy(problem, tol, MOST_EVALUATIONS, start, exact=True)
-        gain = problem.solver().evaluation(control.action, np.empty(problem.shape))
+        control = iterate_policy(problem, tol, MOST_EVALUATIONS)
         self.totals_ = totals
         self.arrival_rate_, self.service_rate_ = float(rates[0]), float(rates[1])
         self.control_, self.policy_ = control, control.policy
-        self.gain_ = control.gain if gain is None else gain * problem.service_rate
+        self.gain_ = control.gain
         return self
 
     def _times(self, X: Any, fresh: bool) -> np.ndarray:

@@ -95,22 +95,17 @@ def solve_robot_control(
     return iterate_policy(problem, tol, max_iter)
 
 
-def iterate_policy(
-    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None, exact: bool = False
-) -> RobotControl:
-    """Policy iteration from `start` (N + 1, K + 1) or a coarser problem; value iteration helps where it
-    sticks.
+def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotControl:
+    """Policy iteration from a coarser problem; value iteration helps where it sticks.
 
-    Stops where no action would gain more than half the tolerance or, if `exact`, anything at all.
+    Stops where no action would gain more than half the tolerance.
     """
-    action = coarse_start(problem) if start is None else start.copy()
+    action = coarse_start(problem)
     solver, bias, scaled = problem.solver(), np.empty(problem.shape), tol / problem.service_rate
     done, gain, best = 0, np.inf, Attempt()
     for attempt in range(ATTEMPTS):
         limit = min(max_iter - done, EVALUATIONS)
-        evaluations, solved, gain = solver.iterate_policy(
-            action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled
-        )
+        evaluations, solved, gain = solver.iterate_policy(action, bias, scaled, limit, 0.5 * scaled)
         done += evaluations
         if np.isfinite(gain):
             bias -= bias[1, 1]

@@ -47,6 +47,14 @@ def test_fitting_at_once_equals_going_on(seed, cut, half_life):
     assert (once.policy_ == parts.policy_).all()
 
 
+def test_going_on_ends_at_the_same_policy_among_near_ties():
+    log = np.random.default_rng(15).exponential(1.0, (20, 2))
+    options = {"n_robots": 20, "buffer": 21, "starvation_weight": 1.0}
+    once = RobotController(**options).fit(log)
+    parts = RobotController(**options).fit(log[:10]).partial_fit(log[10:])
+    assert (once.policy_ == parts.policy_).all()
+
+
 def test_a_half_life_follows_drifting_rates():
     rng = np.random.default_rng(1)
     controller = RobotController(half_life=100.0).fit(event_log(rng, 1000, lam=0.1))
