@@ -147,6 +147,19 @@ def test_more_iterations_than_other_packages_allow_are_made_without_a_warning():
     assert result.n_iter > 1000
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e6, 1e12])
+def test_iterations_end_where_rounding_keeps_the_bounds_apart(method, scale):
+    matrices, cost = random_model(np.random.default_rng(5), 60, 2, 5)
+    exact = scale * solve_average_cost(list(matrices), cost).gain
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve_average_cost(list(matrices), cost * scale, method=method, max_iter=5000)
+    assert result.n_iter < 1000
+    assert result.upper - result.lower < 1e-13 * scale
+    assert result.lower - 1e-9 * scale <= exact <= result.upper + 1e-9 * scale
+
+
 GOOD = np.array([[0.5, 0.5], [0.2, 0.8]])
 
 

@@ -47,6 +47,15 @@ def test_running_out_of_iterations_warns_and_the_bounds_hold():
     assert (exact <= result.upper).all()
 
 
+@pytest.mark.parametrize("method", ["value-iteration", "modified-policy-iteration"])
+def test_iterations_end_where_rounding_keeps_the_bounds_apart(method):
+    matrices, cost = random_model(np.random.default_rng(3), 60, 2, 5)
+    with pytest.warns(ConvergenceWarning, match="upper - lower"):
+        result = solve_discounted_cost(list(matrices), cost * 1e8, 0.9, method=method, max_iter=5000)
+    assert result.n_iter < 1000
+    assert (result.upper - result.lower).max() < 1e-4
+
+
 @pytest.mark.parametrize("discount", [1.0, -0.1, np.nan, 2])
 def test_bad_discounts_are_named(discount):
     with pytest.raises(ValueError, match="discount"):
