@@ -62,6 +62,7 @@ cdef class Bellman:
         Return about how far rounding keeps the bounds apart: that of the sums, and of h itself.
         """
         cdef Py_ssize_t i, m, best
+        cdef bint number = True  # no residual is NaN
         cdef double value, least, size = 0.0, largest = 0.0, low = INFINITY, high = -INFINITY
         for i in range(d.shape[0]):
             best = choice[i]
@@ -80,9 +81,10 @@ cdef class Bellman:
             largest = fmax(largest, fabs(h[i]))
             low = d[i] if d[i] < low else low
             high = d[i] if d[i] > high else high
+            number = number and d[i] == d[i]
         size *= <double>(self.widest + 4) * EPSILON
-        lower[0] = low - size
-        upper[0] = high + size
+        lower[0] = low - size if number else -INFINITY
+        upper[0] = high + size if number else INFINITY
         return 2.0 * size + 4.0 * EPSILON * largest
 
     def bounds(self, const double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double noise=0.0):

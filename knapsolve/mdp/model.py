@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from knapsolve._core.bellman import Bellman
 
 ROW_TOLERANCE = 1e-8
+LARGEST_COST = 1e150  # so that no sum overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +105,12 @@ def _check_cost(cost: Any, n: int, n_actions: int) -> np.ndarray:
         costs = np.repeat(costs[:, None], n_actions, axis=1)
     if costs.shape != (n, n_actions):
         raise ValueError(f"cost must have shape ({n},) or ({n}, {n_actions}), got {costs.shape}")
-    if np.isnan(costs).any() or (costs == -np.inf).any():
-        where = np.argwhere(np.isnan(costs) | (costs == -np.inf))[0]
+    bad = ~((np.abs(costs) <= LARGEST_COST) | (costs == np.inf))
+    if bad.any():
+        where = np.argwhere(bad)[0]
         raise ValueError(
-            f"cost must be finite, or inf for an action that is not allowed, got {costs[tuple(where)]} "
-            f"at state {where[0]}, action {where[1]}"
+            f"cost must be in [-{LARGEST_COST:g}, {LARGEST_COST:g}], or inf for an action that is not allowed, "
+            f"got {costs[tuple(where)]} at state {where[0]}, action {where[1]}"
         )
     none = ~np.isfinite(costs).any(axis=1)
     if none.any():

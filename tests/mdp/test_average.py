@@ -177,6 +177,7 @@ GOOD = np.array([[0.5, 0.5], [0.2, 0.8]])
         ([GOOD], [[1.0, 2.0], [1.0, 2.0]], "cost"),
         ([GOOD], [1.0, np.nan], "cost"),
         ([GOOD], [1.0, -np.inf], "cost"),
+        ([GOOD], [1e308, -1e308], "cost"),
         ([GOOD], [1.0, np.inf], "state 1"),
     ],
 )

@@ -90,6 +90,13 @@ def test_a_sweep_equals_its_twin():
         assert upper - lower < d.max() - d.min() + 1e-12
 
 
+def test_a_residual_that_is_no_number_bounds_nothing():
+    model = check_model([np.full((3, 3), 1 / 3)], [1.0, 2.0, 3.0])
+    h, d, choice = np.array([0.0, np.inf, 1.0]), np.empty(3), np.arange(3)
+    assert model.operator().bounds(h, d, choice) == (-np.inf, np.inf)
+    assert model.operator().iterate(h, d, choice, 1.0, True, 1e-9, 5, 0) == (5, -np.inf, np.inf)
+
+
 def recurrent_sets(matrices, allowed):
     """The recurrent classes of all deterministic policies, policy by policy."""
     choices = [np.flatnonzero(row) for row in allowed]
