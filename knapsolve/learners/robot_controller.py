@@ -39,7 +39,7 @@ class RobotController(BaseEstimator):
     fetch, service : int or str, default 0 and 1
         Columns of the event log, by number, or by name for a data frame.
     tol : float, default 1e-9
-        Largest gap between the certified bounds of the average cost.
+        Largest gap between the certified bounds of the average cost, in units of the estimated service rate.
 
     Attributes
     ----------

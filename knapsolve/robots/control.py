@@ -50,7 +50,7 @@ def solve_robot_control(
     service_rate : float, default 1.0
         Pages per unit time that the server finishes, mu > 0.
     tol : float, default 1e-9
-        Largest ``upper - lower`` to accept.
+        Largest ``upper - lower`` to accept, in units of the service rate.
     max_iter : int, default 1_000_000
         Largest number of sweeps (value iteration) or evaluations (policy iteration).
     method : {"auto", "policy-iteration", "relative-value-iteration"}
@@ -101,11 +101,11 @@ def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotCon
     Stops where no action would gain more than half the tolerance.
     """
     action = coarse_start(problem)
-    solver, bias, scaled = problem.solver(), np.empty(problem.shape), tol / problem.service_rate
+    solver, bias = problem.solver(), np.empty(problem.shape)
     done, gain, best = 0, np.inf, Attempt()
     for attempt in range(ATTEMPTS):
         limit = min(max_iter - done, EVALUATIONS)
-        evaluations, solved, gain = solver.iterate_policy(action, bias, scaled, limit, 0.5 * scaled)
+        evaluations, solved, gain = solver.iterate_policy(action, bias, tol, limit, 0.5 * tol)
         done += evaluations
         if np.isfinite(gain):
             bias -= bias[1, 1]
@@ -116,7 +116,7 @@ def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotCon
             if not np.isfinite(gain):
                 bias[...] = 0.0
                 bias[0, 0] = np.inf
-            solver.iterate_values(bias, STEP, scaled, 500, 500, scratch(bias))
+            solver.iterate_values(bias, STEP, tol, 500, 500, scratch(bias))
             solver.improve(bias, action)
     if best.bias is None or not (solved or done >= max_iter or best.is_exhausted()):
         return iterate_values(problem, tol, max_iter, best.bias)
@@ -164,9 +164,7 @@ def iterate_values(
     bias[0, 0] = np.inf
     every = 16 if bias.size < 1000 else 64
     solver = problem.solver()
-    sweeps, _, _ = solver.iterate_values(
-        bias, STEP, tol / problem.service_rate, max_iter, every, scratch(bias)
-    )
+    sweeps, _, _ = solver.iterate_values(bias, STEP, tol, max_iter, every, scratch(bias))
     bias -= bias[1, 1]
     bounds = solver.bounds(bias)
     return finish(problem, tol, 0.5 * sum(bounds), bounds, bias, sweeps)
@@ -184,10 +182,10 @@ def finish(
     rate = problem.service_rate
     lower, upper = max(bounds[0], 0.0) * rate, bounds[1] * rate
     gain = min(max(gain * rate, lower), upper)
-    if not upper - lower <= tol:
+    if not upper - lower <= tol * rate:
         warnings.warn(
-            f"the control problem is solved to upper - lower = {upper - lower:.3g} > tol = {tol:.3g}: "
-            f"the least average cost is in [{lower!r}, {upper!r}]",
+            f"the control problem is solved to upper - lower = {upper - lower:.3g} > tol * service_rate = "
+            f"{tol * rate:.3g}: the least average cost is in [{lower!r}, {upper!r}]",
             ConvergenceWarning,
             stacklevel=4,
         )

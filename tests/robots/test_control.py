@@ -42,7 +42,7 @@ def test_the_policys_exact_cost_is_within_certified_bounds(problem):
     control = solve(problem)
     cost = state_costs(problem.n_robots, problem.buffer, problem.starvation_weight, problem.arrival_rate)
     exact, _ = evaluate_policy(control.action, problem.load, cost)
-    assert control.upper - control.lower <= 1e-9
+    assert control.upper - control.lower <= 1e-9 * problem.service_rate
     assert control.lower - 1e-9 <= exact <= control.upper + 1e-9
 
 
@@ -72,7 +72,7 @@ def test_control_is_never_worse_than_any_fixed_number_of_robots(problem):
 def test_value_iteration_and_policy_iteration_agree(problem):
     one = solve(problem, method="policy-iteration")
     other = solve(problem, method="relative-value-iteration", tol=1e-7)
-    assert one.gain == pytest.approx(other.gain, abs=1e-7)
+    assert one.gain == pytest.approx(other.gain, abs=1e-7 * problem.service_rate)
     assert other.lower <= one.upper
     assert one.lower <= other.upper
 
@@ -82,10 +82,21 @@ def test_value_iteration_and_policy_iteration_agree(problem):
 def test_the_unit_of_time_does_not_matter(problem, unit):
     other = solve_robot_control(
         problem.n_robots, problem.buffer, problem.arrival_rate * unit, problem.starvation_weight * unit,
-        problem.service_rate * unit, tol=1e-9 * unit,
+        problem.service_rate * unit,
     )  # fmt: skip
     control = solve(problem)
     assert other.gain == pytest.approx(control.gain * unit, abs=2e-9 * unit)
+
+
+@pytest.mark.parametrize("method", ["auto", "relative-value-iteration"])
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_results_in_another_unit_of_time_have_the_same_bits(method, unit):
+    control = solve_robot_control(16, 5, 0.1, 1.4, method=method)
+    other = solve_robot_control(16, 5, 0.1 * unit, 1.4 * unit, unit, method=method)
+    for name in ("gain", "lower", "upper"):
+        assert getattr(other, name) == getattr(control, name) * unit
+    assert np.array_equal(other.bias, control.bias)
+    assert np.array_equal(other.policy, control.policy)
 
 
 @settings(max_examples=20, deadline=None)
@@ -251,10 +262,10 @@ def test_weights_that_rounding_drowns_end_with_the_bounds_reached(robots, buffer
         control = solve_robot_control(robots, buffer, 0.1 * service, weight * service, service)
     gap = control.upper - control.lower
     assert control.lower <= control.gain <= control.upper
-    assert (gap > 1e-9) == any("upper - lower" in str(warning.message) for warning in caught)
-    assert gap <= 1e-13 * np.abs(control.bias[np.isfinite(control.bias)]).max() * service + 1e-9
+    assert (gap > 1e-9 * service) == any("upper - lower" in str(warning.message) for warning in caught)
+    assert gap <= (1e-13 * np.abs(control.bias[np.isfinite(control.bias)]).max() + 1e-9) * service
     fixed = mm1k_cost(np.arange(1, robots + 1) * 0.1, buffer, weight * service, service).min()
-    assert control.lower <= fixed * (1 + 1e-9) + 1e-9
+    assert control.lower <= fixed * (1 + 1e-9) + 1e-9 * service
 
 
 @pytest.mark.slow
