@@ -33,6 +33,12 @@ def _positive(name: str, values: Any) -> np.ndarray:
     return _parameter(name, values, low=0.0, low_open=True)
 
 
+def _check_ratio(name: str, values: np.ndarray, rates: np.ndarray) -> None:
+    """Refuse what leaves the floating-point range in units of the service rate."""
+    with np.errstate(over="ignore", under="ignore"):
+        check_vector(f"{name} / service_rate", values / rates, low=1e-300, high=1e300)
+
+
 def _broadcast(*arrays: np.ndarray) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """The common shape, and each array as a contiguous vector of that many entries."""
     try:
@@ -85,6 +91,7 @@ def mm1k_cost(load: Any, buffer: Any, starvation_weight: Any, service_rate: Any 
     )
     out = np.empty(vectors[0].size)
     costs(*vectors, out)
+    check_vector("the cost", out)
     return out.reshape(shape)[()]
 
 
@@ -125,6 +132,7 @@ def optimal_load(buffer: Any, starvation_weight: Any, service_rate: Any = 1.0) -
         _positive("starvation_weight", starvation_weight),
         _positive("service_rate", service_rate),
     )
+    _check_ratio("starvation_weight", vectors[1], vectors[2])
     out = np.empty(vectors[0].size)
     best_loads(*vectors, out)
     return out.reshape(shape)[()]
@@ -176,9 +184,12 @@ def optimal_robots(
         _positive("starvation_weight", starvation_weight),
         _positive("service_rate", service_rate),
     )
+    _check_ratio("arrival_rate", vectors[0], vectors[3])
+    _check_ratio("starvation_weight", vectors[2], vectors[3])
     number, least = np.empty(vectors[0].size), np.empty(vectors[0].size)
     best_numbers(*vectors, number, least)
     if not (number < MOST_ROBOTS).all():
         worst = vectors[0][np.argmin(number < MOST_ROBOTS)]
         raise ValueError(f"arrival_rate must need fewer than 2**53 robots, got {float(worst)!r}")
+    check_vector("the cost", least)
     return number.astype(np.int64).reshape(shape)[()], least.reshape(shape)[()]
