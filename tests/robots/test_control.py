@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import numpy as np
@@ -163,6 +164,16 @@ def test_running_out_of_iterations_warns_and_the_bounds_hold():
         assert control.upper - control.lower > 1e-9
         assert control.lower <= exact <= control.upper
         assert control.lower <= control.gain <= control.upper
+
+
+def test_value_iteration_makes_as_many_sweeps_as_allowed():
+    with pytest.warns(ConvergenceWarning):
+        runs = [
+            solve_robot_control(16, 5, 0.1, 1.4, method="relative-value-iteration", max_iter=k) for k in range(1, 40)
+        ]
+    assert [run.n_iter for run in runs] == list(range(1, 40))
+    assert all(later.upper <= run.upper for run, later in itertools.pairwise(runs))
+    assert runs[-1].upper < runs[-2].upper
 
 
 def test_a_tolerance_below_rounding_warns_instead_of_hanging():
