@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from knapsolve.mdp.model import Model
@@ -15,6 +15,12 @@ def _components(n: int, source: np.ndarray, target: np.ndarray) -> tuple[int, np
     """Strongly connected components of a graph of n states."""
     graph = csr_matrix((np.ones(len(source), dtype=np.int8), (source, target)), (n, n))
     return connected_components(graph, connection="strong")
+
+
+def _pairs_into(inward: csc_matrix, states: np.ndarray) -> np.ndarray:
+    """The pairs that may enter these states, each once."""
+    rows = [inward.indices[inward.indptr[j] : inward.indptr[j + 1]] for j in states]
+    return np.unique(np.concatenate(rows)) if rows else np.empty(0, dtype=np.intp)
 
 
 def end_components(model: Model, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -39,16 +45,23 @@ def end_components(model: Model, allowed: np.ndarray | None = None) -> tuple[np.
     L. de Alfaro, "Formal Verification of Probabilistic Systems", 1997, Section 3.3.
     """
     pair = np.repeat(np.arange(len(model.cost)), np.diff(model.matrix.indptr))
-    target = model.matrix.indices
+    target, inward = model.matrix.indices, model.matrix.tocsc()
     alive = np.ones(len(model.cost), dtype=bool) if allowed is None else allowed.copy()
+    left = np.bincount(model.state[alive], minlength=model.n_states)  # pairs alive, by state
     while True:
         arcs = alive[pair]
         _, label = _components(model.n_states, model.state[pair[arcs]], target[arcs])
         leaving = np.zeros(len(alive), dtype=bool)
         leaving[pair[label[target] != label[model.state[pair]]]] = True
-        if not (alive & leaving).any():
+        rows = np.flatnonzero(alive & leaving)
+        if len(rows) == 0:
             break
-        alive &= ~leaving
+        while len(rows):  # a state without pairs takes those along that may enter it
+            alive[rows] = False
+            states, lost = np.unique(model.state[rows], return_counts=True)
+            left[states] -= lost
+            rows = _pairs_into(inward, states[left[states] == 0])
+            rows = rows[alive[rows]]
     within = np.full(model.n_states, -1)
     if not alive.any():
         return within, alive
@@ -106,9 +119,7 @@ def pairs_towards(model: Model, goal: np.ndarray, pairs: np.ndarray | None = Non
     inward = model.matrix.tocsc()
     frontier = np.flatnonzero(goal)
     while len(frontier):
-        rows = np.unique(
-            np.concatenate([inward.indices[inward.indptr[j] : inward.indptr[j + 1]] for j in frontier])
-        )
+        rows = _pairs_into(inward, frontier)
         rows = rows[~reached[model.state[rows]]]
         if pairs is not None:
             rows = rows[pairs[rows]]

@@ -133,6 +133,19 @@ def test_a_unichain_model_whose_classes_share_no_state_is_named_by_what_is_certa
     assert solve_average_cost(list(matrices), np.zeros(3)).structure == "communicating"
 
 
+def test_a_walk_that_drains_state_by_state_is_peeled_in_one_pass(monkeypatch):
+    n, passes = 300, []
+    walk = np.zeros((n, n))
+    walk[np.arange(1, n), np.arange(n - 1)] = walk[np.arange(1, n - 1), np.arange(2, n)] = 0.5
+    walk[0, 0], walk[-1, -1] = 1.0, 0.5
+    components = structure._components
+    monkeypatch.setattr(structure, "_components", lambda *graph: passes.append(1) or components(*graph))
+    label, pairs = structure.end_components(check_model([walk], np.zeros(n)))
+    assert label.tolist() == [0] + [-1] * (n - 1)
+    assert pairs.tolist() == [True] + [False] * (n - 1)
+    assert len(passes) == 2
+
+
 def test_the_search_for_an_unavoidable_state_is_given_up_after_a_while(monkeypatch):
     ways = [np.roll(np.eye(50), 1, axis=1), np.eye(50)]
     model = check_model(ways, np.zeros((50, 2)))
