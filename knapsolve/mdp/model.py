@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse, vstack
+from scipy.sparse import csc_matrix, csr_matrix, issparse, vstack
 
 from knapsolve._core.bellman import Bellman
 
@@ -33,6 +34,11 @@ class Model:
     def n_states(self) -> int:
         """Number of states."""
         return len(self.first) - 1
+
+    @cached_property
+    def inward(self) -> csc_matrix:
+        """The matrix by columns: which pairs may enter a state."""
+        return self.matrix.tocsc()
 
     def operator(self, discount: float = 1.0) -> Bellman:
         """The compiled Bellman operator."""
