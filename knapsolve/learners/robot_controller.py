@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._validation import check_integer, check_real, shown
-from knapsolve.robots.control import iterate_policy
+from knapsolve.robots.control import iterate_policy, warn_of_gap
 from knapsolve.robots.problem import RobotProblem
 from knapsolve.robots.result import RobotControl
 
@@ -209,6 +209,7 @@ class RobotController(BaseEstimator):
         self.arrival_rate_, self.service_rate_ = float(rates[0]), float(rates[1])
         self.control_, self.policy_ = control, control.policy
         self.gain_ = control.gain
+        warn_of_gap(control, tol, stacklevel=4)
         return self
 
     def _times(self, X: Any, fresh: bool) -> np.ndarray:
@@ -246,9 +247,10 @@ class RobotController(BaseEstimator):
             [known, np.where(known, times, 0.0)], axis=1
         )  # (n_pages, count or time, fetch or service)
         ends = lfilter([1.0], [1.0, -keep], rows, axis=0, zi=keep * totals[None])[0][-1]
-        for role, total in zip(("fetch", "service"), ends[1], strict=True):
+        for role, count, total in zip(("fetch", "service"), *ends, strict=True):
             if not total > 0.0:
                 raise ValueError(f"{role} must hold a positive time, got none in X")
+            check_real(f"the mean of {role} times", total / count, low=1e-200, high=1e200)
         return ends
 
     def __sklearn_tags__(self) -> Tags:

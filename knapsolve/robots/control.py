@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -90,9 +89,10 @@ def solve_robot_control(
     method = check_choice("method", method, {"auto", "policy-iteration", "relative-value-iteration"})
     if method == "auto" and problem.shape[0] * problem.shape[1] < SMALL:
         method = "relative-value-iteration"
-    if method == "relative-value-iteration":
-        return iterate_values(problem, tol, max_iter)
-    return iterate_policy(problem, tol, max_iter)
+    iterate = iterate_values if method == "relative-value-iteration" else iterate_policy
+    control = iterate(problem, tol, max_iter)
+    warn_of_gap(control, tol, stacklevel=3)
+    return control
 
 
 def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotControl:
@@ -120,7 +120,7 @@ def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotCon
             solver.improve(bias, action)
     if best.bias is None or not (solved or done >= max_iter or best.is_exhausted()):
         return iterate_values(problem, tol, max_iter, best.bias)
-    return finish(problem, tol, best.gain, best.bounds, best.bias, done)
+    return finish(problem, best.gain, best.bounds, best.bias, done)
 
 
 class Attempt:
@@ -167,7 +167,7 @@ def iterate_values(
     sweeps, _, _ = solver.iterate_values(bias, STEP, tol, max_iter, every, scratch(bias))
     bias -= bias[1, 1]
     bounds = solver.bounds(bias)
-    return finish(problem, tol, 0.5 * sum(bounds), bounds, bias, sweeps)
+    return finish(problem, 0.5 * sum(bounds), bounds, bias, sweeps)
 
 
 def scratch(bias: np.ndarray) -> np.ndarray:
@@ -176,17 +176,21 @@ def scratch(bias: np.ndarray) -> np.ndarray:
 
 
 def finish(
-    problem: RobotProblem, tol: float, gain: float, bounds: tuple[float, float], bias: np.ndarray, n_iter: Any
+    problem: RobotProblem, gain: float, bounds: tuple[float, float], bias: np.ndarray, n_iter: int
 ) -> RobotControl:
-    """Put the time unit back, order the bounds about the gain, and warn where they are too far apart."""
+    """Put the time unit back and order the bounds about the gain."""
     rate = problem.service_rate
     lower, upper = max(bounds[0], 0.0) * rate, bounds[1] * rate
-    gain = min(max(gain * rate, lower), upper)
-    if not upper - lower <= tol * rate:
+    return RobotControl(min(max(gain * rate, lower), upper), lower, upper, bias.T, n_iter, problem)
+
+
+def warn_of_gap(control: RobotControl, tol: float, stacklevel: int) -> None:
+    """Warn, `stacklevel` calls up, of bounds that are too far apart."""
+    gap, tol = control.upper - control.lower, tol * control.problem.service_rate
+    if not gap <= tol:
         warnings.warn(
-            f"the control problem is solved to upper - lower = {upper - lower:.3g} > tol * service_rate = "
-            f"{tol * rate:.3g}: the least average cost is in [{lower!r}, {upper!r}]",
+            f"the control problem is solved to upper - lower = {gap:.3g} > tol * service_rate = {tol:.3g}: "
+            f"the least average cost is in [{control.lower!r}, {control.upper!r}]",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    return RobotControl(gain, lower, upper, bias.T, n_iter, problem)
