@@ -92,12 +92,11 @@ def _check_transitions(transitions: Any) -> list[csr_matrix]:
             ) from error
         if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
             raise ValueError(f"transitions[{a}] must be square and not empty, got shape {matrix.shape}")
-        if matrix.shape != csr_matrix(transitions[0]).shape:
-            raise ValueError(
-                f"transitions[{a}] must have the shape of transitions[0], "
-                f"{csr_matrix(transitions[0]).shape}, got {matrix.shape}"
-            )
         matrices.append(matrix)
+        if matrix.shape != matrices[0].shape:
+            raise ValueError(
+                f"transitions[{a}] must have the shape of transitions[0], {matrices[0].shape}, got {matrix.shape}"
+            )
     return matrices
 
 
