@@ -7,26 +7,20 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.mm1k import best_loads, best_numbers, costs
-from knapsolve._validation import check_vector, shown
+from knapsolve._validation import check_array, check_vector, check_whole
 
 MOST_ROBOTS = 2.0**53  # beyond this not every whole number is a float
 
 
-def _parameter(name: str, values: Any, **allowed: Any) -> np.ndarray:
+def _parameter(name: str, values: Any, check: Any = check_vector, **allowed: Any) -> np.ndarray:
     """`values` as a float array of any shape, checked element by element."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers, got {values!r:.80}")
-    return check_vector(name, array.ravel(), **allowed).reshape(array.shape)
+    array = check_array(name, values)
+    return check(name, array.ravel(), **allowed).reshape(array.shape)
 
 
 def _buffer(values: Any) -> np.ndarray:
     """Buffers: whole numbers from 2 to infinity."""
-    buffer = _parameter("buffer", values, low=2.0, finite=False)
-    whole = np.isinf(buffer) | (buffer == np.floor(buffer))
-    if not whole.all():
-        raise ValueError(f"buffer must be a whole number or infinite, got {shown(buffer[~whole].flat[0])}")
-    return buffer
+    return _parameter("buffer", values, check_whole, low=2.0, finite=False)
 
 
 def _positive(name: str, values: Any) -> np.ndarray:
