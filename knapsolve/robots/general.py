@@ -68,8 +68,7 @@ def mg1k_cost(arrival_rate: float, buffer: int, starvation_weight: float, servic
     buffer : int
         Places K in the queue with the one in service, from 2 to 100,000.
     starvation_weight : float
-        Cost gamma > 0 per unit time with an empty queue, from 1e-9 to 1e12 for each page that the server could
-        finish in that time.
+        Cost gamma per unit time with an empty queue; times the mean service time, from 1e-9 to 1e12.
     service : (mean, squared coefficient of variation) or frozen scipy.stats distribution
         Service time of a page, in time units. Two moments stand for the usual fit of Erlang or exponential
         parts.
