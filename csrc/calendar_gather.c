@@ -46,7 +46,7 @@ static ptrdiff_t gather_fours(const struct calendar *c, struct site_block *b, pt
 
 void calendar_gather(const struct calendar *c, struct site_block *b, ptrdiff_t m, const int32_t *sites)
 {
-    ptrdiff_t j = level_once() >= CPU_AVX2 ? gather_fours(c, b, m, sites) : 0;
+    ptrdiff_t j = cpu_level() >= CPU_AVX2 ? gather_fours(c, b, m, sites) : 0;
     for (; j < m; j++) {
         const struct site *s = &c->sites[sites[j]];
         b->ceiling[j] = s->ceiling;

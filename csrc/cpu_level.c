@@ -10,16 +10,24 @@ static unsigned long long enabled_states(void)
     return ((unsigned long long)high << 32) | low;
 }
 
-int cpu_level(void)
+static int has(unsigned flags, unsigned wanted) { return (flags & wanted) == wanted; }
+
+static int measured(void)
 {
     unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA)) return CPU_PORTABLE;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, bit_OSXSAVE | bit_FMA | bit_POPCNT)) return CPU_PORTABLE;
     unsigned long long states = enabled_states();
     if ((states & 0x6) != 0x6) return CPU_PORTABLE; /* the system does not save ymm */
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2)) return CPU_PORTABLE;
-    unsigned wanted = bit_AVX512F | bit_AVX512DQ | bit_AVX512VL;
-    if ((states & 0xe6) == 0xe6 && (b & wanted) == wanted) return CPU_AVX512;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, bit_AVX2 | bit_BMI | bit_BMI2)) return CPU_PORTABLE;
+    if ((states & 0xe6) == 0xe6 && has(b, bit_AVX512F | bit_AVX512DQ | bit_AVX512VL)) return CPU_AVX512;
     return CPU_AVX2;
+}
+
+int cpu_level(void)
+{
+    static volatile int level = -1; /* threads that race here write the same value */
+    if (level < 0) level = measured();
+    return level;
 }
 #else
 int cpu_level(void) { return CPU_PORTABLE; }

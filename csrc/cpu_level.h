@@ -1,7 +1,7 @@
 /* Which vector instructions this processor and its operating system offer.
  *
- * Read once by <cpuid.h> and xgetbv, which link everywhere (target_clones and
- * __builtin_cpu_supports do not link in a manylinux2014 build).
+ * Read by <cpuid.h> and xgetbv, which link everywhere (target_clones and __builtin_cpu_supports do not link in a
+ * manylinux2014 build); once, since cpuid takes microseconds in a virtual machine.
  */
 #ifndef KNAPSOLVE_CPU_LEVEL_H
 #define KNAPSOLVE_CPU_LEVEL_H

@@ -15,15 +15,6 @@
 #define FOR_AVX512
 #endif
 
-/* The level, asked for once: the question leaves a virtual machine and takes microseconds.
- * Threads that race here write the same value. */
-static int level_once(void)
-{
-    static volatile int level = -1;
-    if (level < 0) level = cpu_level();
-    return level;
-}
-
 /* One body, three vector widths, the same bits: declares NAME to run BODY at the best width. */
 #define AT_EVERY_WIDTH(type, NAME, BODY, PARAMETERS, ARGUMENTS)            \
     static type NAME##_portable PARAMETERS { return BODY ARGUMENTS; }      \
@@ -31,7 +22,7 @@ static int level_once(void)
     FOR_AVX512 static type NAME##_avx512 PARAMETERS { return BODY ARGUMENTS; } \
     type NAME PARAMETERS                                                   \
     {                                                                      \
-        switch (level_once()) {                                            \
+        switch (cpu_level()) {                                             \
         case CPU_AVX512: return NAME##_avx512 ARGUMENTS;                   \
         case CPU_AVX2: return NAME##_avx2 ARGUMENTS;                       \
         default: return NAME##_portable ARGUMENTS;                         \

@@ -23,18 +23,19 @@ NEFK_INLINE void cut(double low, double high, double ceiling, double *amount, do
 }
 
 NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items, const double *price, double ceiling,
-                               double *restrict x, double *restrict d, int sloped) {
+                               double *restrict x, double *restrict d, double *restrict c, int order) {
     int halves = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
     double s[NEFK_BLOCK], odds[NEFK_BLOCK];
     for (size_t i = 0; i < m && halves; i++)
         nefk_respond_first(shape, items.parameter[i], items.weight[i], price[i], fused, &s[i], &odds[i]);
     for (size_t i = 0; i < m; i++) {
-        double amount, slope;
-        if (halves) nefk_respond_second(items.parameter[i], s[i], odds[i], &amount, &slope);
+        double amount, slope, curve = 0.0;
+        if (halves) nefk_respond_second(items.parameter[i], s[i], odds[i], &amount, &slope, &curve);
         else nefk_respond(shape, items.parameter[i], items.weight[i], price[i], fused, &amount, &slope);
         cut(items.lower[i], items.upper[i], ceiling, &amount, &slope);
         x[i] = amount;
-        if (sloped) d[i] = slope;
+        if (order > 0) d[i] = slope;
+        if (order > 1) c[i] = slope > 0.0 ? curve : 0.0;
     }
 }
 
@@ -116,15 +117,17 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
                                double *restrict high, double *restrict more, double *restrict less,
                                double *restrict price, double *restrict met) {
     const double ulp = 0x1p-52;
+    int halley = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
     for (size_t i = 0; i < m; i++) {
-        double here = price[i], total = at.total[i], gap = total - at.target[i], steep = at.steep[i];
-        double next = nefk_newton_of_few(shape, here, at.target[i], at.top[i], steep, total, at.slope[i]);
+        double here = price[i], total = at.total[i], gap = total - at.target[i], start = at.start[i];
+        double next = halley ? nefk_halley(here, at.target[i], start, total, at.slope[i], at.curve[i])
+                             : nefk_newton(shape, here, at.target[i], at.top[i], total, at.slope[i]);
         double a = gap > 0.0 ? here : low[i], b = gap < 0.0 ? here : high[i];
         double least = a > 0.0 ? a : b * 0x1p-60, middle = sqrt(least) * sqrt(b);
         double beside = here + (gap > 0.0 ? ulp : -0.5 * ulp) * fabs(here), last = b - 0.5 * ulp * fabs(b);
         if (shape == NEFK_QUADRATIC || shape == NEFK_LOG_EXPONENTIAL) middle = 0.5 * (a + b);
         next = next == here ? beside : next;
-        last = b <= steep ? last : next; /* not beyond the activation */
+        last = b <= start ? last : next; /* not beyond the activation */
         next = next < b ? next : last;
         double untried = fabs(gap) <= near * at.target[i] ? next : NAN;
         next = next > a ? next : middle;
@@ -143,8 +146,10 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
 }
 
 #define RESPOND(SHAPE)                                                                                       \
-    if (d) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, 1);                                   \
-    else respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, 0);                                     \
+    if (c && (SHAPE == NEFK_DETECTION || SHAPE == NEFK_FRESHNESS))                                           \
+        respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 2);                                   \
+    else if (d) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 1);                           \
+    else respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 0);                                  \
     break
 #define EXPAND(SHAPE) expand_shape(SHAPE, fused, m, items, price, half, tolerance, ceiling, c, rough); break
 #define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
@@ -155,7 +160,7 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
     TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \
-                                     double ceiling, double *x, double *d) {                                 \
+                                     double ceiling, double *x, double *d, double *c) {                      \
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(RESPOND)                                                                                  \
     }                                                                                                        \

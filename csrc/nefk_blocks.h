@@ -13,16 +13,17 @@ enum { NEFK_BLOCK = 512 };
 typedef struct { const double *parameter, *weight, *lower, *upper; } nefk_block;
 
 /* Searches of m prices at once, arrays (m,): brackets, what is taken at their ends, at each price, and its slope;
- * `top` and `steep` as in nefk_newton_of_few; `met` is a state as in nefk_search. */
+ * `top` as in nefk_newton, `start` and `curve` as in nefk_halley; `met` is a state as in nefk_search. */
 typedef struct {
     double *low, *high, *more, *less, *price, *met;
-    const double *target, *top, *steep, *total, *slope;
+    const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
-     * unless d is NULL. */
-    void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d);
+     * unless d is NULL, and c = d2x/dlog(price)2 (m,), likewise, of detection and freshness unless c is NULL. */
+    void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d,
+                    double *c);
     /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
      * nefk_cut_series. */
     void (*expand)(int shape, size_t m, nefk_block items, double price, double half, double tolerance, double ceiling,

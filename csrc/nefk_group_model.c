@@ -11,7 +11,8 @@ int nefk_model_group(const nefk_problem *problem, nefk_tile_space *space, size_t
     uint32_t which[NEFK_BLOCK + 1];
     for (size_t j = 0; j < NEFK_COLUMNS; j++) rough[j] = space->y + j * MOST_ROUGH;
     *model = (nefk_group_model){price, price * exp(-half), price * exp(half), {0}, {rough[0], rough[1], rough[2], rough[3]},
-                           space->e, space->e + MOST_ROUGH, space->e + 2 * MOST_ROUGH, 0};
+                           space->e, space->e + MOST_ROUGH, space->e + 2 * MOST_ROUGH,
+                           space->e + 3 * MOST_ROUGH, 0};
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         use->expand(problem->shape, count, block_of(&space->part, start + at), price, half, BENT, problem->ceiling, c,
@@ -31,11 +32,11 @@ int nefk_model_group(const nefk_problem *problem, nefk_tile_space *space, size_t
     return model->count * FEW_ROUGH <= m;
 }
 
-/* Price at which the rough item activates that has most of the slope; 0 if none has. */
-static double steep_of(int shape, const nefk_group_model *model, double slope) {
+/* Price at which the rough item activates that has the largest slope; `top` if none has any. */
+static double start_of(int shape, const nefk_group_model *model, double top) {
     size_t best = 0;
     for (size_t i = 1; i < model->count; i++) best = model->d[i] > model->d[best] ? i : best;
-    if (!model->count || !(model->d[best] > 0.5 * slope)) return 0.0;
+    if (!model->count || !(model->d[best] > 0.0)) return top;
     nefk_item item = nefk_item_of(shape, model->rough.parameter[best], model->rough.weight[best]);
     return item.v / item.p;
 }
@@ -47,7 +48,7 @@ static void respond_rough(const nefk_problem *problem, const nefk_group_model *m
         nefk_block items = {model->rough.parameter + at, model->rough.weight + at, model->rough.lower + at,
                             model->rough.upper + at};
         nefk_instructions_in_use()->respond(problem->shape, count, items, model->price + at, problem->ceiling,
-                                            model->x + at, model->d + at);
+                                            model->x + at, model->d + at, model->c + at);
     }
 }
 
@@ -56,14 +57,16 @@ void nefk_search_model(const nefk_problem *problem, const nefk_group_model *mode
     const double *c = model->term, nearly = 1e-9;
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     double low = model->low, high = model->high, more = NAN, less = NAN, price = search->price, met = NEFK_RUNNING;
-    double total, slope, steep = 0.0;
-    nefk_rounds at = {&low, &high, &more, &less, &price, &met, &search->target, &search->top, &steep, &total, &slope};
+    double total, slope, curve, start = 0.0;
+    nefk_rounds at = {&low, &high, &more, &less, &price, &met, &search->target, &search->top,
+                      &start, &total, &slope, &curve};
     for (int step = 0; met == NEFK_RUNNING && step < MOST_STEPS; step++) {
         double t = log1p((price - model->middle) / model->middle);
         respond_rough(problem, model, price);
         total = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * c[4]))) + sum_of(use, model->x, model->count);
         slope = -(c[1] + t * (2.0 * c[2] + t * (3.0 * c[3] + t * 4.0 * c[4]))) + sum_of(use, model->d, model->count);
-        if (has_top) steep = steep_of(problem->shape, model, slope);
+        curve = 2.0 * c[2] + t * (6.0 * c[3] + t * 12.0 * c[4]) + (has_top ? sum_of(use, model->c, model->count) : 0.0);
+        start = has_top ? start_of(problem->shape, model, search->top) : 0.0;
         use->advance(problem->shape, 1, at, TOLERANCE, 0.0);
         if (met == NEFK_RUNNING && !(price > low && price < high)) price = nefk_middle(low, high);
     }

@@ -11,7 +11,7 @@
 typedef struct {
     double middle, low, high, term[NEFK_TERMS];
     nefk_block rough;
-    double *price, *x, *d;
+    double *price, *x, *d, *c;
     size_t count;
 } nefk_group_model;
 

@@ -57,7 +57,7 @@ static double respond_group(const nefk_problem *problem, nefk_tile_space *space,
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, i = start + at;
         use->respond(problem->shape, count, block_of(&space->part, i), space->price + i, problem->ceiling,
-                     space->x + i, space->d + i);
+                     space->x + i, space->d + i, NULL);
     }
     if (slope) *slope = sum_of(use, space->d + start, m);
     return sum_of(use, space->x + start, m);
@@ -114,30 +114,30 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     return steps + 2.0;
 }
 
-/* Totals and slopes by group of space->part, and the price at which the item activates that has most of its group's
- * slope, 0 if none has; all at once, as the ends of short groups are what a processor guesses wrong. */
-static void sum_and_find_steep(int shape, size_t groups, nefk_tile_space *space) {
+/* Totals, slopes and second derivatives by group of space->part, and the price at which the item activates that has the
+ * largest slope of its group; all at once, as the ends of short groups are what a processor guesses wrong. */
+static void sum_and_find_start(int shape, size_t groups, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const gathered *part = &space->part;
     for (size_t k = 0; k < groups; k++) {
-        size_t start = space->part_offset[k], stop = space->part_offset[k + 1], best = start;
-        int is_short = stop - start < NEFK_SHORT;
-        double sum = 0.0, fall = 0.0, most = 0.0;
-        for (size_t i = start; i < stop && is_short; i++) {
+        size_t first = space->part_offset[k], stop = space->part_offset[k + 1], best = first, m = stop - first;
+        int is_short = m < NEFK_SHORT;
+        double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
+        for (size_t i = first; i < stop && is_short; i++) {
             sum += space->x[i];
             fall += space->d[i];
+            bend += space->y[i];
             best = space->d[i] > most ? i : best;
             most = space->d[i] > most ? space->d[i] : most;
         }
-        space->total[k] = is_short ? sum : sum_of(use, space->x + start, stop - start);
-        space->slope[k] = is_short ? fall : sum_of(use, space->d + start, stop - start);
-        if (!is_short) most = largest(space->d + start, stop - start);
-        space->steep[k] = 0.0;
-        if (!(most > 0.5 * space->slope[k])) continue;
+        space->total[k] = is_short ? sum : sum_of(use, space->x + first, m);
+        space->slope[k] = is_short ? fall : sum_of(use, space->d + first, m);
+        space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
+        if (!is_short) most = largest(space->d + first, m);
         for (; space->d[best] < most;) best++;
         nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
                                       part->entries[1][part->step[1] ? best : 0]);
-        space->steep[k] = item.v / item.p;
+        space->start[k] = most > 0.0 ? item.v / item.p : space->top[k];
     }
 }
 
@@ -197,7 +197,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     if (has_top) find_tops(problem->shape, groups, space);
     else fill(groups, 1.0, space->top);
-    fill(groups, 0.0, space->steep);
+    fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
         space->from[k] = floor;
         space->more[k] = space->less[k] = NAN;
@@ -213,11 +213,11 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     for (int round = 0; round < ROUNDS && groups; round++) {
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
-        respond(problem, &space->part, m, space->price, space->x, space->d);
-        if (has_top) sum_and_find_steep(problem->shape, groups, space);
+        respond(problem, &space->part, m, space->price, space->x, space->d, space->y);
+        if (has_top) sum_and_find_start(problem->shape, groups, space);
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
-                          space->top, space->steep, space->total, space->slope};
+                          space->top, space->start, space->total, space->slope, space->curve};
         nefk_instructions_in_use()->advance(problem->shape, groups, at, OWN_TOLERANCE, near);
         answered += (double)m;
         groups = keep_open(groups, space);

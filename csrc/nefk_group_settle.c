@@ -44,7 +44,7 @@ static void answer(const nefk_problem *problem, nefk_tile_space *space, size_t f
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
         use->respond(problem->shape, m, block_of(&space->all, at), space->price + at, problem->ceiling, space->x + at,
-                     NULL);
+                     NULL, NULL);
     }
     sum_groups(last - first, space->offset + first, space->x, space->total + first);
 }
@@ -89,7 +89,7 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     size_t m = choose(&space->all, space->offset, groups, space->group, space);
     for (size_t k = 0; k < groups; k++) space->at[k] = space->low[space->group[k]];
     spread(groups, space->part_offset, space->at, space->lower_price);
-    respond(all->problem, &space->part, m, space->lower_price, space->y, space->e);
+    respond(all->problem, &space->part, m, space->lower_price, space->y, space->e, NULL);
     sum_groups(groups, space->part_offset, space->y, space->slope);
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k], start = space->offset[g], from = space->part_offset[k];

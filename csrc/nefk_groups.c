@@ -12,11 +12,22 @@ void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, co
     }
 }
 
-void nefk_sort_into_groups(const ptrdiff_t *group, size_t start, size_t count, uint32_t *next, uint32_t *order) {
+static inline size_t place_of(const ptrdiff_t *group, const int32_t *names, size_t i) {
+    return (size_t)((names ? names[group[i] + 1] : group[i]) + 1);
+}
+
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
+                           uint32_t *order) {
     for (size_t i = 0; i < count; i++) {
-        if (i + NEFK_AHEAD < count) __builtin_prefetch(&next[group[i + NEFK_AHEAD] + 1], 1);
-        if (i + NEFK_AHEAD / 2 < count) __builtin_prefetch(&order[next[group[i + NEFK_AHEAD / 2] + 1]], 1);
-        order[next[group[i] + 1]++] = (uint32_t)(start + i);
+        if (i + NEFK_AHEAD < count) {
+            ptrdiff_t ahead = group[i + NEFK_AHEAD] + 1;
+            __builtin_prefetch(names ? (const void *)&names[ahead] : &next[ahead], 1);
+        }
+        if (i + NEFK_AHEAD * 2 / 3 < count)
+            __builtin_prefetch(&next[place_of(group, names, i + NEFK_AHEAD * 2 / 3)], 1);
+        if (i + NEFK_AHEAD / 3 < count)
+            __builtin_prefetch(&order[next[place_of(group, names, i + NEFK_AHEAD / 3)]], 1);
+        order[next[place_of(group, names, i)]++] = (uint32_t)(start + i);
     }
 }
 
@@ -36,7 +47,7 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
                        double *total, double *slope) {
     size_t m = gather(all, tile, space), groups = tile.last - tile.first;
     fill(m, price, space->price);
-    respond(all->problem, &space->all, m, space->price, space->x, space->d);
+    respond(all->problem, &space->all, m, space->price, space->x, space->d, NULL);
     sum_both(groups, space->offset, space->x, space->d, total + tile.first, slope + tile.first);
 }
 
@@ -120,9 +131,9 @@ static void total_at_ends(const nefk_problem *problem, nefk_tile_space *space, s
         for (size_t i = 0; i < count && space->all.step[c]; i++)
             space->all.entries[c][i] = space->part.entries[c][rough[i]];
     fill(count, low, space->price);
-    respond(problem, &space->all, count, space->price, space->x, space->d);
+    respond(problem, &space->all, count, space->price, space->x, space->d, NULL);
     fill(count, high, space->price);
-    respond(problem, &space->all, count, space->price, space->y, space->e);
+    respond(problem, &space->all, count, space->price, space->y, space->e, NULL);
     for (size_t k = 0, at = 0; k < groups; k++) {
         double even = space->from[k] + half * half * (space->at[k] + half * half * space->target[k]);
         double odd = half * (space->to[k] + half * half * space->met[k]);

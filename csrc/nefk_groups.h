@@ -29,9 +29,10 @@ size_t nefk_tile_space_size(void);
 /* Add x (count,) and d (count,) to the pairs sums[group + 1] (g + 1, 2), in the order of the items. O(count). */
 void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums);
 
-/* Counting sort. `next` (g + 1,) holds where each group starts, and in the end where it stops; item start + i of
- * group[i] (-1 .. g - 2, here counted from 0) goes into `order`. O(count). */
-void nefk_sort_into_groups(const ptrdiff_t *group, size_t start, size_t count, uint32_t *next, uint32_t *order);
+/* Counting sort. `next` (k + 1,) holds where each group starts, and in the end where it stops; item start + i of
+ * group names[group[i] + 1] (-1 .. k - 1, here counted from 0; group[i] without names) goes into `order`. O(count). */
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
+                           uint32_t *order);
 
 /* Sums of lower and of upper bounds by group, written to (g,). O(items). */
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper);

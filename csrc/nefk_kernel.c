@@ -30,7 +30,7 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
         nefk_instructions_in_use()->respond(problem->shape, m, items, prices, problem->ceiling, x + (at - start),
-                                            d + (at - start));
+                                            d + (at - start), NULL);
     }
 }
 
@@ -44,7 +44,7 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
         double *out = amounts ? amounts + at : x;
-        use->respond(problem->shape, m, items, nefk_load(price, NULL, at, m, prices), problem->ceiling, out, d);
+        use->respond(problem->shape, m, items, nefk_load(price, NULL, at, m, prices), problem->ceiling, out, d, NULL);
         nefk_add(&total.amount.high, &total.amount.low, use->sum(m, out));
         nefk_add(&total.slope.high, &total.slope.low, use->sum(m, d));
     }
@@ -71,9 +71,9 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        use->respond(problem->shape, m, items, highs, problem->ceiling, x, NULL);
+        use->respond(problem->shape, m, items, highs, problem->ceiling, x, NULL, NULL);
         if (prices.low != prices.high) {
-            use->respond(problem->shape, m, items, lows, problem->ceiling, other, NULL);
+            use->respond(problem->shape, m, items, lows, problem->ceiling, other, NULL, NULL);
             blend(m, prices.share, other, x);
         }
         double bad = use->audit(problem->shape, m, items, highs, x, value, place);

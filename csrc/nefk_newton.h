@@ -6,13 +6,17 @@
 
 NEFK_INLINE double nefk_log(double x) { return -nefk_negative_log(x, 1.0 - x); }
 
+/* 1 - exp(-t) of t >= 0. */
+NEFK_INLINE double nefk_share(double t) {
+    double e = nefk_exp_negative(t);
+    return t < 1.0 ? t * (e + t * nefk_gamma2_over_square(t)) : 1.0 - e;
+}
+
 /* Detection and freshness: log(total) is nearly straight in log(t), t = -log(1 - price / top), at both ends. */
 NEFK_INLINE double nefk_step_in_tail(double price, double top, double step) {
     double y = price / top, left = (top - price) / top;
     double t = nefk_negative_log(left, y);
-    double grown = t * nefk_exp_negative(-(step * y / (left * t)));
-    double e = nefk_exp_negative(grown);
-    double share = grown < 1.0 ? grown * (e + grown * nefk_gamma2_over_square(grown)) : 1.0 - e; /* 1 - exp(-grown) */
+    double share = nefk_share(t * nefk_exp_negative(-(step * y / (left * t))));
     double plain = price * nefk_exp_negative(-step);
     return left > 0.0 && left < 1.0 ? top * share : plain;
 }
@@ -43,20 +47,18 @@ NEFK_INLINE double nefk_newton(int shape, double price, double target, double to
     return slope < INFINITY ? next : NAN;
 }
 
-/* As nefk_newton for a total whose slope is mostly that of one item of detection or freshness, which activates at
- * `steep`: near there its amount is nearly straight in 1 / t while the others' hardly move. A total that is too large
- * even without that item leads to `steep` itself. With steep = 0 there is no such item. */
-NEFK_INLINE double nefk_newton_of_few(int shape, double price, double target, double top, double steep, double total,
-                                      double slope) {
-    double next = nefk_newton(shape, price, target, top, total, slope);
-    if (shape != NEFK_DETECTION && shape != NEFK_FRESHNESS) return next;
-    double y = price / steep, left = (steep - price) / steep;
-    double t = nefk_negative_log(left, y);
-    double inverse = 1.0 / t + (target - total) * y / (slope * t * t * left);
-    double near = steep * (1.0 - nefk_exp_negative(1.0 / inverse));
-    near = inverse > 0.0 ? near : steep;
-    near = t > 1.0 ? near : next;
-    return left > 0.0 && left < 1.0 ? near : next;
+/* The next price by Halley's method, for detection and freshness: log(total) against log(t), where
+ * t = -log(1 - price / start). `start` is the price at which the item activates that has the largest slope, `curve` the
+ * second derivative of the total by log price. NaN where that says nothing. O(1), branch-free. */
+NEFK_INLINE double nefk_halley(double price, double target, double start, double total, double slope, double curve) {
+    double left = start - price, odds, growth;
+    double t = nefk_log_ratio(start, left, price, &odds);
+    double gap = nefk_log_ratio(target, total, target - total, &growth);
+    double q = odds / t, inverse = 1.0 / slope, step = gap * total * inverse;
+    double damping = 1.0 + 0.5 * step * (curve * inverse + 1.0 + odds - q - slope / total);
+    damping = damping > 0.3 ? damping : 0.3;
+    double next = start * nefk_share(t * nefk_exp_negative(step * q / damping));
+    return left > 0.0 && slope > 0.0 ? next : NAN;
 }
 
 #endif

@@ -73,14 +73,16 @@ NEFK_INLINE void nefk_respond_first(int shape, double parameter, double weight, 
     *s = mu < 0.0 ? 0.0 : *s; /* without end */
 }
 
-/* Second half: x = a / z(s), and d. */
-NEFK_INLINE void nefk_respond_second(double a, double s, double odds, double *x, double *d) {
+/* Second half: x = a / z(s), d, and the second derivative of x by log(mu). */
+NEFK_INLINE void nefk_respond_second(double a, double s, double odds, double *x, double *d, double *c) {
     double top, bottom;
     nefk_gamma2_inverse(s, &top, &bottom);
     double ratio = bottom / top, amount = a * ratio; /* 1 / z */
     double slope = amount * ((ratio + 1.0) * ratio) * odds;
+    double curve = slope * (odds * (ratio * (3.0 * ratio + 2.0) - 1.0) - 1.0);
     *x = s >= 0.0 ? amount : 0.0;
     *d = s >= 0.0 ? slope : 0.0;
+    *c = s >= 0.0 ? curve : 0.0;
 }
 
 /* Amount x that an item takes at price mu, and d = -dx/dlog(mu) (quadratic: -dx/dmu, as mu may change sign).

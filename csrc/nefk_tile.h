@@ -18,7 +18,8 @@ struct nefk_tile_space {
     double low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS], share[NEFK_TILE_GROUPS], mark[NEFK_TILE_GROUPS];
     double total[NEFK_TILE_GROUPS], slope[NEFK_TILE_GROUPS];
     double from[NEFK_TILE_GROUPS], to[NEFK_TILE_GROUPS], at[NEFK_TILE_GROUPS], met[NEFK_TILE_GROUPS];
-    double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], steep[NEFK_TILE_GROUPS];
+    double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], start[NEFK_TILE_GROUPS];
+    double curve[NEFK_TILE_GROUPS];
     double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS], again[NEFK_TILE_GROUPS];
     uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
 };
@@ -56,13 +57,14 @@ static inline void fill(size_t m, double value, double *to) {
     for (size_t i = 0; i < m; i++) to[i] = value;
 }
 
-/* Amounts and slopes of m gathered items at their prices. */
+/* Amounts, slopes and (unless NULL) second derivatives of m gathered items at their prices. */
 static inline void respond(const nefk_problem *problem, const gathered *columns, size_t m, const double *price,
-                    double *x, double *d) {
+                    double *x, double *d, double *c) {
     const nefk_instructions *use = nefk_instructions_in_use();
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
-        use->respond(problem->shape, count, block_of(columns, at), price + at, problem->ceiling, x + at, d + at);
+        use->respond(problem->shape, count, block_of(columns, at), price + at, problem->ceiling, x + at, d + at,
+                     c ? c + at : NULL);
     }
 }
 

@@ -40,9 +40,9 @@ static inline rate_answer rate_price_answer(const rate_price *p, ptrdiff_t i, do
     double low = rate_column(&p->lower, i), high = rate_column(&p->upper, i), weight = rate_column(&p->weight, i);
     double mu = p->price + rate_column(&p->own, i), x, d;
     if (p->shape == NEFK_DETECTION || p->shape == NEFK_FRESHNESS) {
-        double s, odds;
+        double s, odds, curve;
         nefk_respond_first(p->shape, rate, weight, mu, 0, &s, &odds);
-        nefk_respond_second(rate, s, odds, &x, &d);
+        nefk_respond_second(rate, s, odds, &x, &d, &curve);
     } else if (p->shape == NEFK_POISSON) {
         nefk_respond(NEFK_POISSON, rate, weight, mu, 0, &x, &d);
     } else {

@@ -28,7 +28,6 @@
 #include "numpy/random/bitgen.h"
 
 #define SHARE_TREE_MAX_BLOCKS 11 /* on a path: 33 depths */
-#define SHARE_TREE_WALK 3        /* depths of a walk that share 64 random bits, if paired */
 #define SHARE_TREE_VISIT 6       /* depths of a visit */
 
 /* What three depths need; four of a kind, one of them idle. */

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from knapsolve import AdaptiveIntervalPolicy, RenewalIndexPolicy, UniformPolicy, simulate
 from knapsolve.datasets import load_debian_uploads
+from knapsolve.displays import STYLES
 from knapsolve.environments import TraceEnvironment
 from knapsolve.learners import WindowedRatePolicy
 
@@ -31,16 +32,14 @@ n_items, changes = after.n_materials, after.n_changes
 
 
 def rivals():
-    """The policies to compare with, and how to draw them."""
+    """The policies to compare with, and whose colour and marker they have."""
+    proportional = WindowedRatePolicy(criterion="proportional", window=24 * n_items, every=2 * n_items)
     return {
-        "uniform": (UniformPolicy(), "o"),
-        "Nutch": (AdaptiveIntervalPolicy(), "v"),
-        "StormCrawler": (AdaptiveIntervalPolicy(rule="stormcrawler"), "^"),
-        "harmonic, refitted": (WindowedRatePolicy(window=96 * n_items, every=4 * n_items), "s"),
-        "proportional, refitted": (
-            WindowedRatePolicy(criterion="proportional", window=24 * n_items, every=2 * n_items),
-            "D",
-        ),
+        "uniform": (UniformPolicy(), "uniform"),
+        "Nutch": (AdaptiveIntervalPolicy(), "nutch"),
+        "StormCrawler": (AdaptiveIntervalPolicy(rule="stormcrawler"), "stormcrawler"),
+        "harmonic, refitted": (WindowedRatePolicy(window=96 * n_items, every=4 * n_items), "harmonic"),
+        "proportional, refitted": (proportional, "proportional"),
     }
 
 
@@ -79,17 +78,19 @@ figure, axes = plt.subplots(1, 3, figsize=(13, 4.6))
 for axis, polls_per_change in zip(axes, (1.5, 6, 30)):
     runs = {balance: measure(RenewalIndexPolicy(balance=balance), polls_per_change) for balance in BALANCES}
     points = np.array([totals(run) for run in runs.values()])
-    axis.plot(*points.T, ".-", color="C0", label="renewal index")
+    ours = STYLES["renewal"][0]
+    axis.plot(*points.T, ".-", color=ours, label="renewal index")
     for balance, point in zip(BALANCES, points):
         if balance in ((0.0, 0.5, 1.0) if polls_per_change < 30 else (0.0,)):
-            axis.annotate(f"{balance:g}", point, xytext=(5, 4), textcoords="offset points", fontsize=8, color="C0")
+            axis.annotate(f"{balance:g}", point, xytext=(5, 4), textcoords="offset points", fontsize=8, color=ours)
     default = points[BALANCES.index(DEFAULT)]
-    axis.plot(*default, "*", color="C0", markersize=15, label=f"balance {DEFAULT:g}, the default")
+    axis.plot(*default, "*", color=ours, markersize=15, label=f"balance {DEFAULT:g}, the default")
     print(f"{polls_per_change} polls for each change: renewal index {default[0]:.3f} detected, {default[1]:.4f} fresh")
-    for color, (name, (policy, marker)) in enumerate(rivals().items(), start=1):
+    for name, (policy, style) in rivals().items():
         run = measure(policy, polls_per_change)
         share, fresh = totals(run)
-        axis.plot(share, fresh, marker, color=f"C{color}", markersize=8, linestyle="none", label=name)
+        color, marker = STYLES[style]
+        axis.plot(share, fresh, marker=marker, color=color, markersize=8, linestyle="none", label=name)
         (d, *d_range), (f, *f_range) = difference(runs[DEFAULT], run)
         print(
             f"  {name:22s} {share:.3f} {fresh:.4f}   renewal index less that: "

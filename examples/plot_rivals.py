@@ -12,6 +12,7 @@ import numpy as np
 
 from knapsolve import AdaptiveIntervalPolicy, RenewalIndexPolicy
 from knapsolve.datasets import from_git_log, load_debian_uploads
+from knapsolve.displays import STYLES
 from knapsolve.learners import WindowedRatePolicy
 from knapsolve.replay import replay
 
@@ -19,9 +20,9 @@ BUDGETS = (1.5, 6.0, 30.0)  # polls per change
 BALANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 BOUNDS = ((0.01, 20.0), (0.03, 5.0), (0.1, 10.0), (0.2, 4.0))
 WINDOWS = (8, 32, 128)  # polls an item
-COLOURS = {"stormcrawler": "tab:brown", "nutch": "tab:purple", "harmonic": "tab:pink", "harmonic-once": "tab:olive",
-           "proportional": "tab:cyan", "multiplicative": "tab:green", "recursive": "tab:orange",
-           "uniform": "tab:gray"}  # fmt: skip
+RIVALS = (
+    "stormcrawler", "nutch", "harmonic", "harmonic-once", "proportional", "multiplicative", "recursive", "uniform"
+)  # fmt: skip
 
 
 def seconds(date):
@@ -61,7 +62,7 @@ for budget in BUDGETS:
     results[budget] = replay(log, None, policies, polls_per_change=budget, n_runs=5, random_state=0, **window)
     print(f"\n{budget:g} polls per change\n{results[budget]}")
     for metric in ("detected_share", "freshness"):
-        for rival in COLOURS:
+        for rival in RIVALS:
             name = best(results[budget], rival, metric)
             value, low, high = results[budget].difference("renewal", name, metric)
             print(f"renewal less {name:23} {metric:15} {value:+.4f} [{low:+.4f}, {high:+.4f}]")
@@ -74,11 +75,13 @@ for ax, (budget, result) in zip(axes, results.items()):
     metrics = ("detected_share", "freshness")
     place = {name: [result.estimate(name, each).value for each in metrics] for name in result.runs}
     curve = np.array([place[f"balance {a:g}"] for a in BALANCES])
-    ax.plot(*curve.T, "-", color="tab:blue", lw=1.5, label="renewal index, balance 0 to 1")
-    ax.plot(*place["renewal"], "o", color="tab:blue", ms=10, label="its default, 0.8")
-    for rival, colour in COLOURS.items():
+    colour, marker = STYLES["renewal"]
+    ax.plot(*curve.T, "-", color=colour, lw=1.5, label="renewal index, balance 0 to 1")
+    ax.plot(*place["renewal"], marker=marker, color=colour, ms=10, ls="none", label="its default, 0.8")
+    for rival in RIVALS:
+        colour, marker = STYLES[rival]
         points = np.array([place[name] for name in result.runs if name.split()[0] == rival])
-        ax.plot(*points.T, "s", color=colour, ms=5, alpha=0.8, label=rival)
+        ax.plot(*points.T, marker=marker, color=colour, ms=6, ls="none", alpha=0.8, label=rival)
     ax.set(title=f"{budget:g} polls per change", xlabel="share of changes detected")
     ax.grid(alpha=0.25)
 axes[0].set_ylabel("freshness")

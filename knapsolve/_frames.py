@@ -78,8 +78,19 @@ def encode(
     place = np.array([lookup.setdefault(each, len(lookup)) for each in identifiers], dtype=np.intp)
     new = place >= known.size
     if new.any():
-        known = np.concatenate([known, uniques[new]])
+        known = _joined(known, uniques[new])
     return place[codes], known, lookup
+
+
+def _joined(known: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """All identifiers, as Python's numbers where numpy has no kind of number that holds both parts exactly."""
+    joined = np.concatenate([known, new])
+    if joined.dtype.kind == "f" and {known.dtype.kind, new.dtype.kind} & set("iu"):
+        exact = known.tolist() + new.tolist()
+        if joined.tolist() != exact:
+            joined = np.empty(len(exact), dtype=object)
+            joined[:] = exact
+    return joined
 
 
 def identifier_kind(value: Any) -> str:

@@ -22,6 +22,8 @@ STYLES: dict[str, tuple[str, Any]] = {
     "proportional": ("#56b4e9", "P"),
     "multiplicative": ("#c2185b", "*"),
     "recursive": ("#2f4f4f", "8"),
+    "rates": ("#3d5afe", (5, 1, 180)),
+    "gpoks": ("#e31a1c", (7, 1, 0)),
     "uniform": ("#7f7f7f", "X"),
     "lakg": ("#d55e00", "<"),
     "htraa": ("#009e73", ">"),

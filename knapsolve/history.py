@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 FEWEST_RUNS_OF_A_BAND = 3  # two tell hardly anything of their spread
+MOST_DECISIONS_DRAWN = 400  # beyond, means over blocks of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +56,9 @@ class History:
     def __repr__(self) -> str:
         runs, records = self._series().shape
         summary = f"{runs} runs, {records} records" if runs != 1 else f"1 run, {records} records"
-        return f"<{type(self).__name__}: {summary}, mean {self.mean()[-1]:.6g} {self._label()} at the end>"
+        mean = self.mean()
+        what = f"{mean[-1] if self.reward is None else mean.mean():.6g} {self._label()}"
+        return f"<{type(self).__name__}: {summary}, mean {what}{' at the end' if self.reward is None else ''}>"
 
     def _series(self) -> np.ndarray:
         """What is averaged and drawn, (n_runs, n_records)."""
@@ -70,6 +73,15 @@ class History:
         if self.reward is not None:
             return "reward (content collected a decision)"
         return "detections per poll" if self.value is None else "value (changes found per unit of time)"
+
+    def _in_blocks(self) -> History:
+        """Rewards averaged over a hundred blocks if there are many; what does not fill one is left out."""
+        if self.reward is None or self.polls.size <= MOST_DECISIONS_DRAWN:
+            return self
+        size = self.polls.size // 100
+        used = self.polls.size // size * size
+        blocks = self._series()[:, :used].reshape(-1, used // size, size).mean(axis=2)
+        return History(self.polls[size - 1 : used : size], reward=blocks)
 
     def mean(self) -> np.ndarray:
         """Mean over runs of `reward`, else of `value`, else of detections per poll.
@@ -97,6 +109,8 @@ class History:
     def plot(self, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the mean over runs against polls or decisions, from three runs on with a band of two standard errors.
 
+        Rewards of more than 400 records are averaged over a hundred blocks.
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
@@ -118,11 +132,12 @@ class History:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots()[1]
-        mean, error = self.mean(), self.standard_error()
-        (line,) = ax.plot(self.polls, mean, **kwargs)
-        if len(self._series()) >= FEWEST_RUNS_OF_A_BAND and np.isfinite(error).all():
+        drawn = self._in_blocks()
+        mean, error = drawn.mean(), drawn.standard_error()
+        (line,) = ax.plot(drawn.polls, mean, **kwargs)
+        if len(drawn._series()) >= FEWEST_RUNS_OF_A_BAND and np.isfinite(error).all():
             ax.fill_between(
-                self.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
+                drawn.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
             )
         ax.set_xlabel("polls" if self.reward is None else "decisions")
         ax.set_ylabel(self._label())

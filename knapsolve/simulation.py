@@ -65,7 +65,9 @@ def simulate(
         returns ``(changed, elapsed)``; if it has ``value(amounts)``, that is recorded. In an
         `EphemeralEnvironment` a learner or `WhittlePolicy` decides which sites to crawl: see
         `knapsolve.restless.simulate_ephemeral`. Several runs poll copies of one that is written in Python, each
-        from the state that it is in.
+        from the state that it is in. Learners and environments written in Python that have ``start_run(generator)``
+        are given a numpy Generator there, before the first poll of a run: random numbers of their own would be the
+        same in all runs.
     n_polls : int, optional
         Number of polls; poll k takes place at time ``k / capacity``. Needed except for a `TraceEnvironment`,
         which is polled to its end by default. In an `EphemeralEnvironment`, the number of decisions.
@@ -177,6 +179,8 @@ def _run(
     if hasattr(learning, "cancellation"):  # its polls may be long
         learning.cancellation = cancellation
     learning.start_run(streams[0])
+    if hasattr(world, "start_run"):
+        world.start_run(streams[1])
     chunk = getattr(learning, "chunk", CHUNK)
     n = learning.n_materials
     if hasattr(learning, "own_order"):

@@ -284,3 +284,12 @@ def test_messages_say_what_was_given_and_what_is_allowed():
     assert caught.value.args[0].endswith("got 1")
     with pytest.raises(ValueError, match=r"must be one of .*reward-penalty.*got 'RP'"):
         HTRAA(update="RP").fit(X, Y)
+
+
+@pytest.mark.parametrize(("exponent", "named"), [(0.5, "resolution"), (0.01, "exponent")])
+def test_lakg_names_the_parameter_that_can_be_mended(exponent, named):
+    log = [[0, 1.0], [1, 1.0]], [0, 1]
+    with pytest.raises(ValueError, match=rf"{named} must be at least .* for 500 materials") as refusal:
+        LAKG(n_materials=500, exponent=exponent).fit(*log)
+    least = float(re.search(r"at least (\S+)", str(refusal.value))[1])
+    LAKG(n_materials=500, **{"exponent": exponent, named: int(least) if named == "resolution" else least}).fit(*log)

@@ -1,5 +1,6 @@
 """Identifiers become codes in order of first appearance, with or without Arrow."""
 
+import pickle
 import sys
 
 import numpy as np
@@ -116,3 +117,28 @@ def test_the_next_part_of_a_log_must_have_identifiers_of_the_same_kind():
     learner = LAKG(resolution=9).fit(np.array([["a", 1.0], ["b", 1.0]], dtype=object), [0, 1])
     with pytest.raises(TypeError, match="one kind"):
         learner.partial_fit(np.array([[b"a", 1.0]], dtype=object), [0])
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        (np.array([2**63 + 5, 2**63 + 7], np.uint64), np.array([3, -4])),
+        (np.array([2**60 + 1, 2**60 + 3]), np.array([0.5, 2.0])),
+        (np.array([3, -4]), np.array([2**63 + 5, 3], np.uint64)),
+    ],
+)
+def test_numbers_of_several_kinds_stay_apart_as_they_come(known, new):
+    learner = LAKG(material="m", elapsed="e", resolution=50)
+    frames = [pd.DataFrame({"m": each, "e": 1.0}) for each in (known, new)]
+    learner.fit(frames[0], [1, 0]).partial_fit(frames[1], [0, 1])
+    expected = list(dict.fromkeys(known.tolist() + new.tolist()))
+    assert learner.materials_.tolist() == expected
+    reread = pickle.loads(pickle.dumps(learner))
+    for each in (learner, reread):
+        each.partial_fit(frames[0], [1, 0]).partial_fit(frames[1], [1, 0])
+        assert each.materials_.tolist() == expected
+
+
+def test_numbers_that_numpy_joins_exactly_stay_an_array_of_numbers():
+    learner = LAKG(resolution=9).fit(np.array([[1, 1], [2, 1]]), [1, 0]).partial_fit(np.array([[2.5, 1.0]]), [1])
+    assert learner.materials_.dtype == float

@@ -5,6 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from knapsolve import (
     HTRAA,
@@ -15,10 +16,13 @@ from knapsolve import (
     OptimalPolicy,
     ProportionalPolicy,
     RandomScheduler,
+    RateAllocator,
     UniformPolicy,
+    WhittlePolicy,
     simulate,
 )
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+from tests.learners.cases import LEARNERS as LEARNERS_OF_LOGS
 
 UNCHANGED = zipf_unchanged(20, 0.9, 1.2)
 BERNOULLI, PAGES = BernoulliEnvironment(UNCHANGED), PollingEnvironment(UNCHANGED)
@@ -272,3 +276,35 @@ def test_a_history_is_shown_in_one_line():
     )
     single = simulate(LAKG(resolution=100), BERNOULLI, 1_000, random_state=0)
     assert repr(single).startswith("<History: 1 run, 100 records, ")
+
+
+RECORDED = {
+    **LEARNERS_OF_LOGS,
+    **{name: RateAllocator(criterion=name) for name in ("freshness", "poisson", "harmonic")},
+    "hosts": RateAllocator(criterion="harmonic", groups={k: k % 3 for k in range(20)}, group_caps={0: 0.1}),
+}
+
+
+@pytest.mark.parametrize("scheduler", ["edf", "random"])
+@pytest.mark.parametrize("learner", RECORDED.values(), ids=RECORDED)
+def test_recording_changes_nothing(learner, scheduler):
+    """Amounts are told from what is held, and what is held stays as it was."""
+    runs = [
+        simulate(clone(learner), PAGES, 1_500, scheduler=scheduler, record_every=every, random_state=4)
+        for every in (1_500, 50, 1)
+    ]
+    for run in runs[1:]:
+        assert run.detections[0, -1] == runs[0].detections[0, -1]
+        assert run.amounts.tolist() == runs[0].amounts.tolist()
+
+
+def test_many_rewards_are_told_and_drawn_by_their_mean():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    history = WhittlePolicy([250] * 4, [0.7, 0.35, 0.7, 0.21], n_crawls=1).simulate(1234)
+    assert f"mean {history.reward.mean():.6g} reward" in repr(history)
+    (line,) = history.plot().lines
+    polls, drawn = line.get_data()
+    assert polls.tolist() == list(range(12, 1225, 12))
+    assert drawn == pytest.approx(history.reward[:1224].reshape(-1, 12).mean(axis=1))
+    plt.close()

@@ -4,6 +4,10 @@ Subclasses are views over numpy state, made for one call and never pickled; thei
 noexcept and nogil.
 """
 
+import numpy as np
+
+from knapsolve._core.shapes import check_count
+
 
 cdef class Chooser:
     cpdef start(self, Py_ssize_t m):
@@ -18,6 +22,16 @@ cdef class Chooser:
 
     cpdef prepare(self):
         pass
+
+    def suggest(self, Py_ssize_t m):
+        """The m sites to crawl now, ascending, of a chooser that need not prepare."""
+        check_count("n_crawls", m, self.n_sites)
+        result = np.empty(m, dtype=np.int32)
+        cdef int32_t[::1] sites = result
+        self.start(m)
+        with nogil:
+            self.choose(m, &sites[0])
+        return result
 
 
 cdef class World:

@@ -166,16 +166,6 @@ cdef class LSPEChooser(Chooser):
                 self.feed(sites[j], ages[j], contents[j])
             PyErr_CheckSignals()
 
-    def suggest(self, Py_ssize_t m):
-        """The m sites to crawl now, ascending."""
-        check_count("n_crawls", m, self.n_sites)
-        result = np.empty(m, dtype=np.int32)
-        cdef int32_t[::1] sites = result
-        self.start(m)
-        with nogil:
-            self.choose(m, &sites[0])
-        return result
-
 
 cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
     """The splitmix64 finaliser (Steele, Lea and Flood 2014)."""

@@ -1,6 +1,6 @@
 """Views over columns of items for the knapsack's passes and searches; the work itself is in csrc/nefk_*."""
 
-from libc.stdint cimport int8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, uint32_t
 
 cdef extern from "nefk_kernel.h":
     ctypedef struct nefk_column:
@@ -64,8 +64,8 @@ cdef extern from "nefk_groups.h":
     size_t nefk_tile_space_size() noexcept nogil
     void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
                            double *sums) noexcept nogil
-    void nefk_sort_into_groups(const Py_ssize_t *group, size_t start, size_t count, uint32_t *next,
-                               uint32_t *order) noexcept nogil
+    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count,
+                               uint32_t *next, uint32_t *order) noexcept nogil
     void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower,
                           double *upper) noexcept nogil
     void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
@@ -248,10 +248,15 @@ def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double
         nefk_add_by_group(&group[0], group.shape[0], &taken[0, 0], &taken[1, 0], &sums[0, 0])
 
 
-def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order):
-    """Put items start .. (group - 1 of each in group, (m,)) into the order by group; next_ (g + 1,) moves on."""
+def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order,
+                     const int32_t[::1] names=None):
+    """Put items start .. (group - 1 of each in group, (m,)) into the order by group; next_ (g + 1,) moves on.
+
+    With `names`, by names[group + 1].
+    """
+    cdef int32_t *known = NULL if names is None else <int32_t *> &names[0]
     with nogil:
-        nefk_sort_into_groups(&group[0], start, group.shape[0], &next_[0], &order[0])
+        nefk_sort_into_groups(&group[0], known, start, group.shape[0], &next_[0], &order[0])
 
 
 def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from knapsolve._core.shapes import check_count
-
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
@@ -81,13 +79,3 @@ cdef class PlugInChooser(Chooser):
             self.book.record(sites[j], ages[j], contents[j])
             self.book.refit(sites[j])
             self.raise_rate(sites[j])
-
-    def suggest(self, Py_ssize_t m):
-        """The m sites to crawl now, ascending."""
-        check_count("n_crawls", m, self.n_sites)
-        result = np.empty(m, dtype=np.int32)
-        cdef int32_t[::1] sites = result
-        self.start(m)
-        with nogil:
-            self.choose(m, &sites[0])
-        return result

@@ -8,6 +8,7 @@ from knapsolve._core.weight_tree cimport WeightTree
 
 SIGNATURES = {
     "amount": "amount(i)", "observe": "observe(i, elapsed, changed)", "poll": "poll(i, time, amount)",
+    "start_run": "start_run(generator)",
 }
 
 
@@ -30,6 +31,12 @@ cdef int check_signature(target, str method) except -1:
     return 0
 
 
+cdef give_generator(target, generator):
+    """What asks for random numbers gets a generator of its own: the run's is locked while polls are made."""
+    if hasattr(target, "start_run"):
+        target.start_run(generator.spawn(1)[0])
+
+
 cdef class PythonLearner(Learner):
     """Wraps an object with `amount(i)` and `observe(i, elapsed, changed)`."""
 
@@ -40,8 +47,13 @@ cdef class PythonLearner(Learner):
     def __init__(self, target, Py_ssize_t n_materials):
         check_signature(target, "amount")
         check_signature(target, "observe")
+        if hasattr(target, "start_run"):
+            check_signature(target, "start_run")
         self.target = target
         self.n_materials = n_materials
+
+    cpdef start_run(self, generator):
+        give_generator(self.target, generator)
 
     cdef double amount(self, Py_ssize_t i) noexcept nogil:
         with gil:
@@ -109,9 +121,15 @@ cdef class PythonEnvironment(Environment):
 
     def __init__(self, target, Py_ssize_t n_materials):
         check_signature(target, "poll")
+        if hasattr(target, "start_run"):
+            check_signature(target, "start_run")
         self.target = target
         self.n_materials = n_materials
         self.needs_amount = True
+
+    def start_run(self, generator):
+        """Called once before the first poll of a simulation."""
+        give_generator(self.target, generator)
 
     cdef int poll(
         self, Py_ssize_t i, double time, double amount, double *elapsed, bitgen_t *bits

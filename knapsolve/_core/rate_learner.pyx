@@ -154,7 +154,15 @@ cdef class RateLearner(Learner):
         return self.tree.draw(bits)
 
     cpdef amounts(self):
-        if self.solve is not None:
-            self.take_prices(*self.solve())
-        self.resync()
-        return Learner.amounts(self)
+        """At sums taken anew; polling goes on at the prices that it had, however often it is asked."""
+        cdef rate_price market = self.market
+        cdef rate_answer answer = self.answer
+        kept = self.keep, self.since_refresh, self.cached
+        try:
+            if self.solve is not None:
+                self.take_prices(*self.solve())
+            self.resync()
+            return Learner.amounts(self)
+        finally:
+            self.market, self.answer = market, answer
+            self.keep, self.since_refresh, self.cached = kept

@@ -70,7 +70,7 @@ cdef class RenewalIndex(Learner):
     cdef double[::1] numbers
     cdef renewal_item *item
     cdef renewal_pool *pool
-    cdef double balance, ratio, slots, price
+    cdef double balance, ratio, slots
     cdef rate_ladder ladder
     cdef int32_t[::1] next
     cdef bint ordered                 # the ladder holds all items
@@ -177,7 +177,7 @@ cdef class RenewalIndex(Learner):
             high = max(high, weight[i])
         below = np.zeros(n)
         result = np.empty(n)
-        price = self.price if 0.0 < self.price < high else 0.5 * high  # close, if it was asked for before
+        price = 0.5 * high
         for _ in range(200):
             total = spend(rate, weight, price, result, &slope)
             PyErr_CheckSignals()
@@ -197,7 +197,6 @@ cdef class RenewalIndex(Learner):
             price *= exp(log(total / budget) * total / slope) if slope > 0.0 else 0.5
             if not low < price < high:
                 price = 0.5 * (low + high)
-        self.price = price
         total = result.sum()
         return result * (budget / total) if 0.0 < total < INFINITY else result
 

@@ -48,6 +48,8 @@ cdef extern from "deadline_queue.h":
 cdef class DeadlineOrder(Scheduler):
     cdef Py_ssize_t n
     cdef readonly Py_ssize_t served   # polls that the last call of `serve` has filled in
+    cdef Py_ssize_t dropped           # materials found to have no amount, since this view was made
+    cdef Py_ssize_t waited            # polls since those were last looked through
     cdef bint small                   # which of the two queues is in use
     cdef deadline_clock *clock        # of either; the tree is no more than that
     cdef deadline_queue *queue
@@ -56,6 +58,7 @@ cdef class DeadlineOrder(Scheduler):
     cdef inline void drop(self, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t pass_over(self, Learner learner, Py_ssize_t i) noexcept nogil
     cdef double total(self, Learner learner) except -1.0
+    cdef enter_dropped(self, Learner learner)
 
 
 cdef class RandomOrder(Scheduler):

@@ -1,8 +1,9 @@
 """Schedulers: amounts in, next poll out.
 
 DeadlineOrder is earliest-deadline-first: a material's deadline is its last one plus 1 / amount, at the amount
-it has when it is polled (lazy); first deadlines have a uniform phase in [0, 1 / amount); amount 0 is never
-served. Work that may take O(n) is done in slices (csrc/deadline_queue.h), with a look at signals between them.
+it has when it is polled (lazy); first deadlines have a uniform phase in [0, 1 / amount). Amount 0 is not served;
+materials that fell out for that are looked through every n polls, and enter again with what they have then. Work
+that may take O(n) is done in slices (csrc/deadline_queue.h), with a look at signals between them.
 RandomOrder draws materials in proportion to their amounts. Both leave the amounts to the learner.
 Reference: Liu and Layland (1973) for EDF; Granmo and Oommen (2011), section 3.1 for its use here.
 """
@@ -74,6 +75,7 @@ cdef class DeadlineOrder(Scheduler):
         cdef bitgen_t *bits = bits_of(generator)
         if n != self.n:
             raise ValueError(f"learner must have {self.n} materials, got {n}")
+        self.dropped, self.waited = 0, 0
         total = self.total(learner) or 1.0
         if self.small:
             deadline_init(self.clock, self.clock.entry, self.clock.link, n, total)
@@ -87,6 +89,8 @@ cdef class DeadlineOrder(Scheduler):
                     self.clock.entry[i].next = DEADLINE_ABSENT
                     if x > 0.0:
                         deadline_write(self.clock, i, bits.next_double(bits.state) / x)
+                    else:
+                        self.dropped += 1
             i = stop
             PyErr_CheckSignals()
         self.clock.task, self.clock.tolerance = 0, 1      # no strain: the scale is that of these amounts
@@ -118,17 +122,41 @@ cdef class DeadlineOrder(Scheduler):
                 deadline_queue_rescale(self.queue)
         while not self.small and not deadline_queue_work(self.queue):
             PyErr_CheckSignals()
+        if self.waited >= self.n:
+            self.enter_dropped(learner)
+
+    cdef enter_dropped(self, Learner learner):
+        """Enter every material that does not wait but has an amount by now. O(n)."""
+        cdef Py_ssize_t i
+        cdef double x
+        self.dropped, self.waited = 0, 0
+        for i in range(self.n):
+            if not deadline_holds(self.clock, i):
+                x = learner.amount(i)
+                if x > 0.0:
+                    self.insert(i, 1.0 / x)
+                    self.settle(learner)
+                else:
+                    self.dropped += 1
+            if i % ROWS == 0:
+                PyErr_CheckSignals()
+        if learner.failed:
+            raise learner.error
 
     cdef inline Py_ssize_t pop(self) noexcept nogil:
         return deadline_tree_pop(self.clock) if self.small else deadline_queue_pop(self.queue)
 
     cdef inline void drop(self, Py_ssize_t i) noexcept nogil:
+        self.dropped += 1
         if self.small:
             deadline_tree_drop(self.clock, i)
 
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
         """The next material, -1 if there is none, less if `settle` must be called first."""
-        cdef Py_ssize_t i = self.pop()
+        cdef Py_ssize_t i = self.pop() if self.waited < self.n else DEADLINE_LATER
+        if i == DEADLINE_NONE and self.waited:
+            self.waited = self.n
+            return DEADLINE_LATER
         if i >= 0 and not learner.amount(i) > 0.0:
             i = self.pass_over(learner, i)
         if i >= 0:
@@ -154,6 +182,8 @@ cdef class DeadlineOrder(Scheduler):
             deadline_tree_push(self.clock, i, 1.0 / x)
         else:
             deadline_queue_push(self.queue, i, 1.0 / x)
+        if self.dropped:
+            self.waited += 1
 
     def serve(self, Learner learner, intp_t[::1] materials, double[::1] times):
         """Fill (n,) materials and deadlines; return how many there were. An interrupted call tells by `served`."""

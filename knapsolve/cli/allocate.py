@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from knapsolve._validation import check_choice
 from knapsolve.cli.allocation import Allocation, Limits, allocate
-from knapsolve.cli.output import counted, print_json, print_table
+from knapsolve.cli.output import counted, print_table, report
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.table_files import write_intervals, write_schedule
 from knapsolve.cli.units import (
     SECONDS,
     check_distinct,
     check_output_path,
+    choose,
     parse_capacity,
     parse_duration,
     parse_time,
@@ -94,8 +94,8 @@ def command(
     tells how many changes a poll found, or how long ago the last one was, --rates mle, bayes and recursive use that.
     """
     budget, per = parse_capacity(capacity)
-    check_choice("--criterion", criterion, CRITERIA)
-    check_choice("--rates", rates, RATES)
+    choose("--criterion", criterion, CRITERIA)
+    choose("--rates", rates, RATES)
     shortest = 0.0 if min_interval is None else parse_duration("--min-interval", min_interval)
     longest = np.inf if max_interval is None else parse_duration("--max-interval", max_interval)
     if shortest > longest:
@@ -119,32 +119,42 @@ def command(
     if begin < log.last.max():
         raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     second = 1 / SECONDS[log.unit]  # in the log's unit
+    if begin + length * second == begin:
+        raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {start}")
     limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
     found = allocate(log, rate, criterion, balance, rates, limits)
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
-    saved = []  # before anything is printed: whoever reads that may go away
-    if output is not None:
-        write_intervals(output, log, found, scale)
-        saved.append(f"intervals in {per}s saved as {output}")
-    if schedule is not None:
-        gaps = None if limits.host_caps is None else 1 / limits.host_caps
-        table = timetable(
-            found.amounts, log.last, begin, begin + length * second,
-            hosts=None if gaps is None else log.hosts, host_gaps=gaps, random_state=seed,
-        )  # fmt: skip
-        write_schedule(schedule, log, table)
-        due = int(float(found.amounts.sum()) * length * second)
-        short = f" ({due - table.items.size:,} fewer than its slots: hosts' caps push them past its end)"
-        short = short if due > table.items.size else ""
-        saved.append(f"{counted(table.items.size, 'poll')} saved as {schedule}{short}")
     facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
-    if as_json:
-        print_json(facts | {"intervals": found.rows(log, scale)})
-    else:
-        _print(facts, log, found, scale)
-    for message in saved:
-        print(message, file=sys.stderr if as_json else sys.stdout)
+
+    def saves() -> Iterator[str]:
+        if output is not None:
+            write_intervals(output, log, found, scale)
+            yield f"intervals in {per}s saved as {output}"
+        if schedule is not None:
+            yield _save_schedule(schedule, log, found, limits, begin, length * second, seed)
+
+    report(
+        as_json,
+        lambda: facts | {"intervals": found.rows(log, scale)},
+        lambda: _print(facts, log, found, scale),
+        saves(),
+    )
+
+
+def _save_schedule(
+    path: Path, log: PollLog, found: Allocation, limits: Limits, begin: float, length: float, seed: int
+) -> str:
+    """Save the polls due in a stretch of the log's time, and say how many they are."""
+    gaps = None if limits.host_caps is None else 1 / limits.host_caps
+    table = timetable(
+        found.amounts, log.last, begin, begin + length,
+        hosts=None if gaps is None else log.hosts, host_gaps=gaps, random_state=seed,
+    )  # fmt: skip
+    write_schedule(path, log, table)
+    missing = int(float(found.amounts.sum()) * length) - table.items.size
+    short = f" ({missing:,} fewer than its slots: hosts' caps push them past its end)" if missing > 0 else ""
+    return f"{counted(table.items.size, 'poll')} saved as {path}{short}"
 
 
 def _host_cap(text: str) -> tuple[str | None, float]:

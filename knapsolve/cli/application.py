@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import knapsolve
+from knapsolve.cli.option_names import by_option
 
 # modules knapsolve.cli.<name>, each with a function `command`
 COMMANDS = ("replay", "allocate", "simulate", "robots", "whittle", "reproduce")
@@ -21,7 +22,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in COMMANDS:
-        application.command(name)(import_module(f"knapsolve.cli.{name}").command)
+        application.command(name)(by_option(import_module(f"knapsolve.cli.{name}").command))
     application.callback(invoke_without_command=True, help=knapsolve.__doc__)(_without_command)
     return application
 

@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -77,24 +78,29 @@ def read_columns(
         if column == same:
             raise ValueError(f"{option} and {other} must differ, got {column!r} for both")
     try:
-        import pyarrow
+        import pyarrow  # noqa: F401
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("reading files needs pyarrow: pip install 'knapsolve[cli]'") from error
     if source == "-":
         name, data = "standard input", sys.stdin.buffer.read()
     else:
-        name, path = source, Path(source)
-        if not path.exists():
+        name = source
+        if not Path(source).exists():
             raise ValueError(f"there is no file {source!r}{hint}")
-        with pyarrow.input_stream(path.open("rb"), compression=_compression(path)) as stream:
-            data = stream.read()
+        data = _contents(Path(source))
     if not data.strip():
         raise ValueError(f"{name} is empty")
     read = _parquet_columns if data[:4] == b"PAR1" else _csv_columns
     table, found = read(name, data, lambda header: _find(name, header, wanted, optional))
     if table.num_rows == 0:
         raise ValueError(f"{name} holds no rows")
-    origin = Source(name, data if read is _csv_columns else None)
+    if read is _parquet_columns:
+        text = None
+    elif source != "-" and Path(source).is_file():
+        text = partial(_contents, Path(source))  # again, should a row be wrong: its bytes would be a fifth of the peak
+    else:  # what comes through a pipe comes once
+        text = partial(bytes, data)
+    origin = Source(name, text)
     return origin, {option: table.column(column) for option, column in found.items()}
 
 
@@ -125,8 +131,16 @@ def _bundled() -> Log:
     return Log(items, times, "second", iso_seconds(DEBIAN_START), COMPLETE_UNTIL, DEBIAN_SPLIT)
 
 
-def _compression(path: Path) -> str | None:
-    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix)
+def _contents(path: Path) -> bytes:
+    """The bytes of a file, unpacked."""
+    import pyarrow
+
+    data = path.read_bytes()  # also of a pipe, in which pyarrow would seek
+    compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix)
+    if compression is None:
+        return data
+    with pyarrow.input_stream(pyarrow.BufferReader(data), compression=compression) as stream:
+        return bytes(stream.read())
 
 
 Finder = Callable[[list[str]], dict[str, str]]  # from a header, the columns to read by option

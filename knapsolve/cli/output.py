@@ -1,4 +1,4 @@
-"""Tables and progress bars."""
+"""What commands print: tables, documents and progress bars."""
 
 from __future__ import annotations
 
@@ -98,6 +98,21 @@ def counted(number: int, noun: str) -> str:
 def print_json(document: Any) -> None:
     """One JSON document, the only thing on standard output."""
     print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def report(as_json: bool, document: Callable[[], Any], show: Callable[[], None], saves: Iterable[str]) -> None:
+    """Print what came of a command: a JSON document, or what `show` prints; and what was saved.
+
+    `saves` saves file by file and says what; that is done before anything is printed, for whoever reads that may go
+    away. Beside a document these lines go to standard error.
+    """
+    saved = list(saves)
+    if as_json:
+        print_json(document())
+    else:
+        show()
+    for line in saved:
+        print(line, file=sys.stderr if as_json else sys.stdout)
 
 
 @contextmanager

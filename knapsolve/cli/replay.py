@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from knapsolve._validation import check_choice
 from knapsolve.cli.inputs import Log, read_log
-from knapsolve.cli.output import print_json, progress_bar
+from knapsolve.cli.output import progress_bar, report
 from knapsolve.cli.replay_output import as_document, print_replay
 from knapsolve.cli.repository import read_git
 from knapsolve.cli.units import (
+    SCHEDULERS,
     SECONDS,
     check_plot_path,
+    choose,
+    choose_all,
     parse_capacity,
     parse_split,
     parse_time,
@@ -92,10 +95,10 @@ def command(
             raise ValueError("only one of --split and --train-share can be given")
         split = _as_split(train_share)
     unit = parse_unit(time_unit)
-    check_choice("--scheduler", scheduler, ("edf", "random"))
+    choose("--scheduler", scheduler, SCHEDULERS)
     check_plot_path(plot)
     if (trace is None) == (git is None):
-        raise ValueError("one change log must be given: a file, -, debian, or --git with a repository's folder")
+        raise ValueError("exactly one change log must be given: a file, -, debian, or --git with a repository's folder")
     if git is None:
         log = read_log(str(trace), item_column, time_column, unit, sort)
     else:
@@ -114,18 +117,22 @@ def command(
     base = _baseline(baseline, names)
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
-    if plot is not None and result.runs:  # before anything is printed: whoever reads that may go away
-        display = result.plot()
-        if not finished:
-            done = f"interrupted: {len(result.runs)} of {len(names)} policies are finished"
-            display.figure_.suptitle(f"{display.title}\n{done}")
-        display.figure_.savefig(plot, dpi=150)
-    if as_json:
-        print_json(facts | {"finished": finished} | as_document(result, replayer, log.unit, base))
-    elif result.runs:
-        print_replay(result, replayer, log.unit, facts, base)
-    if plot is not None and result.runs:
-        print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
+
+    def saves() -> Iterator[str]:
+        if plot is not None and result.runs:
+            display = result.plot()
+            if not finished:
+                done = f"interrupted: {len(result.runs)} of {len(names)} policies are finished"
+                display.figure_.suptitle(f"{display.title}\n{done}")
+            display.figure_.savefig(plot, dpi=150)
+            yield f"picture saved as {plot}"
+
+    report(
+        as_json,
+        lambda: facts | {"finished": finished} | as_document(result, replayer, log.unit, base),
+        lambda: print_replay(result, replayer, log.unit, facts, base),
+        saves(),
+    )
     if not finished:
         raise KeyboardInterrupt
 
@@ -176,9 +183,7 @@ def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end:
 def _baseline(asked: str | None, names: list[str]) -> str:
     if asked is None:
         return names[0]
-    if asked not in names:
-        raise ValueError(f"--baseline must be one of the policies replayed, {', '.join(names)}; got {asked!r}")
-    return asked
+    return choose("--baseline", asked, names)
 
 
 def _stretches(
@@ -204,16 +209,17 @@ def _stretches(
     if middle is not None and not begin < middle < end:
         bounds = f"{time_in_words(begin, log.unit)} and {time_in_words(end, log.unit)}"
         raise ValueError(f"--split must lie between {bounds}, or be none, got {split}")
+    since = begin if middle is None else middle
+    if not ((log.times > since) & (log.times <= end)).any():
+        bounds = f"after {time_in_words(since, log.unit)} and up to {time_in_words(end, log.unit)}"
+        raise ValueError(f"{trace} holds no changes {bounds}: change --start, --split or --stop")
     return begin, middle, end
 
 
 def _names(asked: list[str] | None, replayer: TraceReplay) -> list[str]:
     """The policies to replay, checked."""
-    names = [name.strip() for text in asked or [] for name in text.split(",")]
-    names = list(dict.fromkeys(names)) or default_policies(replayer.split is not None)
+    names = choose_all("--policy", asked, POLICIES) if asked else default_policies(replayer.split is not None)
     for name in names:
-        if name not in POLICIES:
-            raise ValueError(f"unknown policy {name!r}: use {', '.join(POLICIES)}")
         replayer.learner(name)
     return names
 

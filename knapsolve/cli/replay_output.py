@@ -36,7 +36,9 @@ def as_document(result: ReplayResult, replayer: TraceReplay, unit: str, baseline
 def print_replay(
     result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any], baseline: str
 ) -> None:
-    """The comparison as a user reads it."""
+    """The comparison as a user reads it; nothing if there is none yet."""
+    if not result.runs:
+        return
     _print_facts(result, replayer, unit, facts)
     age_unit = _unit_of_age(result, unit)
     scale = SECONDS[unit] / SECONDS[age_unit]

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from knapsolve.cli.units import choose
+
 PAPERS = ("lakg", "htraa", "gpoks", "whittle", "robots")
 
 
@@ -18,8 +20,7 @@ def command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
 ) -> None:
     """Compute a paper's tables and figures, and print them beside the paper's numbers."""
-    if paper not in PAPERS:
-        raise ValueError(f"unknown paper {paper!r}: use {', '.join(PAPERS)}")
+    choose("the paper", paper, PAPERS)
     module = f"knapsolve.reproduce.{paper}"
     try:
         run = import_module(module).run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import astuple
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve._validation import check_real
-from knapsolve.cli.output import counted, print_json, print_table, working
+from knapsolve.cli.output import counted, print_table, report, working
 from knapsolve.cli.units import check_plot_path
 from knapsolve.robots import RobotControl, mm1k_cost, optimal_robots, solve_robot_control
 from knapsolve.robots.problem import RobotProblem
@@ -60,14 +61,18 @@ def command(
         control = _control(robots, fixed, buffer, arrival_rate, starvation_weight, service_rate)
     facts = {"arrival_rate": arrival_rate, "buffer": buffer, "starvation_weight": starvation_weight}
     facts["service_rate"] = service_rate
-    if control is not None and plot is not None:  # before anything is printed: whoever reads that may go away
-        _draw(control, plot)
-    if as_json:
-        print_json(facts | {"fixed": fixed, "control": None if control is None else _document(control, fixed)})
-    else:
-        _print(facts, fixed, control)
-    if control is not None and plot is not None:
-        print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
+
+    def saves() -> Iterator[str]:
+        if control is not None and plot is not None:
+            _draw(control, plot)
+            yield f"picture saved as {plot}"
+
+    report(
+        as_json,
+        lambda: facts | {"fixed": fixed, "control": None if control is None else _document(control, fixed)},
+        lambda: _print(facts, fixed, control),
+        saves(),
+    )
 
 
 def _fixed(
@@ -89,8 +94,8 @@ def _control(robots: int | None, fixed: dict[str, Any], *parameters: Any) -> Rob
     n = 2 * fixed["n_robots"] if robots is None else robots
     if robots is None and n * (parameters[0] + 1) > MOST_UNASKED:
         raise ValueError(
-            f"--dynamic with --arrival-rate {parameters[1]:g} takes {n:,} robots and minutes: let one stand for many "
-            "(a higher --arrival-rate), or say how many to solve for by --robots"
+            f"--dynamic takes {n:,} robots here, {parameters[0]:,} places in the queue, and minutes: let one robot "
+            "stand for many (a higher --arrival-rate), take a smaller --buffer, or say how many by --robots"
         )
     tol = TOLERANCE * max(1.0, fixed["cost"])
     control, doubts = _solve(RobotProblem.checked(n, *parameters), tol)

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from knapsolve._validation import check_choice, check_real
-from knapsolve.cli.output import counted, print_json, print_table, progress_bar
-from knapsolve.cli.units import check_plot_path
+from knapsolve._validation import check_real
+from knapsolve.cli.output import counted, print_table, progress_bar, report
+from knapsolve.cli.units import SCHEDULERS, check_plot_path, choose, choose_all
+from knapsolve.displays import STYLES
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
-from knapsolve.learners import (
-    GPOKS,
-    HTRAA,
-    LAKG,
-    EstimatorPolicy,
-    OptimalPolicy,
-    ProportionalPolicy,
-    RateAllocator,
-    RenewalIndexPolicy,
-    UniformPolicy,
-)
+from knapsolve.learners import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy
 from knapsolve.learners.htraa import UPDATES
+from knapsolve.replay import POLICIES
+from knapsolve.replay.policies import Setting
 from knapsolve.simulation import History, simulate
 
-LEARNERS = ("uniform", "proportional", "estimator", "lakg", "htraa", "gpoks", "rates", "renewal", "optimal")
 ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
 MOST_COLUMNS = 5
+MOST_PAGES = 10**9
 
 
 def command(
     learner: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(LEARNERS)}; repeatable. Default: lakg, htraa.")
+        list[str] | None, typer.Option(help=f"{', '.join(POLICIES)}; repeatable. Default: lakg, htraa.")
     ] = None,
     environment: Annotated[
         str, typer.Option(help="bernoulli (the papers' theory) or pages (what a crawler meets).")
     ] = "pages",
-    n: Annotated[int, typer.Option("--n", min=2, help="Number of pages.")] = 500,
+    n: Annotated[int, typer.Option("--n", min=2, max=MOST_PAGES, help="Number of pages.")] = 500,
     alpha: Annotated[float, typer.Option(help="Zipf: update probability of the first rank.")] = 0.9,
     beta: Annotated[float, typer.Option(help="Zipf: skewness; rank k has alpha / k**beta.")] = 1.5,
     perturbations: Annotated[
@@ -64,16 +57,14 @@ def command(
 ) -> None:
     """Let learners poll pages whose update frequencies follow Zipf's law, and show what they come to find."""
     n_polls = _count(polls)
-    kind = ENVIRONMENTS[check_choice("--environment", environment, ENVIRONMENTS)]
-    check_choice("--scheduler", scheduler, ("edf", "random"))
-    check_choice("--update", update, UPDATES)
+    kind = ENVIRONMENTS[choose("--environment", environment, ENVIRONMENTS)]
+    choose("--scheduler", scheduler, SCHEDULERS)
+    choose("--update", update, UPDATES)
     check_real("--alpha", alpha, low=0, high=1)
     check_real("--beta", beta, low=0)
     if jobs == 0:
         raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
-    names = list(
-        dict.fromkeys(name.strip() for text in learner or ["lakg", "htraa"] for name in text.split(","))
-    )
+    names = choose_all("--learner", learner or ["lakg", "htraa"], POLICIES)
     unchanged = zipf_unchanged(n, alpha, beta, perturbations, random_state=seed)
     world = kind(unchanged, switch_every=switch_every)
     learners = {name: _learner(name, unchanged, n_polls, resolution, update) for name in names}
@@ -97,20 +88,20 @@ def command(
         except KeyboardInterrupt:
             finished = False
     best = world.value(OptimalPolicy(unchanged=unchanged).fit(_two_polls(n), np.arange(n) % 2).allocate())
-    if plot is not None and histories:  # before anything is printed: whoever reads that may go away
-        _draw(histories, best, switch_every is None, plot)
-    if as_json:
-        facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
-        facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
-        print_json(facts | {"learners": {name: _document(each) for name, each in histories.items()}})
-    else:
-        law = f"{n:,} pages, update probability {alpha:g} / k^{beta:g}"
-        print(f"\n{law}; {environment}, {scheduler}; {runs} runs")
-        when = " before ranks switch" if switch_every else ""
-        print(f"value = expected changes found per poll at the amounts held; the best is {best:.4f}{when}")
-        _print(histories)
-    if plot is not None and histories:
-        print(f"picture saved as {plot}", file=sys.stderr if as_json else sys.stdout)
+    facts = {"environment": environment, "n": n, "alpha": alpha, "beta": beta, "scheduler": scheduler}
+    facts |= {"runs": runs, "seed": seed, "finished": finished, "optimal_value": best}
+
+    def saves() -> Iterator[str]:
+        if plot is not None and histories:
+            _draw(histories, best, switch_every is None, plot)
+            yield f"picture saved as {plot}"
+
+    report(
+        as_json,
+        lambda: facts | {"learners": {name: _document(each) for name, each in histories.items()}},
+        lambda: _print(facts, histories, switch_every is not None),
+        saves(),
+    )
     if not finished:
         raise KeyboardInterrupt
 
@@ -131,22 +122,17 @@ def _two_polls(n: int) -> np.ndarray:
 
 
 def _learner(name: str, unchanged: np.ndarray, n_polls: int, resolution: int | None, update: str) -> Any:
+    """The policy of that name, the automata with the papers' settings, the oracles with what is true here."""
     given: dict[str, Any] = {"n_materials": unchanged.size}
     given |= {} if resolution is None else {"resolution": resolution}
-    makers: dict[str, Any] = {
-        "uniform": UniformPolicy,
-        "proportional": lambda: ProportionalPolicy(unchanged=unchanged),
-        "estimator": lambda: EstimatorPolicy(phase=min(200 * unchanged.size, max(1, n_polls // 5))),
+    own: dict[str, Callable[[], Any]] = {
         "lakg": lambda: LAKG(**given),
         "htraa": lambda: HTRAA(update=update, **given),
-        "gpoks": GPOKS,
-        "rates": RateAllocator,
-        "renewal": RenewalIndexPolicy,
+        "told": lambda: ProportionalPolicy(unchanged=unchanged),
         "optimal": lambda: OptimalPolicy(unchanged=unchanged),
     }
-    if name not in makers:
-        raise ValueError(f"unknown learner {name!r}: use {', '.join(LEARNERS)}")
-    learner = makers[name]()
+    setting = Setting(unchanged.size, 0, n_polls, None, 1 - unchanged)
+    learner = own[name]() if name in own else POLICIES[name].make(setting)
     learner._check_all_parameters()
     return learner
 
@@ -161,8 +147,12 @@ def _document(history: History) -> dict[str, Any]:
     }
 
 
-def _print(histories: dict[str, History]) -> None:
+def _print(facts: dict[str, Any], histories: dict[str, History], switching: bool) -> None:
     """Value at the end and at powers of ten before it, and all that was found."""
+    law = f"{facts['n']:,} pages, update probability {facts['alpha']:g} / k^{facts['beta']:g}"
+    print(f"\n{law}; {facts['environment']}, {facts['scheduler']}; {counted(facts['runs'], 'run')}")
+    best = f"the best is {facts['optimal_value']:.4f}{' before ranks switch' if switching else ''}"
+    print(f"value = expected changes found per poll at the amounts held; {best}")
     if not histories:
         return
     points = next(iter(histories.values())).polls
@@ -185,10 +175,10 @@ def _draw(histories: dict[str, History], best: float, static: bool, path: Path) 
 
     figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
     for name, history in histories.items():
-        history.plot(ax=ax, label=name)
+        history.plot(ax=ax, label=name, color=STYLES[name][0])
     if static:
         ax.axhline(best, color="black", lw=0.8, ls=":", label="best possible")
     ax.set_ylim(0, 1)
     ax.grid(alpha=0.25)
-    ax.legend(frameon=False)
+    figure.legend(loc="outside right center", frameon=False)
     figure.savefig(path, dpi=150)

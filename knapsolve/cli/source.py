@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Source:
-    """What to call a file or standard input, and its rows; `text` is that of a CSV file."""
+    """What to call a file or standard input, and its rows; `text` reads a CSV file again, and is None of others."""
 
     name: str
-    text: bytes | None = field(default=None, repr=False)
+    text: Callable[[], bytes] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return self.name
 
     def row(self, place: int) -> str:
         """A row (from 0) in words, with its line in a CSV file."""
-        line = None if self.text is None else _line(self.text, place)
+        try:
+            line = None if self.text is None else _line(self.text(), place)
+        except OSError:  # the file has gone since
+            line = None
         return f"row {place + 1}" if line is None else f"row {place + 1} (line {line})"
 
 

@@ -1,9 +1,10 @@
-"""Capacities, times and places of pictures, as typed on a command line."""
+"""Capacities, times, choices and places of pictures, as typed on a command line."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,14 +38,30 @@ SHORT = {
     "y": "year",
     "yr": "year",
 }
+SCHEDULERS = ("edf", "random")
+MOST_A_SECOND = 1e100  # polls; such numbers and their inverses can be multiplied
 
 
-def parse_unit(text: str) -> str:
-    """A unit's full name, from it, its plural or its short form."""
+def choose(option: str, value: str, choices: Collection[str]) -> str:
+    """The value, if it is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{option} must be one of {', '.join(choices)}; got {value!r}")
+    return value
+
+
+def choose_all(option: str, texts: list[str], choices: Collection[str]) -> list[str]:
+    """The distinct names in texts such as `lakg,htraa`, each of them one of the choices."""
+    names = [name.strip() for text in texts for name in text.split(",")]
+    return [choose(option, name, choices) for name in dict.fromkeys(names)]
+
+
+def parse_unit(text: str, option: str = "--time-unit") -> str:
+    """A unit's full name, from it, its plural or its short form; `option` is where it was typed."""
     name = text.strip().lower()
     name = SHORT.get(name, SHORT.get(name.removesuffix("s"), name.removesuffix("s")))
     if name not in SECONDS:
-        raise ValueError(f"unknown time unit {text!r}: use {', '.join(SECONDS)} or {', '.join(SHORT)}")
+        known = f"{', '.join(SECONDS)} or {', '.join(SHORT)}"
+        raise ValueError(f"{option} has the unknown time unit {text!r}: use {known}")
     return name
 
 
@@ -61,7 +78,12 @@ def parse_capacity(text: str, option: str = "--capacity") -> tuple[float, str]:
         )
     if not (0 < polls < math.inf):
         raise ValueError(f"{option} must be a positive number of polls, got {text!r}")
-    return polls, parse_unit(unit)
+    per = parse_unit(unit, option)
+    if not 1 / MOST_A_SECOND <= polls / SECONDS[per] <= MOST_A_SECOND:
+        raise ValueError(
+            f"{option} must be from {1 / MOST_A_SECOND:g} to {MOST_A_SECOND:g} polls a second, got {text!r}"
+        )
+    return polls, per
 
 
 def parse_duration(option: str, text: str) -> float:
@@ -73,7 +95,7 @@ def parse_duration(option: str, text: str) -> float:
         value = math.nan
     if not found or not 0 < value < math.inf:
         raise ValueError(f"{option} must be a positive length of time such as 30days or 1.5h, got {text!r}")
-    return value * SECONDS[parse_unit(found[2])]
+    return value * SECONDS[parse_unit(found[2], option)]
 
 
 def parse_time(option: str, text: str, unit: str) -> float:

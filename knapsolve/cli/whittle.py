@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from knapsolve.cli.output import counted, print_json, print_table, progress_bar
+from knapsolve.cli.output import counted, print_table, progress_bar, report
 from knapsolve.cli.sites import Sites, read_sites
 from knapsolve.cli.units import check_output_path, check_plot_path
 from knapsolve.reproduce.whittle import DECAYS, RATES
@@ -70,22 +70,24 @@ def command(
     bound = relaxed_bound(known.arrival_rate, known.decay_rate, crawls, limit)
     outcome = _crawl(policy, steps or max(1000, math.ceil(100 * policy.n_sites / crawls)))
     facts = {"sites": sites or EXAMPLE, "n_sites": policy.n_sites, "crawls": crawls, "max_age": max_age}
-    saved = []  # before anything is printed: whoever reads that may go away
-    if output is not None:
-        with output.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            writer.writerows(_rows(known, outcome, np.arange(policy.n_sites)))
-        saved.append(f"sites saved as {output}")
-    if plot is not None:
-        _draw(policy, known, outcome, bound, plot)
-        saved.append(f"picture saved as {plot}")
-    if as_json:
-        print_json(facts | _document(known, outcome, bound))
-    else:
-        _print(facts, known, outcome, bound)
-    for message in saved:
-        print(message, file=sys.stderr if as_json else sys.stdout)
+
+    def saves() -> Iterator[str]:
+        if output is not None:
+            with output.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(COLUMNS)
+                writer.writerows(_rows(known, outcome, np.arange(policy.n_sites)))
+            yield f"sites saved as {output}"
+        if plot is not None:
+            _draw(policy, known, outcome, bound, plot)
+            yield f"picture saved as {plot}"
+
+    report(
+        as_json,
+        lambda: facts | _document(known, outcome, bound),
+        lambda: _print(facts, known, outcome, bound),
+        saves(),
+    )
 
 
 @dataclass

@@ -70,11 +70,7 @@ class TraceEnvironment:
     ):
         times = np.asarray(times)
         if times.dtype.kind == "M":
-            if np.isnat(times).any():
-                raise ValueError(
-                    f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(times)))}"
-                )
-            times = _seconds(times)
+            times = epoch_seconds(times)
         self.times = check_vector("times", times)
         codes, self.materials = factorize(items)
         if codes.size != self.times.size:
@@ -113,7 +109,7 @@ class TraceEnvironment:
         return self.materials.size
 
     def between(self, start: float, stop: float) -> TraceEnvironment:
-        """The same recording, polled from `start` to `stop`.
+        """The same recording, polled from `start` to `stop`, and counted from there.
 
         Parameters
         ----------
@@ -142,8 +138,10 @@ class TraceEnvironment:
         return f"TraceEnvironment({held}, start={self.start:g}, stop={self.stop:g})"
 
 
-def _seconds(dates: np.ndarray) -> np.ndarray:
+def epoch_seconds(dates: np.ndarray) -> np.ndarray:
     """Seconds since 1970 of ``datetime64`` values in any unit, without passing through a finer one."""
+    if np.isnat(dates).any():
+        raise ValueError(f"times must not be missing, got NaT at position {int(np.argmax(np.isnat(dates)))}")
     unit, count = np.datetime_data(dates.dtype)
     if unit in ("Y", "M"):  # of uneven lengths
         days = dates.astype("datetime64[D]")

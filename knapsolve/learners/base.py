@@ -108,9 +108,11 @@ class PollLogLearner(Shared, BaseEstimator):
         NotFittedError
             If the learner has not seen any poll.
         ValueError, TypeError
-            If `capacity` is not a positive number, or (InfeasibleError) the learner's bounds do not allow it.
+            If `capacity` is not a positive number, or (InfeasibleError) the learner's bounds do not allow it, or a
+            parameter was changed to what `fit` would refuse.
         """
         check_is_fitted(self)
+        self._check_all_parameters()  # they may have been changed since it was fitted
         budget = check_capacity(self.capacity if capacity is None else capacity)
         with self._lock:
             return self._amounts_at(budget)
@@ -119,6 +121,7 @@ class PollLogLearner(Shared, BaseEstimator):
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
         check_is_fitted(self)
+        self._check_all_parameters()
         with self._lock:
             return self._core().amounts()
 

@@ -117,10 +117,14 @@ class LAKG(PollLogLearner):
         smallest = float(self.resolution) ** -self.exponent
         if n * smallest > self.capacity * (1 + 1e-12):
             needed = math.exp(min(700.0, math.log(n / self.capacity) / self.exponent))
+            for_these = f"for {n} materials at capacity={self.capacity:g}"
+            if needed > MAX_RESOLUTION:
+                least = math.ceil(1e4 * math.log(n / self.capacity) / math.log(self.resolution)) / 1e4
+                asked = f"exponent must be at least {least:.4g} {for_these} and resolution={self.resolution}"
+                raise ValueError(f"{asked}, got {self.exponent:g}: even their smallest amounts overfill the knapsack")
             raise ValueError(
-                f"resolution must be at least {np.ceil(needed):g} for {n} materials at "
-                f"capacity={self.capacity:g} and exponent={self.exponent:g}, got {self.resolution}: "
-                "even their smallest amounts overfill the knapsack"
+                f"resolution must be at least {np.ceil(needed):g} {for_these} and exponent={self.exponent:g}, "
+                f"got {self.resolution}: even their smallest amounts overfill the knapsack"
             )
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:

@@ -51,7 +51,8 @@ class RenewalIndexPolicy(PollLogLearner):
     ----------
     rates_ : ndarray of shape (n_materials,)
         Change rates that polling goes by, in changes per unit of time; of a material that was never polled,
-        four times the pooled rate.
+        four times the pooled rate. The latest polls count most, and quiet materials' rates are held too high, so that
+        none is forgotten: `ChangeRateEstimator` estimates rates from the same log.
     amounts_ : ndarray of shape (n_materials,)
         Long-run amounts at these rates, in polls per unit of time; they sum to `capacity`.
     materials_ : ndarray of shape (n_materials,)

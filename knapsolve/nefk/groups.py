@@ -29,7 +29,7 @@ from knapsolve.nefk.narrow import (
     size_of,
 )
 from knapsolve.nefk.passes import Prices, Settled
-from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step
+from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step_beside
 
 Array = NDArray[np.float64]
 CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -57,7 +57,7 @@ def solve_groups(
         mu = float(search[core.PRICE])
         total, slope = (known.total, known.slope) if known else passes.respond(mu)
         known = None
-        step(search, passes.shape, *capped_sums(passes, total, slope))
+        step_beside(search, passes.shape, *capped_sums(passes, total, slope))
         half = math.nan
         if passes.problem.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
             half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
@@ -91,15 +91,16 @@ class GroupSample:
             part = one.problem.sample(LARGE_SAMPLE)
             self.large.append((float(passes.caps[one.group]), one.problem.n / part.n, part.passes()))
 
-    def respond(self, price: float) -> tuple[float, float]:
-        """T and its slope at a price, roughly."""
-        total, slope = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
+    def respond(self, price: float) -> tuple[float, float, float]:
+        """T, its slope and its part that caps hold at a price, roughly."""
+        total, slope, fixed = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
         for cap, scale, part in self.large:
             more, steeper = part.respond(price)
             loose = scale * more <= cap
             total += scale * more if loose else cap
             slope += scale * steeper if loose else 0.0
-        return float(total), float(slope)
+            fixed += 0.0 if loose else cap
+        return float(total), float(slope), float(fixed)
 
 
 def sampled_guess(passes: GroupPasses, search: Array) -> None:
@@ -110,7 +111,7 @@ def sampled_guess(passes: GroupPasses, search: Array) -> None:
     rough[core.TOLERANCE] = 1e-3
     for _ in range(SAMPLE_STEPS):
         if rough[core.STATE] == core.RUNNING:
-            step(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
+            step_beside(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
     price = float(rough[core.PRICE])
     if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
         search[core.PRICE] = price
@@ -228,7 +229,7 @@ class GroupModel:
         """T and its slope at a price within the bracket."""
         total, slope = self.smooth.respond(price)
         if self.some is not None:
-            more, steeper = capped_sums(self.some, *self.some.respond(price))
+            more, steeper, _ = capped_sums(self.some, *self.some.respond(price))
             total, slope = total + more, slope + steeper
         for _, cap, model in self.large:
             more, steeper = model.respond(price)

@@ -8,6 +8,7 @@ few unless their caps bind.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.passes import CHUNK
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import step
+from knapsolve.nefk.search import step_beside
 
 Array = NDArray[np.float64]
 PART = 8192  # items whose amounts stay in the second-level cache
@@ -31,8 +32,9 @@ SAMPLE_STEPS = 8
 FEW = 32  # items of no group are all sampled if they are at most one in so many
 ROUGHLY = 3e-3  # relative gap of the sample's total that ends its search
 MARGIN = 0.25  # how far below the last step's end the next price lies, over the step
-FIRST_MARGIN, LEAST_MARGIN, MOST_MARGIN = 1e-2, 3e-3, 0.5  # in log price
-NEAR = 3e-2  # a step so short ends near the answer
+LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
+ERROR = 1.0  # margin of a sample's price times the square root of its size
+NEAR = 4.5e-2  # a step so short ends near the answer
 SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
 TRIES = 3
 
@@ -54,13 +56,14 @@ class GroupTotals:
         self.caps = np.concatenate([[np.inf], problem.caps])
         counts, self.in_order, last = np.zeros(len(self.caps), dtype=np.uint32), True, -1
         for part in _parts(problem.n, CHUNK):
-            chunk = self._groups(part)
+            chunk = self.groups(part)
             core.count_groups(chunk, counts)
             self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
         self.sizes = counts
 
-    def _groups(self, part: slice) -> NDArray[np.intp]:
+    def groups(self, part: slice) -> NDArray[np.intp]:
+        """Groups of the items of a part."""
         return np.ascontiguousarray(self.problem.groups[part], dtype=np.intp)
 
     def bounds_by_group(self) -> tuple[Array, Array]:
@@ -75,7 +78,7 @@ class GroupTotals:
         sums = np.zeros((len(self.caps), 2))
         self.count += 1
         for part, taken in self._amounts(price):
-            core.add_by_group(self._groups(part), taken, sums)
+            core.add_by_group(self.groups(part), taken, sums)
         return sums[:, 0], sums[:, 1]
 
     def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
@@ -124,17 +127,18 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
 
-    def respond(self, price: float) -> tuple[float, float]:
-        """T and its slope at a price, roughly."""
+    def respond(self, price: float) -> tuple[float, float, float]:
+        """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price)
-        sums, more = capped_sums(self.totals, total, slope), self.ungrouped - self.every
-        return self.every * sums[0] + more * float(total[0]), self.every * sums[1] + more * float(slope[0])
+        sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
+        return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
 
 
-def capped_sums(passes: Any, total: Array, slope: Array) -> tuple[float, float]:
-    """T and its slope from those of the groups (g + 1,)."""
+def capped_sums(passes: Any, total: Array, slope: Array) -> tuple[float, float, float]:
+    """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
     loose = total <= passes.caps
-    return float(np.sum(np.minimum(total, passes.caps))), float(np.sum(slope, where=loose))
+    fixed = float(np.sum(passes.caps, where=~loose))
+    return float(np.sum(total, where=loose)) + fixed, float(np.sum(slope, where=loose)), fixed
 
 
 def _sampled_items(problem: Problem, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:
@@ -156,8 +160,8 @@ def below_the_answer(totals: GroupTotals, search: Array) -> Found | None:
         price = float(rough[core.PRICE])
         if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
             break
-        step(rough, shape, *sample.respond(price))
-    price, margin = float(rough[core.PRICE]), FIRST_MARGIN
+        step_beside(rough, shape, *sample.respond(price))
+    price, margin = float(rough[core.PRICE]), ERROR / math.sqrt(sample.totals.problem.n)
     for more in reversed(range(TRIES)):
         if not narrow.has_bracket(shape, price):
             return None
@@ -166,9 +170,9 @@ def below_the_answer(totals: GroupTotals, search: Array) -> Found | None:
             return None
         found = None  # room for the next
         found, after = Found(low, *totals.respond(low)), search.copy()
-        total, slope = capped_sums(totals, found.total, found.slope)
+        total, slope, fixed = capped_sums(totals, found.total, found.slope)
         after[core.PRICE] = low
-        step(after, shape, total, slope)
+        step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
         if total > search[core.TARGET] * (1.0 + SURE) and (moved <= NEAR or not more):
@@ -194,14 +198,14 @@ def without_loose_caps(totals: GroupTotals, found: Found, search: Array) -> Redu
     """Drop the caps that are loose at a price below the answer's; put the items of the other groups in order."""
     problem, tight = totals.problem, found.total > totals.caps * (1.0 - SURE)
     kept = np.flatnonzero(tight[1:])
-    names = np.full(len(totals.caps), -1, dtype=np.intp)
-    names[kept] = np.arange(kept.size)
+    names = np.full(len(totals.caps), -1, dtype=np.int32)  # of groups, -1 first
+    names[1 + kept] = np.arange(kept.size)
     offset = np.zeros(kept.size + 2, dtype=np.uint32)
     np.cumsum(totals.sizes[1 + kept], out=offset[2:])
     offset[1:] += np.uint32(problem.n - int(offset[-1]))
     order, fill = np.empty(problem.n if kept.size else 0, dtype=np.uint32), offset[:-1].copy()
     for part in _parts(order.size, CHUNK):
-        core.sort_into_groups(names[problem.groups[part]], part.start, fill, order)
+        core.sort_into_groups(totals.groups(part), part.start, fill, order, names)
     at_price = [np.concatenate([[np.sum(sums, where=~tight)], sums[1 + kept]]) for sums in (found.total, found.slope)]
     search[core.PRICE] = found.price
     left = [Found(found.price, *at_price)]

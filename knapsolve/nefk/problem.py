@@ -164,7 +164,7 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
         sums = f"sum to {shown(lower)}, more than the capacity {shown(problem.capacity)}"
         raise InfeasibleError(f"the lower bounds {sums}")
     if problem.equality and upper < problem.capacity * (1 - SLACK):
-        what = "upper bounds" if problem.groups is None else "upper bounds and group caps"
+        what = "upper bounds" if not problem.caps.size else "upper bounds and group caps"
         raise InfeasibleError(f"the {what} allow {shown(upper)}, less than the capacity {shown(problem.capacity)}")
     if problem.capacity == math.inf and upper == math.inf:
         raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")

@@ -17,6 +17,7 @@ TOLERANCE = 2e-15
 SAMPLE = 32  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
+LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 
 
 def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
@@ -56,6 +57,16 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
 def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:
     """One step of one search (8,)."""
     core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
+
+
+def step_beside(search: NDArray[np.float64], shape: int, total: float, slope: float, fixed: float) -> None:
+    """One step of one search (8,) of whose total a part is `fixed` at any price: Newton goes by the rest."""
+    target, tolerance = float(search[core.TARGET]), float(search[core.TOLERANCE])
+    left = max(target - fixed, LEAST_LEFT * target)
+    if left > 0.0:
+        search[core.TARGET], search[core.TOLERANCE] = left, tolerance * (target / left)
+    step(search, shape, total - (target - left), slope)
+    search[core.TARGET], search[core.TOLERANCE] = target, tolerance
 
 
 def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:

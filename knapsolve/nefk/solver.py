@@ -19,6 +19,7 @@ from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.group_passes import LARGEST_ORDER, GroupPasses
 from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.loose_caps import GroupTotals, Reduced, below_the_answer, without_loose_caps
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
@@ -132,6 +133,9 @@ def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult
             return _result(problem, prices, settled, passes.count, amounts, side, None)
         if isinstance(passes, ArrayPasses):
             return _solve_array_groups(problem, passes, amounts, side)
+        lone = _solve_lone(problem, n_jobs, amounts, side)
+        if lone:
+            return lone
         reduced = _reduce(problem, passes, n_jobs)
         if reduced:
             return _solve_reduced(problem, passes, reduced, n_jobs, amounts, side)
@@ -149,6 +153,18 @@ def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs
     else:
         return find_and_settle(problem, passes, new_search(problem, passes), amounts, side, n_jobs)
     return prices, passes.settle(prices, amounts, side)
+
+
+def _solve_lone(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult | None:
+    """The answer where no group has two items, else None."""
+    bounded = as_bounds(problem)
+    if bounded is None:
+        return None
+    with bounded.passes(n_jobs) as passes:
+        prices, settled = _solve_single(bounded, passes, amounts, side, n_jobs)
+        count = passes.count
+    del bounded, passes  # room for the prices
+    return _result(problem, prices, settled, count, amounts, side, price_caps(problem, side))
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
@@ -229,9 +245,8 @@ def _result(
     budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
     group_prices = None
     if own is not None:
-        group_prices = np.zeros(len(own))
-        if price < np.inf:
-            np.fmax(np.subtract(own, price, out=own), 0.0, out=group_prices)
+        excess = np.subtract(own, price, out=own) if price < np.inf else np.zeros(len(own))
+        group_prices = np.fmax(excess, 0.0, out=excess)
     return NEFKResult(
         amounts, price, settled.value, settled.residual, max(budget, settled.over), count, side, group_prices
     )

@@ -231,8 +231,9 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         Returns
         -------
         intervals : ndarray of shape (n_materials, 2)
-            Lower and upper ends, in changes per unit of time. For "mle" by integration of the posterior, for "bayes"
-            on its grid, for "recursive" of the Gamma with its rate and curvature.
+            Lower and upper ends, in changes per unit of time. For "mle" by integration of the posterior (for up to 256
+            items with a pooled prior widened by what they leave open about it), for "bayes" on its grid, for
+            "recursive" of the Gamma with its rate and curvature.
 
         Raises
         ------

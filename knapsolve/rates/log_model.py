@@ -14,6 +14,7 @@ from knapsolve._core.censored import Grouped
 from knapsolve.rates.censored import scale_of, solved, unscaled
 from knapsolve.rates.polls import Polls
 from knapsolve.rates.prior import MOST_ITEMS, START, gamma_prior
+from knapsolve.rates.prior_doubt import FEW, widening
 
 Array = NDArray[np.float64]
 TINIEST = 1e-300  # of a rate's quantile, in changes
@@ -132,4 +133,7 @@ class LogModel:
         shape, span = items.counts[:, None] + changes, items.exposures[:, None] + time
         quiet = items.found <= FAINT * shape[:, 0]  # their posterior is a Gamma, however long its tail
         scaled[quiet] = np.maximum(gammaincinv(shape[quiet], shares), TINIEST) / span[quiet]
+        if isinstance(self.prior, str) and self.n_items <= FEW:
+            own, told = np.maximum(curvatures - changes, 0.0), np.maximum(curvatures / rates - time, 0.0)
+            scaled = scaled * widening(own, told, (changes, time), shares)
         return np.ldexp(scaled, -exponent)

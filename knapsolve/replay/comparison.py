@@ -9,7 +9,7 @@ import numpy as np
 
 from knapsolve._validation import check_choice, check_integer, check_vector
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import Time, as_time, as_trace
+from knapsolve.replay.log import Time, as_moments, as_split, as_trace
 from knapsolve.replay.policies import POLICIES
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.trace_replay import TraceReplay
@@ -38,7 +38,7 @@ def replay(
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
         since 1970. A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
     capacity : float, optional
-        Polls per unit of the log's time.
+        Polls per unit of the log's time: per second where times are dates (``20 / 86_400`` for 20 a day).
     policies : iterable of str, or mapping of names to policies, optional
         Keys of `POLICIES`, or learners by the names to give them; by default the renewal index and its rivals.
     polls_per_change : float, optional
@@ -138,7 +138,7 @@ def measure_polls(
     items : array-like of shape (n_polls,)
         Which item was polled.
     times : array-like of shape (n_polls,)
-        When, in the log's unit, ascending.
+        When, in the log's unit or as dates, ascending.
     start, stop : float, str or datetime, optional
         The stretch of time; all copies are current at its start. From the first to the last change by default.
     split : float, str or datetime, optional
@@ -168,9 +168,9 @@ def measure_polls(
     ([1.0, 0.0], [0.8, 0.9], [0.2, 0.05])
     """
     whole = as_trace(log, start, stop)
-    since = as_time("split", split)
+    since = as_split(log, split, whole)
     trace = TraceEnvironment(whole.materials[whole.items], whole.times, whole.start, whole.stop, since)
-    moments = check_vector("times", times, low=trace.start, high=trace.stop)
+    moments = check_vector("times", as_moments(times), low=trace.start, high=trace.stop)
     if (np.diff(moments) < 0).any():
         where = int(np.argmax(np.diff(moments) < 0)) + 1
         raise ValueError(f"times must ascend, got {moments[where]:.15g} after {moments[where - 1]:.15g}")

@@ -10,6 +10,7 @@ import numpy as np
 from knapsolve._frames import column_names, is_frame
 from knapsolve._validation import check_real
 from knapsolve.environments import TraceEnvironment
+from knapsolve.environments.trace import epoch_seconds
 
 Time = float | str | date | np.datetime64
 
@@ -28,7 +29,19 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
             raise TypeError(
                 f"log must be (items, times), a data frame or a TraceEnvironment, got {type(log).__name__}"
             ) from error
-    return _sorted(TraceEnvironment(items, _moments(times), start, stop))
+    return _sorted(TraceEnvironment(items, as_moments(times), start, stop))
+
+
+def as_split(log: Any, split: Time | None, whole: TraceEnvironment) -> float | None:
+    """Where counting begins: what `split` says, else what a TraceEnvironment does; None is from the start."""
+    since = as_time("split", split)
+    if since is None and isinstance(log, TraceEnvironment) and log.count_from > log.start:
+        since = log.count_from
+    if since is not None and not whole.start < since < whole.stop:
+        raise ValueError(
+            f"split must lie between start={whole.start:.15g} and stop={whole.stop:.15g}, got {since:.15g}"
+        )
+    return since
 
 
 def as_time(name: str, value: Time | None) -> float | None:
@@ -47,9 +60,11 @@ def as_time(name: str, value: Time | None) -> float | None:
         raise ValueError(f"{name} must be a number or an ISO date such as 2021-07-01, got {value!r}") from None
 
 
-def _moments(times: Any) -> Any:
+def as_moments(times: Any) -> Any:
     """Dates, as text too, as seconds since 1970; anything else as it is, numbers that are text among it."""
     column = np.asarray(times)
+    if column.dtype.kind == "M":
+        return epoch_seconds(column)
     if column.dtype.kind not in "OUT" or not any(isinstance(each, str | date) for each in column.ravel()[:1]):
         return column
     try:

@@ -1,4 +1,4 @@
-"""What a policy is called in a replay, how it is set up, and what it is told.
+"""What a policy is called in a replay or a simulation, how it is set up, and what it is told.
 
 Time is counted in polls (capacity 1), so that nothing depends on the clock's unit. The automata's settings
 were chosen on the Debian uploads of July 2019 to June 2021 alone (4, 20 and 100 polls a day); the bundled
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve.learners import (
+    GPOKS,
     HTRAA,
     LAKG,
     AdaptiveIntervalPolicy,
@@ -169,6 +170,13 @@ POLICIES: dict[str, PolicyKind] = {
         lambda setting: RateAllocator(estimator="recursive", criterion="harmonic"),
         "least harmonic penalty at rates estimated anew with every poll over all polls (RateAllocator)",
         by_default=False,
+    ),
+    "rates": PolicyKind(
+        lambda setting: RateAllocator(), "most changes found at rates estimated anew with every poll (RateAllocator)",
+        by_default=False,
+    ),
+    "gpoks": PolicyKind(
+        lambda setting: GPOKS(), "Gaussian processes of what amounts are worth, optimistic (GPOKS)", by_default=False
     ),
     "uniform": PolicyKind(_uniform, "every item equally often"),
     "lakg": PolicyKind(_lakg, "the automata of LAKG; learns from its polls alone, from the start on"),

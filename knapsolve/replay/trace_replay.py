@@ -18,7 +18,7 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import Time, as_time, as_trace
+from knapsolve.replay.log import Time, as_split, as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.simulation import History, simulate
@@ -35,7 +35,7 @@ class TraceReplay:
         Which item changed when, in any unit of time, ascending within each item. A data frame has a column
         ``item`` and one of ``time`` and ``timestamp``.
     capacity : float, optional
-        Polls per unit of the log's time.
+        Polls per unit of the log's time: per second where times are dates (``20 / 86_400`` for 20 a day).
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop : float, str or datetime, optional
@@ -44,7 +44,8 @@ class TraceReplay:
     split : float, str or datetime, optional
         Learners are trained from `start` to `split`; results count from there on, while learners go on
         learning and polling: a copy may be out of date at the split, and the next poll of it find a change.
-        All copies are current at the start alone. By default there is no training.
+        All copies are current at the start alone. By default there is no training, or a TraceEnvironment's
+        ``count_from`` is where it ends.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     random_state : None, int, RandomState or Generator, default=None
@@ -100,11 +101,7 @@ class TraceReplay:
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
         whole = as_trace(log, start, stop)
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
-        self.split = as_time("split", split)
-        if self.split is not None and not self.start < self.split < self.stop:
-            raise ValueError(
-                f"split must lie between start={self.start:.15g} and stop={self.stop:.15g}, got {self.split:.15g}"
-            )
+        self.split = as_split(log, split, whole)
         since = self.start if self.split is None else self.split
         n_changes = int(((whole.times > since) & (whole.times <= self.stop)).sum())
         if n_changes == 0:
@@ -116,8 +113,9 @@ class TraceReplay:
             # just enough: rounding must not lose the last poll
             capacity = each * n_changes / (self.stop - since) * (1 + 1e-15)
         self.capacity = check_capacity(capacity)
-        length = self._length(since, self.stop)
-        training = 0.0 if self.split is None else self._length(self.start, since)
+        given = ("capacity", capacity) if polls_per_change is None else ("polls_per_change", polls_per_change)
+        length = self._length(since, self.stop, *given)
+        training = 0.0 if self.split is None else self._length(self.start, since, *given)
         self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
         times = (whole.times - since) * self.capacity  # in polls: poll k of the test takes place at k
         if self.split is None:
@@ -131,12 +129,12 @@ class TraceReplay:
             self._training_rates = (counts + 0.5) / training
         self._entropy = int(resolve_random_state(random_state).integers(2**63))
 
-    def _length(self, start: float, stop: float) -> float:
-        """Length of a stretch, in polls."""
+    def _length(self, start: float, stop: float, name: str, budget: float) -> float:
+        """Length of a stretch, in polls; `name` is the parameter that gave the budget."""
         length = (stop - start) * self.capacity
         if not 1 <= length * (1 + 1e-12) < 2**53:
             raise ValueError(
-                f"capacity must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {self.capacity:g}"
+                f"{name} must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {budget:g}"
             )
         return length
 
@@ -165,7 +163,7 @@ class TraceReplay:
         ----------
         policy : str or learner
             A key of `POLICIES`, or a learner, a copy of which is trained at a capacity of 1 poll per
-            unit of time.
+            unit of time; one that is no estimator must have that capacity.
         name : str, optional
             What to call it.
         n_runs : int, default=1
@@ -254,12 +252,14 @@ class TraceReplay:
         ValueError, TypeError
             If there is no such policy, or it needs a training stretch and there is none.
         """
+        if isinstance(policy, BaseEstimator):
+            return clone(policy).set_params(capacity=1.0)
         if not isinstance(policy, str):
-            return (
-                clone(policy).set_params(capacity=1.0)
-                if isinstance(policy, BaseEstimator)
-                else copy.deepcopy(policy)
-            )
+            if getattr(policy, "capacity", 1.0) != 1.0:
+                raise ValueError(
+                    f"capacity of a policy must be 1, a poll per unit of time in a replay, got {policy.capacity!r}"
+                )
+            return copy.deepcopy(policy)
         kind = POLICIES[check_choice("policy", policy, POLICIES)]
         if kind.needs_training and self.split is None:
             raise ValueError(
@@ -285,9 +285,13 @@ class TraceReplay:
         Raises
         ------
         ValueError, TypeError
-            If `n_bootstrap` is not an integer of at least 100.
+            If `n_bootstrap` is not an integer of at least 100, or two runs have one name.
         """
         n_bootstrap = check_integer("n_bootstrap", n_bootstrap, low=100)
+        named: dict[str, PolicyReplay] = {}
+        for run in runs:
+            if named.setdefault(run.name, run) is not run:
+                raise ValueError(f"runs must have different names (see `run`), got two that are called {run.name!r}")
         return ReplayResult(
             self.items,
             self.n_changes,
@@ -295,7 +299,7 @@ class TraceReplay:
             self.split,
             self.stop,
             self.capacity,
-            {run.name: run for run in runs},
+            named,
             n_bootstrap,
             self._entropy,
         )

@@ -32,14 +32,17 @@ SCHEMES = {
 ROUNDING = 0.01 / 12**0.5  # standard deviation of what figures printed to a hundredth leave out
 LIKE_THE_PROTOTYPE = {"GPOKS": f"GPOKS, {TRIES} tries", "GPOKS-Mean": "GPOKS-Mean", "LAKG": "LAKG, found"}
 NO_Z = "–"
-WIDTH = 100  # of what is no table
+WIDTH = 100
+NAME = 18  # width of a scheme, and of the cells at the checkpoints
+CELLS = (24, 27, 29)
+READING, TRIPLE = 32, 21  # widths of the names and cells of other readings
 NOISES = (0.0, 0.2, 0.4)
 READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "GPOKS": {
-        "as above: deadlines by amounts now": ("present", {}),
+        "as above: by amounts held now": ("present", {}),
         "credit": ("credit", {}),
         "random access": ("random", {}),
-        "earliest deadline, kept as first set": ("edf", {}),
+        "earliest deadline, as first set": ("edf", {}),
         "grid .02 to .98 in steps of .02": ("present", {"n_points": 49}),
         "grid .05 to .95 in steps of .05": ("present", {"n_points": 19}),
         "grid .1 to .9 in steps of .1": ("present", {"n_points": 9}),
@@ -55,17 +58,17 @@ READINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         **{f"rejection, at most {n} tries": ("present", {**REJECTING, "max_tries": n}) for n in (100, 300)},
     },
     "GPOKS-Mean": {
-        "as above: deadlines by amounts now": ("present", {}),
+        "as above: by amounts held now": ("present", {}),
         "credit": ("credit", {}),
         "random access": ("random", {}),
-        "earliest deadline, kept as first set": ("edf", {}),
+        "earliest deadline, as first set": ("edf", {}),
         "kernel exp(-d^2)": ("present", NEARER),
         "means made non-increasing": ("present", {"monotone": True}),
     },
 }
 HEADING = (
     "Two materials, Bernoulli environment, {n_runs} runs of 1000 polls. Score: sum over polls of x1 d1(x1) + x2 "
-    "d2(x2), mean over runs ± standard error [paper | prototype, an independent implementation]. Reading of the "
+    "d2(x2), mean over runs ±standard error [paper | prototype, an independent implementation]. Reading of the "
     "paper: kernel variance 1, length 1, noise variance .1, grid .01 to .99; both curves drawn anew before each "
     "poll; polled is the material whose last poll plus 1/x_i, with the x_i held now, is earliest; GPOKS-Mean "
     'meets at the first crossing of the means as they are; w = .1 is added to feedback. "{tries} tries": '
@@ -143,19 +146,19 @@ class Found:
 def table_1(found: Found) -> Iterator[str]:
     """Accumulated changes found after 10, 100 and 1000 polls."""
     yield "Table 1. Accumulated value"
-    yield " " * 30 + "".join(f"t = {t}".ljust(38) for t in CHECKPOINTS).rstrip()
     for pair in PAIRS:
+        yield _row(_pair(pair), (f"t = {t}" for t in CHECKPOINTS))
         for scheme, allocation in (("Optimal", optimum(pair)), ("Uniform", np.full(2, 0.5))):
             value = float(unit_values(allocation, pair))
-            yield _row(scheme, pair, (f"{t * value:.2f}" for t in CHECKPOINTS))
+            yield _row(scheme, (f"{t * value:.2f}" for t in CHECKPOINTS))
         for name in (*SCHEMES, "LAKG", "LAKG, found"):
             reference = TABLE_1[name.split(",")[0], pair[0]]
             runs = found.of(name, pair)
-            yield _row(name, pair, (_cell(runs[:, k], *(column[k] for column in reference)) for k in range(3)))
+            yield _row(name, (_cell(runs[:, k], *(column[k] for column in reference)) for k in range(3)))
 
 
-def _row(name: str, pair: tuple[float, float], cells: Iterable[str]) -> str:
-    return f"{name:<18}{_pair(pair)}   {''.join(cell.ljust(38) for cell in cells)}".rstrip()
+def _row(name: str, cells: Iterable[str]) -> str:
+    return f"{name:<{NAME}}{''.join(cell.ljust(width) for cell, width in zip(cells, CELLS))}".rstrip()
 
 
 def _pair(pair: tuple[float, float]) -> str:
@@ -168,7 +171,7 @@ def table_2(found: Found) -> Iterator[str]:
     for name in SCHEMES:
         for w in NOISES:
             reference = TABLE_2[name.split(",")[0], w]
-            yield f"{name:<18}w = {w}   {_cell(found.of(name, PAIRS[1], w)[:, 2], *reference)}"
+            yield f"{name:<{NAME}}w = {w}   {_cell(found.of(name, PAIRS[1], w)[:, 2], *reference)}"
 
 
 def beside_the_prototype(found: Found) -> Iterator[str]:
@@ -176,19 +179,19 @@ def beside_the_prototype(found: Found) -> Iterator[str]:
     yield f'Beside the prototype. "As it reads": at most {TRIES} tries a draw, changes found for LAKG.'
     yield "z: difference from it in standard errors of the difference, its own taken equal to ours;"
     yield f"   {NO_Z} where all runs are equal, which count as beyond 3 if they differ by more than its rounding"
-    yield f"{'':<38}{'paper':>8}{'ours':>18}{'z':>8}{'as it reads':>18}{'z':>8}{'prototype':>11}"
+    yield f"{'':<38}{'paper':>8}{'ours':>15}{'z':>6}{'as it reads':>15}{'z':>6}{'prototype':>11}"
     cells = [(scheme, pair, 0.1, k) for scheme in LIKE_THE_PROTOTYPE for pair in PAIRS for k in range(3)]
     cells += [(scheme, PAIRS[1], w, 2) for scheme in ("GPOKS", "GPOKS-Mean") for w in NOISES]
     beyond: dict[str, list[str]] = {"ours": [], "as it reads": []}
     for scheme, pair, w, k in cells:
         paper, prototype = _references(scheme, pair, w, k)
-        where, columns = f"{scheme:<12}{_pair(pair)}  w = {w}  t = {CHECKPOINTS[k]}", ""
+        where, columns = f"{scheme:<11}{_pair(pair)}  w = {w}  t = {CHECKPOINTS[k]}", ""
         for reading, name in (("ours", scheme), ("as it reads", LIKE_THE_PROTOTYPE[scheme])):
             mean, error = _spread(found.of(name, pair, w)[:, k])
             equal = error <= 1e-12 * abs(mean)  # up to rounding
             z = (mean - prototype) / np.hypot(error * 2**0.5, ROUNDING)
             shown = NO_Z if equal else f"{z:+.1f}"
-            columns += f"{f'{mean:.2f} ± {error:.2f}':>18} {shown:>7}"
+            columns += f"{f'{mean:.2f} ±{error:.2f}':>15}{shown:>6}"
             if abs(z) > 3:
                 beyond[reading].append(f"{' '.join(where.split())} ({shown})")
         yield f"{where:<38}{paper:>8.1f}{columns}{prototype:>11.2f}"
@@ -224,21 +227,21 @@ def _distances(found: Found) -> str:
 
 def readings(n_runs: int, seed: int) -> Iterator[str]:
     """Both schemes after 10, 100 and 1000 polls as the paper may also be read."""
-    yield f"Other readings, {n_runs} runs: t = 10 / 100 / 1000 ± standard error of the last"
+    yield f"Other readings, {n_runs} runs: t = 10, 100, 1000 ±standard error of the last"
     for scheme, ways in READINGS.items():
-        heads = "".join(f".{pair[0] * 100:.0f}/.{pair[1] * 100:.0f}".ljust(28) for pair in PAIRS)
-        paper = ["{:.1f} / {:.1f} / {:.1f}".format(*TABLE_1[scheme, pair[0]][0]).ljust(28) for pair in PAIRS]
-        yield f"{scheme:<38}{heads}".rstrip()
-        yield f"{'the paper':<38}{''.join(paper)}".rstrip()
+        heads = " ".join(f".{pair[0] * 100:.0f}/.{pair[1] * 100:.0f}".ljust(TRIPLE) for pair in PAIRS)
+        paper = ["{:.1f} {:.1f} {:.1f}".format(*TABLE_1[scheme, pair[0]][0]).ljust(TRIPLE) for pair in PAIRS]
+        yield f"{scheme:<{READING}} {heads}".rstrip()
+        yield f"{'the paper':<{READING}} {' '.join(paper)}".rstrip()
         for name, (order, parameters) in ways.items():
             learner = clone(SCHEMES[scheme]).set_params(**parameters)
-            cells = (_triple(scores(learner, pair, n_runs, seed, order)).ljust(28) for pair in PAIRS)
-            yield f"{name:<38}{''.join(cells)}".rstrip()
+            cells = (_triple(scores(learner, pair, n_runs, seed, order)).ljust(TRIPLE) for pair in PAIRS)
+            yield f"{name:<{READING}} {' '.join(cells)}".rstrip()
 
 
 def _triple(found: np.ndarray) -> str:
     means, (_, error) = found.mean(axis=0), _spread(found[:, 2])
-    return f"{means[0]:.2f} / {means[1]:.2f} / {means[2]:.1f} ± {error:.1f}"
+    return f"{means[0]:.2f} {means[1]:.2f} {means[2]:.1f} ±{error:.1f}"
 
 
 def optimum(unchanged: tuple[float, float]) -> np.ndarray:
@@ -254,4 +257,4 @@ def _spread(found: np.ndarray) -> tuple[float, float]:
 
 def _cell(found: np.ndarray, paper: float, prototype: float) -> str:
     mean, error = _spread(found)
-    return f"{mean:.2f} ± {error:.2f} [{paper:.1f} | {prototype:.2f}]"
+    return f"{mean:.2f} ±{error:.2f} [{paper:.1f} | {prototype:.2f}]"

@@ -108,7 +108,7 @@ def compute(sizes: Sizes, output: Path | None, seed: int) -> str:
             curves = [
                 curve for color, n in enumerate(sizes.scale_pages) for curve in curves_of(scale, n, color)
             ]
-            figures[number] = report.add(_scale_figure(number, curves, sizes.scale_pages[-1]))
+            figures[number] = report.add(_scale_figure(number, curves, sizes))
         picture = report.picture("theorem 1")
         theorem.draw(picture)
         report.add_text(theorem.table(), picture)
@@ -139,7 +139,7 @@ def htraa_scale(ensemble: Ensemble, n: int, color: int) -> list[Curve]:
     ]
 
 
-def _scale_figure(number: int, curves: list[Curve], n: int) -> Figure:
-    optimum = {"optimal": HARD.levels(n)["optimal"]}
-    title = "α = 0.9, β = 1.5, growing numbers of pages"
+def _scale_figure(number: int, curves: list[Curve], sizes: Sizes) -> Figure:
+    optimum = {"optimal": HARD.levels(sizes.scale_pages[-1])["optimal"]}
+    title = f"α = 0.9, β = 1.5, growing numbers of pages, {sizes.scale_runs} runs of {sizes.scale_polls:,} polls"
     return Figure(f"figure {number}", title, SCALE_SAYS[number], curves, optimum, SCALE_COLUMNS)

@@ -183,7 +183,9 @@ def optimal_robots(
     number, least = np.empty(vectors[0].size), np.empty(vectors[0].size)
     best_numbers(*vectors, number, least)
     if not (number < MOST_ROBOTS).all():
-        worst = vectors[0][np.argmin(number < MOST_ROBOTS)]
-        raise ValueError(f"arrival_rate must need fewer than 2**53 robots, got {float(worst)!r}")
+        place = np.argmin(number < MOST_ROBOTS)
+        worst = ", ".join(f"{vector[place]:g}" for vector in vectors)
+        names = "arrival_rate, buffer, starvation_weight and service_rate"
+        raise ValueError(f"{names} must need fewer than 2**53 robots, got {worst}")
     check_vector("the cost", least)
     return number.astype(np.int64).reshape(shape)[()], least.reshape(shape)[()]

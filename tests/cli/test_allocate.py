@@ -1,13 +1,19 @@
 """`knapsolve allocate`: intervals that follow from the log, timetables, and one line for bad logs."""
 
 import csv
+import gzip
 import io
 import json
+import os
+import threading
+import tracemalloc
+from time import sleep
 
 import numpy as np
 import pytest
 
 from knapsolve import ChangeRateEstimator, RenewalIndexPolicy, criteria, solve_nefk
+from knapsolve.cli.inputs import read_columns
 
 DAY = 86400
 
@@ -292,6 +298,40 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
     text, message = BAD_LOGS[case]
     (folder / "log.csv").write_text(text)
     assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "standard input", "unpacked"])
+def test_a_bad_row_has_its_line_wherever_it_comes_from(kind, refuse, folder, monkeypatch):
+    text, message = BAD_LOGS["blank lines, breaks"]
+    source = {"standard input": "-", "unpacked": "log.csv.gz"}.get(kind, "log.csv")
+    if kind == "pipe":  # it can be read once
+        os.mkfifo("log.csv")
+        threading.Thread(target=lambda: (folder / "log.csv").write_text(text), daemon=True).start()
+    elif kind == "unpacked":
+        (folder / source).write_bytes(gzip.compress(text.encode()))
+    else:
+        (folder / "log.csv").write_text(text)
+        monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
+    assert message in refuse("allocate", source, "--capacity", "1/s")
+
+
+def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monkeypatch):
+    (folder / "log.csv").write_text("item,time,changed\n" + "a,1,0\n" * 500_000)
+    read_columns("log.csv", {"--item-column": "item"})  # which imports
+    tracemalloc.start()
+    try:
+        origin, _ = read_columns("log.csv", {"--item-column": "item"})
+        most = 0.5 * (folder / "log.csv").stat().st_size
+        for _ in range(500):  # the reader's threads let go of it a moment later
+            if (kept := tracemalloc.get_traced_memory()[0]) < most:
+                break
+            sleep(0.01)
+    finally:
+        tracemalloc.stop()
+    assert kept < most
+    assert origin.row(7) == "row 8 (line 9)"
+    (folder / "log.csv").unlink()
+    assert origin.row(7) == "row 8"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The example poller: conditional requests, hosts' gaps, and a kill -9 that loses nothing."""
 
 import asyncio
-import importlib.util
+import importlib
 import os
 import re
 import signal
@@ -24,7 +24,7 @@ if not POLLER.exists():
 def module(monkeypatch):
     """Import a module of the example."""
     monkeypatch.syspath_prepend(str(POLLER))
-    names = ("server", "store", "crawler", "report")
+    names = ("server", "store", "crawler", "report", "command")
     yield importlib.import_module
     for name in names:
         sys.modules.pop(name, None)
@@ -90,7 +90,7 @@ def test_a_kill_and_a_restart_lose_nothing(tmp_path, module):
         assert number <= len(before) <= number + 100, "all that was acknowledged, and at most what was in flight"
 
         crawler = module("crawler")
-        pages, _ = load_main().world(40)
+        pages, _ = module("command").world(40)
         store = module("store").Store(state, pages)
         restored = crawler.Crawler(store, pages, port, 150.0, 7.0)
         for page, sent in enumerate(restored.sent):
@@ -119,14 +119,6 @@ def test_a_kill_and_a_restart_lose_nothing(tmp_path, module):
     unconditional = {path for _, _, path, conditional, _ in requests if conditional == "0"}
     assert sum(conditional == "0" for *_, conditional, _ in requests) == len(unconditional) == 40, "each page once"
     assert len(after) <= len(requests) <= len(after) + 100
-
-
-def load_main():
-    """The example's __main__ as a module."""
-    spec = importlib.util.spec_from_file_location("poller_main", POLLER / "__main__.py")
-    main = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(main)
-    return main
 
 
 def test_the_server_answers_conditional_requests(module):
@@ -202,7 +194,7 @@ def test_wrong_arguments_are_one_line_before_any_work(options, words, module, tm
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stopped:
-        load_main().main(options)
+        module("command").arguments(options)
     assert stopped.value.code == 2
     assert words in capsys.readouterr().err.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
@@ -210,7 +202,7 @@ def test_wrong_arguments_are_one_line_before_any_work(options, words, module, tm
 
 def test_help_says_defaults_and_what_each_part_does(module, capsys):
     with pytest.raises(SystemExit):
-        load_main().main(["--help"])
+        module("command").arguments(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
     for words in ("(default: 20.0)", "(default: 120)", "(default: output/poller.db)", "demo: ", "serve: ", "poll: "):
         assert words in shown
@@ -226,7 +218,8 @@ def test_a_state_that_is_none_is_one_line_and_left_as_it_was(module, tmp_path, c
     contents = {path: path.read_bytes() for path in tmp_path.iterdir()}
     complaints = ("about other pages", "no such column", "not a database", "another program")
     for path, words in zip(sorted(contents), complaints):
-        assert load_main().main(["--state", str(path), "--pages", "40", "--seconds", "1"]) == 2
+        command = module("command")
+        assert command.main(command.arguments(["--state", str(path), "--pages", "40", "--seconds", "1"])) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert str(path) in line and words in line
         assert path.read_bytes() == contents[path] or "others" in path.name
@@ -280,3 +273,15 @@ def test_ctrl_c_ends_server_and_poller_each(tmp_path):
         assert (server.returncode, err, len(out.splitlines())) == (130, "", number)
     finally:
         server.kill()
+
+
+def test_ctrl_c_during_the_imports_is_one_line(tmp_path):
+    press = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n"
+    (tmp_path / "joblib.py").write_text(press)  # what knapsolve imports
+    path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, str(POLLER), "--state", str(tmp_path / "state.db")],
+        env=os.environ | {"PYTHONPATH": path}, text=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "poller: interrupted\n")
+    assert not (tmp_path / "state.db").exists()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from knapsolve import HTRAA, LAKG, LSPEWhittle, PlugInWhittle, simulate
+from knapsolve import HTRAA, LAKG, LSPEWhittle, PlugInWhittle, RenewalIndexPolicy, simulate
 from knapsolve.environments import BernoulliEnvironment, EphemeralEnvironment, zipf_unchanged
 
 X = np.column_stack([np.arange(3_000) % 5, np.ones(3_000)])
@@ -65,6 +65,23 @@ def test_simulation_checks_the_parameters_of_a_learner_that_goes_on(learner, cha
         assert np.array_equal(learner.states_, before)
     finally:
         learner.set_params(**known)
+
+
+@pytest.mark.parametrize("ask", [lambda learner: learner.amounts_, lambda learner: learner.allocate(1.0)])
+@pytest.mark.parametrize(
+    ("learner", "changed"),
+    [
+        (LAKG(), {"exponent": -1.0}),
+        (HTRAA(), {"exponent": 0.0}),
+        (HTRAA(), {"update": "reward"}),
+        (HTRAA(), {"capacity": -1.0}),
+        (RenewalIndexPolicy(), {"balance": 2.0}),
+    ],
+)
+def test_amounts_are_not_told_by_parameters_that_would_be_refused(learner, changed, ask):
+    learner = clone(learner).fit(X, Y).set_params(**changed)
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} must be"):
+        ask(learner)
 
 
 CRAWLS = X[:50], np.arange(50) % 7

@@ -10,8 +10,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from knapsolve import GPOKS, simulate
 from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
 from tests.learners.cases import poll_log
+from tests.learners.gpoks_cases import PAIR, in_situation, log_at, two
 from tests.learners.gpoks_twin import admissible, posterior
-from tests.learners.test_gpoks import PAIR, in_situation, log_at, two
 
 FEW = [(50, 1, 1), (70, 1, 0)]
 SCALES = [10.0**power for power in (-6, -3, -1, 1, 2, 4, 6, 8)]

@@ -8,6 +8,7 @@ from nefk_oracle import FAMILIES, random_parameters, slope, solve, value
 from scipy import optimize
 
 from knapsolve import InfeasibleError, criteria, solve_nefk
+from knapsolve.nefk.group_passes import GroupPasses
 
 
 def random_problem(family, n, n_groups, seed, with_bounds):
@@ -193,3 +194,20 @@ def test_a_cap_below_the_capacity_is_infeasible_where_upper_bounds_are_infinite(
     options = {"lower": np.full(n, 1e-6), "upper": upper, "groups": np.zeros(n, dtype=int), "group_caps": [2.0]}
     with pytest.raises(InfeasibleError, match="less than the capacity"):
         solve_nefk(criteria.Logarithmic(np.ones(n)), 5.0, **options)
+
+
+def test_newtons_method_leaves_out_what_caps_hold(monkeypatch):
+    """Six tenths of the capacity are fixed by caps: taken to follow the price, they lead it far astray."""
+    generator = np.random.default_rng(0)
+    n, n_groups, prices = 10_000, 2000, []
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    free = solve("freshness", rates, 0.3 * n, weights=weights).amounts
+    groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+    caps = np.bincount(groups + 1, free, n_groups + 1)[1:] * generator.uniform(0.3, 0.9, n_groups) + 1e-9
+    respond = GroupPasses.respond
+    monkeypatch.setattr(GroupPasses, "respond", lambda self, price: prices.append(price) or respond(self, price))
+    result = solve("freshness", rates, 0.3 * n, weights=weights, groups=groups, group_caps=caps)
+    assert (result.group_prices > 0).mean() > 0.95
+    assert min(prices) > 0.5 * result.price
+    assert len(prices) <= 4
+    assert result.n_passes <= 11  # a wrong second derivative in the search of own prices takes more

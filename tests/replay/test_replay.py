@@ -315,6 +315,16 @@ def test_many_items_are_resampled_in_blocks_with_the_same_spread(monkeypatch):
     assert blocks.high - blocks.low == pytest.approx(exact.high - exact.low, rel=0.2)
 
 
+class Greedy:
+    capacity = 2.0
+
+    def amount(self, i):
+        return 1.0
+
+    def observe(self, i, elapsed, changed):
+        pass
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -324,6 +334,8 @@ def test_many_items_are_resampled_in_blocks_with_the_same_spread(monkeypatch):
         ({"capacity": 1e300}, "capacity must make 1 to 2\\*\\*53 polls"),
         ({"split": 0.0}, "split must lie between start"),
         ({"split": 100.0}, "split must lie between start"),
+        ({"capacity": None, "polls_per_change": 1e-3}, "polls_per_change must make 1 .* got 0.001"),
+        ({"policies": {"mine": Greedy()}}, "capacity of a policy must be 1, .* got 2.0"),
         ({"stop": -1.0}, "stop must be after start"),
         ({"scheduler": "heap"}, "scheduler must be one of"),
         ({"policies": ["lakg", "magic"]}, "policies must be one of .* got 'magic'"),
@@ -409,3 +421,27 @@ def test_numbers_that_are_text_are_the_numbers():
         TraceReplay((items, each), 1.0, start=20210700) for each in (times, [float(each) for each in times])
     )
     assert (found.start, found.stop) == (expected.start, expected.stop) == (20210700, 20210722.5)
+
+
+def test_a_trace_counts_from_where_it_says():
+    trace = TraceEnvironment([0, 1, 0, 1], [1.0, 2.0, 8.0, 9.0], 0.0, 10.0, count_from=5.0)
+    assert TraceReplay(trace, 4.0, random_state=0).n_changes.tolist() == trace.n_changes.tolist() == [1, 1]
+    assert TraceReplay(trace, 4.0, split=7.0, random_state=0).split == 7.0
+    assert measure_polls(trace, [0, 0], [2.0, 8.5]).item_polls.tolist() == [1, 0]
+
+
+def test_runs_of_one_name_are_refused():
+    replayer = TraceReplay((["a", "b"], [1.0, 9.0]), 2.0, start=0.0, random_state=0)
+    runs = [replayer.run("uniform"), replayer.run("uniform")]
+    with pytest.raises(ValueError, match=r"runs must have different names .* got two that are called 'uniform'"):
+        replayer.compare(runs)
+
+
+def test_measured_polls_may_be_told_as_dates():
+    log = ["a", "b"], ["2021-01-01", "2021-02-01"]
+    days = ["2021-01-15", "2021-01-20"]
+    expected = measure_polls(log, ["a", "b"], [np.datetime64(day).astype("M8[s]").astype(int) for day in days])
+    for times in (days, np.array(days, dtype="M8[D]")):
+        assert measure_polls(log, ["a", "b"], times).item_fresh.tolist() == expected.item_fresh.tolist()
+    with pytest.raises(ValueError, match="split must lie between start"):
+        measure_polls(log, ["a"], ["2021-01-15"], split="2022-01-01")

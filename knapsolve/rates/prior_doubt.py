@@ -1,0 +1,49 @@
+"""What few items leave open about the prior that they share, and how much wider it makes their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincinv, gammaln
+
+from knapsolve.rates.prior import SHAPES, START
+
+Array = NDArray[np.float64]
+FEW = 256  # items: more of them know their prior
+SHAPES_TRIED, MEANS_TRIED = 11, 9
+REACH = 3.0  # standard deviations of the log mean that are tried, on each side
+FAINTEST = 1e-3  # weight of a prior, relative to the likeliest, below which it does not count
+HALVINGS = 45
+TINIEST = 1e-300
+
+
+def widening(changes: Array, time: Array, prior: tuple[float, float], shares: Array) -> Array:
+    """Quantiles (n_items, m) over all priors relative to those under the fitted one, at shares (m,).
+
+    What the polls tell of an item is taken for `changes` in a `time`, (n_items,) each, so that its posterior under
+    Gamma(a, b) is Gamma(a + changes, b + time), and all items together weigh that prior by the product of
+    Gamma(a + changes) / Gamma(a) b^a / (b + time)^(a + changes), flat in log a and in the log of the mean a / b.
+    An item's posterior is the mixture over a grid of such priors; O(n_items) for each of some fifty of them.
+    Reference: Kass and Steffey, JASA 84 (1989), on the doubt that empirical Bayes leaves out.
+    """
+    shape, own = prior[0], changes[:, None]
+    told = START + (1 - 1 / changes.size) * float((changes * shape / (changes + shape)).sum())
+    means = np.log(prior[0]) - np.log(prior[1]) + np.linspace(-REACH, REACH, MEANS_TRIED) / np.sqrt(told)
+    shapes, log_means = (each.ravel() for each in np.meshgrid(np.geomspace(*SHAPES, SHAPES_TRIED), means))
+    spans = shapes * np.exp(np.clip(-log_means, -690.0, 690.0))
+    evidence = gammaln(shapes + own) - gammaln(shapes) + shapes * np.log(spans)
+    evidence = (evidence - (shapes + own) * np.log(spans + time[:, None])).sum(axis=0)
+    weights = np.exp(evidence - evidence.max())
+    kept = weights > FAINTEST
+    weights, shapes, spans = weights[kept] / weights[kept].sum(), shapes[kept] + own, spans[kept] + time[:, None]
+    ratios = np.empty((changes.size, shares.size))
+    for column, share in enumerate(shares):
+        ends = np.log(np.maximum(gammaincinv(shapes, share) / spans, TINIEST))
+        low, high = ends.min(axis=1), ends.max(axis=1)  # the mixture's quantile lies between its parts'
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            below = gammainc(shapes, spans * np.exp(middle)[:, None]) @ weights < share
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        fitted = np.maximum(gammaincinv(changes + shape, share) / (time + prior[1]), TINIEST)
+        ratios[:, column] = np.exp((low + high) / 2) / fitted
+    return ratios

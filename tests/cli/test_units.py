@@ -1,0 +1,25 @@
+"""Capacities, times, splits and units as typed."""
+
+import pytest
+
+from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
+
+
+@pytest.mark.parametrize(
+    ("text", "polls", "unit"),
+    [("20/day", 20, "day"), ("1,000/day", 1000, "day"), ("1,234,567.5/day", 1234567.5, "day"),
+     ("5000/hour", 5000, "hour"), ("3/week", 3, "week"), ("0.5/s", 0.5, "second"),
+     ("1e3 / yr", 1000, "year"), ("2/Months", 2, "month"), ("7/min", 7, "minute"), ("9/ms", 9, "millisecond")]
+)  # fmt: skip
+def test_capacities_are_read_as_typed(text, polls, unit):
+    assert parse_capacity(text) == (polls, unit)
+
+
+def test_times_and_splits_are_read_as_typed():
+    assert parse_time("--start", "2.5", "day") == 2.5
+    assert parse_time("--start", "1970-01-03", "day") == 2
+    assert parse_time("--start", "1970-01-01T01:00:00+01:00", "second") == 0
+    assert parse_split("25%", 100, 200, "day") == 125
+    assert parse_split("none", 100, 200, "day") is None
+    assert parse_split("1970-01-02", 0, 200, "hour") == 24
+    assert parse_unit("Weeks") == "week"
