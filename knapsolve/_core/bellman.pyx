@@ -12,12 +12,13 @@ Complexity: a sweep O(Z). Reference: Puterman, "Markov Decision Processes", 1994
 8.5.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, fmax
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
 cdef Py_ssize_t CHUNK = 20_000_000  # transitions between two looks at the signals: about 40 ms
+cdef Py_ssize_t PATIENCE = 64  # times the rounding, and looks without gaining on the bounds: stuck
 cdef double EPSILON = 2.220446049250313e-16
 
 
@@ -54,11 +55,15 @@ cdef class Bellman:
             size[0] = moved
         return base + self.discount * change
 
-    cdef void sweep(self, const double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double noise,
-                    double *lower, double *upper) noexcept nogil:
-        """d, and the pairs that attain it; a pair stays unless another is better by `noise`."""
+    cdef double sweep(self, const double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double noise,
+                      double *lower, double *upper) noexcept nogil:
+        """d, and the pairs that attain it; a pair stays unless another is better by `noise`.
+
+        Return about how far rounding keeps the bounds apart: that of the sums, and of h itself.
+        """
         cdef Py_ssize_t i, m, best
-        cdef double value, least, size = 0.0, low = INFINITY, high = -INFINITY
+        cdef bint number = True  # no residual is NaN
+        cdef double value, least, size = 0.0, largest = 0.0, low = INFINITY, high = -INFINITY
         for i in range(d.shape[0]):
             best = choice[i]
             value = self.residual(best, h, i, &size)
@@ -73,11 +78,14 @@ cdef class Bellman:
                 if value < d[i]:
                     d[i] = value
             choice[i] = best
+            largest = fmax(largest, fabs(h[i]))
             low = d[i] if d[i] < low else low
             high = d[i] if d[i] > high else high
+            number = number and d[i] == d[i]
         size *= <double>(self.widest + 4) * EPSILON
-        lower[0] = low - size
-        upper[0] = high + size
+        lower[0] = low - size if number else -INFINITY
+        upper[0] = high + size if number else INFINITY
+        return 2.0 * size + 4.0 * EPSILON * largest
 
     def bounds(self, const double[::1] h, double[::1] d, Py_ssize_t[::1] choice, double noise=0.0):
         """Least and largest residual of h; d and `choice` are filled."""
@@ -91,15 +99,20 @@ cdef class Bellman:
         """Value iteration h <- h + step (d - d(0)), without d(0) where not `relative`, to bounds within tol.
 
         After each look at all pairs come `evaluations` sweeps of the chosen ones (modified policy iteration).
+        Ends early where rounding lets the bounds come no closer.
         Return (looks, lower, upper), the bounds of the h returned.
         """
-        cdef Py_ssize_t done = 0, i, k, spent = 0
-        cdef double lower = -INFINITY, upper = INFINITY, shift, size = 0.0
+        cdef Py_ssize_t done = 0, gained = 0, i, k, spent = 0
+        cdef bint stuck
+        cdef double lower = -INFINITY, upper = INFINITY, closest = INFINITY, shift, rounding, size = 0.0
         while True:
             with nogil:
-                self.sweep(h, d, choice, 0.0, &lower, &upper)
+                rounding = self.sweep(h, d, choice, 0.0, &lower, &upper)
             done += 1
-            if upper - lower <= tol or done >= limit:
+            if upper - lower < 0.99 * closest:
+                closest, gained = upper - lower, done
+            stuck = upper - lower <= PATIENCE * rounding and done > 2 * gained + PATIENCE
+            if upper - lower <= tol or done >= limit or stuck:
                 return done, lower, upper
             with nogil:
                 for k in range(evaluations + 1):

@@ -223,8 +223,7 @@ cdef class RobotSolver:
 
     def iterate_values(self, double[:, ::1] bias, double step, double tol, Py_ssize_t limit,
                        Py_ssize_t every, double[:, ::1] other):
-        """Relative value iteration from `bias`, in place, with a look at the bounds every so many sweeps
-        (even).
+        """Relative value iteration from `bias`, in place, with a look at the bounds every so many sweeps.
 
         `other` (N + 3, K + 1) is scratch. Ends early where rounding lets the bounds come no closer.
         Return (sweeps, lower, upper)."""
@@ -232,12 +231,14 @@ cdef class RobotSolver:
         cdef Py_ssize_t chunk = CHUNK * 2 // bias.size
         cdef double lower = -INFINITY, upper = INFINITY, closest = INFINITY
 
-        every = min(every, chunk - chunk % 2 + 2)
+        every = min(every, chunk + 1)
         while done < limit:
-            sweeps = min(every, limit - done + (limit - done) % 2)
+            sweeps = min(every, limit - done)
             with nogil:
                 robot_sweeps(&self.model, step, sweeps, &bias[0, 0], &other[0, 0],
                              &other[bias.shape[0], 0])
+                if sweeps % 2 == 1:
+                    bias[:, :] = other[:bias.shape[0]]
                 robot_bounds(&self.model, &bias[0, 0], &lower, &upper)
             done += sweeps
             if upper - lower < 0.99 * closest:

@@ -2,9 +2,9 @@
 
 Shapes: action (N + 1, K + 1) by what an event leaves; state (2,): pages queued and robots active, taken up
 and left.
-Units: rates per unit time; sums are over simulated time.
-Invariant: between events the time is exponential with rate lam r + mu 1(q > 0); an arrival happens next with
-probability lam r over it. Complexity: O(events), two random numbers each.
+Units: times in mean service times; load = lam / mu of one robot.
+Invariant: between events the time is exponential with rate load r + 1(q > 0); an arrival happens next with
+probability load r over it, and for certain while the queue is empty. Complexity: O(events), two random numbers each.
 Reference: Talim, Liu, Nain and Coffman, "Controlling robots of Web search engines", Section 3.1.
 """
 
@@ -22,21 +22,21 @@ cdef struct Sums:
     double time, empty, lost, active, queue
 
 
-cdef void walk(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t events, Py_ssize_t *q,
-               Py_ssize_t *r, Sums *sums, bitgen_t *bits) noexcept nogil:
+cdef void walk(const uint8_t[:, ::1] action, double load, Py_ssize_t events, Py_ssize_t *q, Py_ssize_t *r,
+               Sums *sums, bitgen_t *bits) noexcept nogil:
     """Make `events` events from (q, r) and add up what happens between them."""
     cdef Py_ssize_t K = action.shape[1] - 1, _event
     cdef double arrive, total, wait
     for _event in range(events):
-        arrive = lam * <double>r[0]
-        total = arrive + (mu if q[0] > 0 else 0.0)
+        arrive = load * <double>r[0]
+        total = arrive + (1.0 if q[0] > 0 else 0.0)
         wait = random_standard_exponential(bits) / total
         sums.time += wait
         sums.active += wait * <double>r[0]
         sums.queue += wait * <double>q[0]
         if q[0] == 0:
             sums.empty += wait
-        if bits.next_double(bits.state) * total < arrive:
+        if bits.next_double(bits.state) * total < arrive or q[0] == 0:
             if q[0] == K:
                 sums.lost += 1.0
             else:
@@ -47,8 +47,8 @@ cdef void walk(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t e
         r[0] += action[r[0], q[0]]
 
 
-def simulate_events(const uint8_t[:, ::1] action, double lam, double mu, Py_ssize_t events,
-                    Py_ssize_t[::1] state, generator):
+def simulate_events(const uint8_t[:, ::1] action, double load, Py_ssize_t events, Py_ssize_t[::1] state,
+                    generator):
     """Return (time, time empty, pages lost, robot time, page time) of `events` events; `state` moves on."""
     cdef bitgen_t *bits = bits_of(generator)
     cdef Sums sums = Sums(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -57,7 +57,7 @@ def simulate_events(const uint8_t[:, ::1] action, double lam, double mu, Py_ssiz
         while done < events:
             now = min(CHUNK, events - done)
             with nogil:
-                walk(action, lam, mu, now, &q, &r, &sums, bits)
+                walk(action, load, now, &q, &r, &sums, bits)
             done += now
             PyErr_CheckSignals()
     state[0], state[1] = q, r

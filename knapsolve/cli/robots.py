@@ -118,7 +118,7 @@ def _solve(problem: RobotProblem, tol: float) -> tuple[RobotControl, list[str]]:
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", ConvergenceWarning)
-        control = solve_robot_control(n, buffer, *rates, tol=tol, max_iter=MOST_SWEEPS)
+        control = solve_robot_control(n, buffer, *rates, tol=tol / problem.service_rate, max_iter=MOST_SWEEPS)
     return control, [str(warning.message) for warning in caught]
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._validation import check_integer, check_real, shown
-from knapsolve.robots.control import iterate_policy
+from knapsolve.robots.control import iterate_policy, warn_of_gap
 from knapsolve.robots.problem import RobotProblem
 from knapsolve.robots.result import RobotControl
 
@@ -39,7 +39,7 @@ class RobotController(BaseEstimator):
     fetch, service : int or str, default 0 and 1
         Columns of the event log, by number, or by name for a data frame.
     tol : float, default 1e-9
-        Largest gap between the certified bounds of the average cost.
+        Largest gap between the certified bounds of the average cost, in units of the estimated service rate.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class RobotController(BaseEstimator):
         return self._learn(X, fresh=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> RobotController:
-        """Go on learning from the next pages, and solve again from the policy at hand.
+        """Go on learning from the next pages, and solve again.
 
         ``fit(A + B)`` equals ``fit(A)`` followed by ``partial_fit(B)``.
 
@@ -204,15 +204,12 @@ class RobotController(BaseEstimator):
                 self.__dict__.pop(name, None)
             self.__dict__.update(before)
             raise
-        start = None if fresh else self.control_.action
-        if start is not None and start.shape != problem.shape:
-            start = None
-        control = iterate_policy(problem, tol, MOST_EVALUATIONS, start, exact=True)
-        gain = problem.solver().evaluation(control.action, np.empty(problem.shape))
+        control = iterate_policy(problem, tol, MOST_EVALUATIONS)
         self.totals_ = totals
         self.arrival_rate_, self.service_rate_ = float(rates[0]), float(rates[1])
         self.control_, self.policy_ = control, control.policy
-        self.gain_ = control.gain if gain is None else gain * problem.service_rate
+        self.gain_ = control.gain
+        warn_of_gap(control, tol, stacklevel=4)
         return self
 
     def _times(self, X: Any, fresh: bool) -> np.ndarray:
@@ -250,9 +247,10 @@ class RobotController(BaseEstimator):
             [known, np.where(known, times, 0.0)], axis=1
         )  # (n_pages, count or time, fetch or service)
         ends = lfilter([1.0], [1.0, -keep], rows, axis=0, zi=keep * totals[None])[0][-1]
-        for role, total in zip(("fetch", "service"), ends[1], strict=True):
+        for role, count, total in zip(("fetch", "service"), *ends, strict=True):
             if not total > 0.0:
                 raise ValueError(f"{role} must hold a positive time, got none in X")
+            check_real(f"the mean of {role} times", total / count, low=1e-200, high=1e200)
         return ends
 
     def __sklearn_tags__(self) -> Tags:

@@ -32,7 +32,8 @@ def solve_average_cost(
     transitions : sequence of n_actions matrices of shape (n_states, n_states)
         Transition probabilities of each action, sparse or dense.
     cost : array_like of shape (n_states,) or (n_states, n_actions)
-        Cost a step; ``inf`` where an action is not allowed (its row of the matrix is then ignored).
+        Cost a step, at most 1e150 in size; ``inf`` where an action is not allowed (its row of the matrix is then
+        ignored).
     method : {"auto", "relative-value-iteration", "modified-policy-iteration", "policy-iteration"}
         "auto" is policy iteration up to 5,000 states, modified policy iteration beyond.
     tol : float, default 1e-9

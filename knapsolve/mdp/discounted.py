@@ -10,7 +10,7 @@ from scipy.sparse import identity
 from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve._validation import check_choice, check_integer, check_real
-from knapsolve.mdp.evaluate import solve_sparse
+from knapsolve.mdp.evaluate import departures, solve_sparse
 from knapsolve.mdp.model import check_model
 from knapsolve.mdp.result import DiscountedResult
 
@@ -35,7 +35,8 @@ def solve_discounted_cost(
     transitions : sequence of n_actions matrices of shape (n_states, n_states)
         Transition probabilities of each action, sparse or dense.
     cost : array_like of shape (n_states,) or (n_states, n_actions)
-        Cost a step; ``inf`` where an action is not allowed (its row of the matrix is then ignored).
+        Cost a step, at most 1e150 in size; ``inf`` where an action is not allowed (its row of the matrix is then
+        ignored).
     discount : float
         Factor a step, at least 0 and less than 1.
     method : {"auto", "value-iteration", "modified-policy-iteration", "policy-iteration"}
@@ -87,16 +88,18 @@ def solve_discounted_cost(
         operator.bounds(v, d, choice)
         for done in range(1, max_iter + 1):  # noqa: B007 (read after the loop)
             before = choice.copy()
-            v[:] = solve_sparse(
-                identity(len(v), format="csr") - discount * model.matrix[choice], model.cost[choice]
-            )
+            leave = departures(model.matrix[choice], np.arange(len(v)))  # I - P; I - discount P would cancel
+            v[:] = solve_sparse(discount * leave + (1.0 - discount) * identity(len(v)), model.cost[choice])
             lower, upper = operator.bounds(v, d, choice, 1e-14 * (1.0 + float(np.abs(v).max())))
             if (choice == before).all():
                 break
     else:
         evaluations = EVALUATIONS if method == "modified-policy-iteration" else 0
         done, lower, upper = operator.iterate(v, d, choice, 1.0, False, tol / scale, max_iter, evaluations)
-    low, high = v + scale * lower, v + scale * upper
+    extremes = scale * model.cost.min(), scale * model.cost.max()
+    slack = 1e-15 * np.abs(extremes).max()
+    low = np.fmax(v + scale * lower, extremes[0] - slack)
+    high = np.fmin(v + scale * upper, extremes[1] + slack)
     gap = float((high - low).max())
     if not gap <= tol:
         warnings.warn(

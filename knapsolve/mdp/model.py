@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse, vstack
+from scipy.sparse import csc_matrix, csr_matrix, issparse, vstack
 
 from knapsolve._core.bellman import Bellman
 
 ROW_TOLERANCE = 1e-8
+LARGEST_COST = 1e150  # so that no sum overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class Model:
     def n_states(self) -> int:
         """Number of states."""
         return len(self.first) - 1
+
+    @cached_property
+    def inward(self) -> csc_matrix:
+        """The matrix by columns: which pairs may enter a state."""
+        return self.matrix.tocsc()
 
     def operator(self, discount: float = 1.0) -> Bellman:
         """The compiled Bellman operator."""
@@ -85,12 +92,11 @@ def _check_transitions(transitions: Any) -> list[csr_matrix]:
             ) from error
         if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
             raise ValueError(f"transitions[{a}] must be square and not empty, got shape {matrix.shape}")
-        if matrix.shape != csr_matrix(transitions[0]).shape:
-            raise ValueError(
-                f"transitions[{a}] must have the shape of transitions[0], "
-                f"{csr_matrix(transitions[0]).shape}, got {matrix.shape}"
-            )
         matrices.append(matrix)
+        if matrix.shape != matrices[0].shape:
+            raise ValueError(
+                f"transitions[{a}] must have the shape of transitions[0], {matrices[0].shape}, got {matrix.shape}"
+            )
     return matrices
 
 
@@ -104,11 +110,12 @@ def _check_cost(cost: Any, n: int, n_actions: int) -> np.ndarray:
         costs = np.repeat(costs[:, None], n_actions, axis=1)
     if costs.shape != (n, n_actions):
         raise ValueError(f"cost must have shape ({n},) or ({n}, {n_actions}), got {costs.shape}")
-    if np.isnan(costs).any() or (costs == -np.inf).any():
-        where = np.argwhere(np.isnan(costs) | (costs == -np.inf))[0]
+    bad = ~((np.abs(costs) <= LARGEST_COST) | (costs == np.inf))
+    if bad.any():
+        where = np.argwhere(bad)[0]
         raise ValueError(
-            f"cost must be finite, or inf for an action that is not allowed, got {costs[tuple(where)]} "
-            f"at state {where[0]}, action {where[1]}"
+            f"cost must be in [-{LARGEST_COST:g}, {LARGEST_COST:g}], or inf for an action that is not allowed, "
+            f"got {costs[tuple(where)]} at state {where[0]}, action {where[1]}"
         )
     none = ~np.isfinite(costs).any(axis=1)
     if none.any():

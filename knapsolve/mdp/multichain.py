@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csr_matrix, identity
+from scipy.sparse import csr_matrix
 
-from knapsolve.mdp.evaluate import evaluate_policy, solve_sparse
+from knapsolve.mdp.evaluate import departures, evaluate_policy, solve_sparse
 from knapsolve.mdp.model import Model
 from knapsolve.mdp.result import MDPResult
 from knapsolve.mdp.structure import pairs_towards
@@ -52,8 +52,7 @@ def _expected(
     value[stop] = gains[np.flatnonzero(stop)]
     if len(going):
         rows = csr_matrix(model.matrix[leave[going]] @ join)
-        right = rows @ value
-        value[going] = solve_sparse(identity(len(going), format="csr") - rows[:, going], right)
+        value[going] = solve_sparse(departures(rows, going)[:, going], rows @ value)
     return value
 
 

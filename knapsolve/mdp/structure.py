@@ -17,6 +17,13 @@ def _components(n: int, source: np.ndarray, target: np.ndarray) -> tuple[int, np
     return connected_components(graph, connection="strong")
 
 
+def _pairs_into(model: Model, states: np.ndarray) -> np.ndarray:
+    """The pairs that may enter these states, each once."""
+    inward = model.inward
+    rows = [inward.indices[inward.indptr[j] : inward.indptr[j + 1]] for j in states]
+    return np.unique(np.concatenate(rows)) if rows else np.empty(0, dtype=np.intp)
+
+
 def end_components(model: Model, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Maximal end components: sets of states within which some policy can stay, and go everywhere.
 
@@ -41,14 +48,21 @@ def end_components(model: Model, allowed: np.ndarray | None = None) -> tuple[np.
     pair = np.repeat(np.arange(len(model.cost)), np.diff(model.matrix.indptr))
     target = model.matrix.indices
     alive = np.ones(len(model.cost), dtype=bool) if allowed is None else allowed.copy()
+    left = np.bincount(model.state[alive], minlength=model.n_states)  # pairs alive, by state
     while True:
         arcs = alive[pair]
         _, label = _components(model.n_states, model.state[pair[arcs]], target[arcs])
         leaving = np.zeros(len(alive), dtype=bool)
         leaving[pair[label[target] != label[model.state[pair]]]] = True
-        if not (alive & leaving).any():
+        rows = np.flatnonzero(alive & leaving)
+        if len(rows) == 0:
             break
-        alive &= ~leaving
+        while len(rows):  # a state without pairs takes those along that may enter it
+            alive[rows] = False
+            states = model.state[rows]
+            np.subtract.at(left, states, 1)
+            rows = _pairs_into(model, np.unique(states[left[states] == 0]))
+            rows = rows[alive[rows]]
     within = np.full(model.n_states, -1)
     if not alive.any():
         return within, alive
@@ -69,19 +83,18 @@ def unavoidable_state(model: Model, label: np.ndarray) -> int | None:
     E. A. Feinberg and F. Yang, "On polynomial cases of the unichain classification problem for Markov decision
     processes", Operations Research Letters 36 (2008) 527-530.
     """
-    entry = model.matrix.tocsc()
     candidates = np.flatnonzero(label == 0)
     for _ in range(max(1, MOST_ARCS // max(model.matrix.nnz, 1))):
         if len(candidates) == 0:
             return None
         state = candidates[len(candidates) // 2]
         allowed = model.state != state
-        allowed[entry.indices[entry.indptr[state] : entry.indptr[state + 1]]] = False
+        allowed[_pairs_into(model, candidates[[len(candidates) // 2]])] = False
         without, _ = end_components(model, allowed)
         if without.max() < 0:
             return int(state)
         sizes = np.bincount(without[without >= 0])
-        candidates = np.intersect1d(candidates, np.flatnonzero(without == np.argmin(sizes)))
+        candidates = candidates[without[candidates] == np.argmin(sizes)]
     return None
 
 
@@ -103,12 +116,9 @@ def pairs_towards(model: Model, goal: np.ndarray, pairs: np.ndarray | None = Non
     """
     chosen = np.full(model.n_states, -1)
     reached = goal.copy()
-    inward = model.matrix.tocsc()
     frontier = np.flatnonzero(goal)
     while len(frontier):
-        rows = np.unique(
-            np.concatenate([inward.indices[inward.indptr[j] : inward.indptr[j + 1]] for j in frontier])
-        )
+        rows = _pairs_into(model, frontier)
         rows = rows[~reached[model.state[rows]]]
         if pairs is not None:
             rows = rows[pairs[rows]]

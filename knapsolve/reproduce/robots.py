@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knapsolve.reproduce.robots_iteration import paper_value_iteration
 from knapsolve.reproduce.robots_tables import FIGURES, TABLE_1, TABLE_2, printed_rows, printed_weight
 from knapsolve.robots import optimal_load, optimal_robots, solve_robot_control
-from knapsolve.robots.paper import paper_value_iteration
 from knapsolve.robots.problem import RobotProblem
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -50,7 +49,7 @@ def solve_robot_control(
     service_rate : float, default 1.0
         Pages per unit time that the server finishes, mu > 0.
     tol : float, default 1e-9
-        Largest ``upper - lower`` to accept.
+        Largest ``upper - lower`` to accept, in units of the service rate.
     max_iter : int, default 1_000_000
         Largest number of sweeps (value iteration) or evaluations (policy iteration).
     method : {"auto", "policy-iteration", "relative-value-iteration"}
@@ -90,29 +89,26 @@ def solve_robot_control(
     method = check_choice("method", method, {"auto", "policy-iteration", "relative-value-iteration"})
     if method == "auto" and problem.shape[0] * problem.shape[1] < SMALL:
         method = "relative-value-iteration"
-    if method == "relative-value-iteration":
-        return iterate_values(problem, tol, max_iter)
-    return iterate_policy(problem, tol, max_iter)
+    iterate = iterate_values if method == "relative-value-iteration" else iterate_policy
+    control = iterate(problem, tol, max_iter)
+    warn_of_gap(control, tol, stacklevel=3)
+    return control
 
 
-def iterate_policy(
-    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None, exact: bool = False
-) -> RobotControl:
-    """Policy iteration from `start` (N + 1, K + 1) or a coarser problem; value iteration helps where it
-    sticks.
+def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotControl:
+    """Policy iteration from a coarser problem; value iteration helps where it sticks.
 
-    Stops where no action would gain more than half the tolerance or, if `exact`, anything at all.
+    Stops where no action would gain more than half the tolerance.
     """
-    action = coarse_start(problem) if start is None else start.copy()
-    solver, bias, scaled = problem.solver(), np.empty(problem.shape), tol / problem.service_rate
+    action = coarse_start(problem)
+    solver, bias = problem.solver(), np.empty(problem.shape)
     done, gain, best = 0, np.inf, Attempt()
     for attempt in range(ATTEMPTS):
         limit = min(max_iter - done, EVALUATIONS)
-        evaluations, solved, gain = solver.iterate_policy(
-            action, bias, scaled, limit, 0.0 if exact else 0.5 * scaled
-        )
+        evaluations, solved, gain = solver.iterate_policy(action, bias, tol, limit, 0.5 * tol)
         done += evaluations
         if np.isfinite(gain):
+            bias -= bias[1, 1]
             best.offer(gain, solver.bounds(bias), bias)
         if solved or done >= max_iter or best.is_exhausted():
             break
@@ -120,11 +116,11 @@ def iterate_policy(
             if not np.isfinite(gain):
                 bias[...] = 0.0
                 bias[0, 0] = np.inf
-            solver.iterate_values(bias, STEP, scaled, 500, 500, scratch(bias))
+            solver.iterate_values(bias, STEP, tol, 500, 500, scratch(bias))
             solver.improve(bias, action)
     if best.bias is None or not (solved or done >= max_iter or best.is_exhausted()):
         return iterate_values(problem, tol, max_iter, best.bias)
-    return finish(problem, tol, best.gain, best.bounds, best.bias, done)
+    return finish(problem, best.gain, best.bounds, best.bias, done)
 
 
 class Attempt:
@@ -167,10 +163,11 @@ def iterate_values(
     bias = np.zeros(problem.shape) if start is None else start.copy()
     bias[0, 0] = np.inf
     every = 16 if bias.size < 1000 else 64
-    sweeps, lower, upper = problem.solver().iterate_values(
-        bias, STEP, tol / problem.service_rate, max_iter, every, scratch(bias)
-    )
-    return finish(problem, tol, 0.5 * (lower + upper), (lower, upper), bias, sweeps)
+    solver = problem.solver()
+    sweeps, _, _ = solver.iterate_values(bias, STEP, tol, max_iter, every, scratch(bias))
+    bias -= bias[1, 1]
+    bounds = solver.bounds(bias)
+    return finish(problem, 0.5 * sum(bounds), bounds, bias, sweeps)
 
 
 def scratch(bias: np.ndarray) -> np.ndarray:
@@ -179,18 +176,21 @@ def scratch(bias: np.ndarray) -> np.ndarray:
 
 
 def finish(
-    problem: RobotProblem, tol: float, gain: float, bounds: tuple[float, float], bias: np.ndarray, n_iter: Any
+    problem: RobotProblem, gain: float, bounds: tuple[float, float], bias: np.ndarray, n_iter: int
 ) -> RobotControl:
-    """Put the time unit back, order the bounds about the gain, and warn where they are too far apart."""
+    """Put the time unit back and order the bounds about the gain."""
     rate = problem.service_rate
     lower, upper = max(bounds[0], 0.0) * rate, bounds[1] * rate
-    gain = min(max(gain * rate, lower), upper)
-    if not upper - lower <= tol:
+    return RobotControl(min(max(gain * rate, lower), upper), lower, upper, bias.T, n_iter, problem)
+
+
+def warn_of_gap(control: RobotControl, tol: float, stacklevel: int) -> None:
+    """Warn, `stacklevel` calls up, of bounds that are too far apart."""
+    gap, tol = control.upper - control.lower, tol * control.problem.service_rate
+    if not gap <= tol:
         warnings.warn(
-            f"the control problem is solved to upper - lower = {upper - lower:.3g} > tol = {tol:.3g}: "
-            f"the least average cost is in [{lower!r}, {upper!r}]",
+            f"the control problem is solved to upper - lower = {gap:.3g} > tol * service_rate = {tol:.3g}: "
+            f"the least average cost is in [{control.lower!r}, {control.upper!r}]",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    bias -= bias[1, 1]
-    return RobotControl(gain, lower, upper, bias.T, n_iter, problem)

@@ -10,6 +10,8 @@ from scipy.optimize import minimize_scalar
 from knapsolve._validation import check_integer, check_real
 from knapsolve.robots.service import ErlangMixture, QuadratureService, check_service
 
+MOST_PLACES = 100_000  # a cost takes O(buffer^2): seconds
+
 
 def _chain_cost(rate: float, buffer: int, weight: float, service: ErlangMixture | QuadratureService) -> float:
     """Cost of an arrival rate, from the numbers of pages that departures leave behind.
@@ -43,6 +45,19 @@ def _no_arrival(rate: float, service: ErlangMixture | QuadratureService) -> floa
     return total
 
 
+def _checked(
+    arrival_rate: Any, buffer: Any, starvation_weight: Any, service: Any
+) -> tuple[float, int, float, ErlangMixture | QuadratureService]:
+    """The queue that these parameters describe, or an error that names the wrong one."""
+    rate = check_real("arrival_rate", arrival_rate, low=0.0, low_open=True)
+    places = check_integer("buffer", buffer, low=2, high=MOST_PLACES)
+    weight = check_real("starvation_weight", starvation_weight, low=0.0, low_open=True)
+    times = check_service(service)
+    check_real("arrival_rate * mean service time", rate * times.mean, low=1e-12, high=1e12)
+    check_real("starvation_weight * mean service time", weight * times.mean, low=1e-9, high=1e12)
+    return rate, places, weight, times
+
+
 def mg1k_cost(arrival_rate: float, buffer: int, starvation_weight: float, service: Any) -> float:
     """Cost per unit time of a fixed arrival rate at a server with general service times.
 
@@ -51,9 +66,9 @@ def mg1k_cost(arrival_rate: float, buffer: int, starvation_weight: float, servic
     arrival_rate : float
         Pages per unit time that all robots bring together, > 0.
     buffer : int
-        Places K in the queue with the one in service, at least 2.
+        Places K in the queue with the one in service, from 2 to 100,000.
     starvation_weight : float
-        Cost gamma > 0 per unit time with an empty queue.
+        Cost gamma per unit time with an empty queue; times the mean service time, from 1e-9 to 1e12.
     service : (mean, squared coefficient of variation) or frozen scipy.stats distribution
         Service time of a page, in time units. Two moments stand for the usual fit of Erlang or exponential
         parts.
@@ -78,10 +93,7 @@ def mg1k_cost(arrival_rate: float, buffer: int, starvation_weight: float, servic
     >>> round(mg1k_cost(1.0, 5, 1.4, service=(1.0, 1.0)), 12)  # exponential: (gamma + mu) / (K + 1)
     0.4
     """
-    rate = check_real("arrival_rate", arrival_rate, low=0.0, low_open=True)
-    buffer = check_integer("buffer", buffer, low=2)
-    weight = check_real("starvation_weight", starvation_weight, low=0.0, low_open=True)
-    return float(_chain_cost(rate, buffer, weight, check_service(service)))
+    return float(_chain_cost(*_checked(arrival_rate, buffer, starvation_weight, service)))
 
 
 def mg1k_optimal_robots(
@@ -124,17 +136,15 @@ def mg1k_optimal_robots(
     >>> n, round(cost, 4)
     (20, 0.1584)
     """
-    rate = check_real("arrival_rate", arrival_rate, low=0.0, low_open=True)
-    buffer = check_integer("buffer", buffer, low=2)
-    weight = check_real("starvation_weight", starvation_weight, low=0.0, low_open=True)
-    times = check_service(service)
+    rate, buffer, weight, times = _checked(arrival_rate, buffer, starvation_weight, service)
 
     def cost(log_load: float) -> float:
         return _chain_cost(float(np.exp(log_load)) / times.mean, buffer, weight, times)
 
     grid = np.linspace(np.log(1e-3), np.log(1e3), 49)
-    best = int(np.argmin([cost(u) for u in grid]))
-    span = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    while (best := int(np.argmin([cost(u) for u in grid]))) in (0, len(grid) - 1):
+        grid += np.sign(best - 1) * np.log(1e3)
+    span = grid[best - 1], grid[best + 1]
     load = float(np.exp(minimize_scalar(cost, bounds=span, method="bounded", options={"xatol": 1e-10}).x))
     n = max(int(load / (rate * times.mean)), 1)
     costs = {m: _chain_cost(m * rate, buffer, weight, times) for m in range(max(n - 1, 1), n + 3)}

@@ -35,9 +35,9 @@ class RobotProblem:
         problem = cls(
             check_integer("n_robots", n_robots, low=1),
             check_integer("buffer", buffer, low=2),
-            check_real("arrival_rate", arrival_rate, low=0.0, low_open=True),
-            check_real("starvation_weight", starvation_weight, low=0.0, low_open=True),
-            check_real("service_rate", service_rate, low=0.0, low_open=True),
+            check_real("arrival_rate", arrival_rate, low=1e-200, high=1e200),
+            check_real("starvation_weight", starvation_weight, low=1e-300, high=1e300),
+            check_real("service_rate", service_rate, low=1e-200, high=1e200),
         )
         if (problem.n_robots + 1) * (problem.buffer + 1) > MOST_STATES:
             raise ValueError(

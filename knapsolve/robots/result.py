@@ -62,14 +62,16 @@ class RobotControl:
     def action(self) -> np.ndarray:
         """Actions (n_robots + 1, buffer + 1) by what an event leaves: robots, then pages in the queue.
 
-        Ties, to the accuracy of the bias, leave the number of robots as it is.
+        They cost at most `upper`. Ties leave the number of robots as it is: near ones too, unless that would
+        cost more.
         """
-        bias = self.bias.T
-        noise = 2e-13 * (1.0 + np.abs(bias.ravel()[1:]).max())
+        bias = np.ascontiguousarray(self.bias.T)
+        solver, noise = self.problem.solver(), 2e-13 * (1.0 + np.abs(bias.ravel()[1:]).max())
         action = np.zeros(bias.shape, dtype=np.uint8)
-        with np.errstate(invalid="ignore"):
-            action[:-1] = bias[1:] - bias[:-1] < -noise
-        action[0, 0] = 1
+        solver.improve(bias, action, noise)
+        cost = solver.evaluation(action, np.empty(bias.shape))
+        if cost is None or not cost * self.problem.service_rate <= self.upper * (1.0 + 1e-12):
+            solver.improve(bias, action)  # attains the upper bound: Th - h at most
         return action
 
     @cached_property

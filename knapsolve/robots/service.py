@@ -106,8 +106,9 @@ def from_distribution(service: Any) -> QuadratureService:
         points, shares = np.polynomial.legendre.leggauss(PANEL_NODES)
         half = 0.5 * np.diff(edges)[:, None]
         nodes = (0.5 * (edges[:-1] + edges[1:])[:, None] + half * points).ravel()
-        weights = (half * shares).ravel() * service.pdf(nodes)
-    mass = weights.sum()
+        density = service.pdf(nodes)  # infinite where a node rounds to a pole at the end of the support
+        weights = (half * shares).ravel() * np.where(np.isfinite(density), density, 0.0)
+    mass = float(weights.sum())
     if not abs(mass - 1.0) < 1e-6:
         raise ValueError(f"service must have a density that integrates to 1, got {mass!r} by quadrature")
     return QuadratureService(nodes, weights / mass, mean)

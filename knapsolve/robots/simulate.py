@@ -53,16 +53,15 @@ def simulate_control(
     n_events = check_integer("n_events", n_events, low=n_batches)
     generator = resolve_random_state(random_state)
     state = np.array([0, 1], dtype=np.intp)
-    rates = problem.arrival_rate, problem.service_rate
-    simulate_events(action, *rates, n_events // 10, state, generator)
+    simulate_events(action, problem.load, n_events // 10, state, generator)
     edges = np.linspace(0, n_events, n_batches + 1).astype(int)
-    sums = np.array([simulate_events(action, *rates, size, state, generator) for size in np.diff(edges)])
+    sums = np.array([simulate_events(action, problem.load, size, state, generator) for size in np.diff(edges)])
     time, empty, lost, active, queue = sums.T
-    costs = problem.starvation_weight * empty + lost
-    total = time.sum()
+    costs = problem.weight * empty + lost
+    total, rate = time.sum(), problem.service_rate
     gain = costs.sum() / total
     spread = np.sqrt(((costs - gain * time) ** 2).sum() / (n_batches - 1) * n_batches) / total
     return RobotSimulation(
-        float(gain), float(spread), float(empty.sum() / total), float(lost.sum() / total),
-        float(active.sum() / total), float(queue.sum() / total), float(total),
+        float(gain * rate), float(spread * rate), float(empty.sum() / total), float(lost.sum() / total * rate),
+        float(active.sum() / total), float(queue.sum() / total), float(total / rate),
     )  # fmt: skip

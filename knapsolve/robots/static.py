@@ -7,28 +7,30 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.mm1k import best_loads, best_numbers, costs
-from knapsolve._validation import check_array, check_vector, shown
+from knapsolve._validation import check_array, check_vector, check_whole
 
 MOST_ROBOTS = 2.0**53  # beyond this not every whole number is a float
 
 
-def _parameter(name: str, values: Any, **allowed: Any) -> np.ndarray:
+def _parameter(name: str, values: Any, check: Any = check_vector, **allowed: Any) -> np.ndarray:
     """`values` as a float array of any shape, checked element by element."""
     array = check_array(name, values)
-    return check_vector(name, array.ravel(), **allowed).reshape(array.shape)
+    return check(name, array.ravel(), **allowed).reshape(array.shape)
 
 
 def _buffer(values: Any) -> np.ndarray:
     """Buffers: whole numbers from 2 to infinity."""
-    buffer = _parameter("buffer", values, low=2.0, finite=False)
-    whole = np.isinf(buffer) | (buffer == np.floor(buffer))
-    if not whole.all():
-        raise ValueError(f"buffer must be a whole number or infinite, got {shown(buffer[~whole].flat[0])}")
-    return buffer
+    return _parameter("buffer", values, check_whole, low=2.0, finite=False)
 
 
 def _positive(name: str, values: Any) -> np.ndarray:
     return _parameter(name, values, low=0.0, low_open=True)
+
+
+def _check_ratio(name: str, values: np.ndarray, rates: np.ndarray) -> None:
+    """Refuse what leaves the floating-point range in units of the service rate."""
+    with np.errstate(over="ignore", under="ignore"):
+        check_vector(f"{name} / service_rate", values / rates, low=1e-300, high=1e300)
 
 
 def _broadcast(*arrays: np.ndarray) -> tuple[tuple[int, ...], list[np.ndarray]]:
@@ -83,6 +85,7 @@ def mm1k_cost(load: Any, buffer: Any, starvation_weight: Any, service_rate: Any 
     )
     out = np.empty(vectors[0].size)
     costs(*vectors, out)
+    check_vector("the cost", out)
     return out.reshape(shape)[()]
 
 
@@ -123,6 +126,7 @@ def optimal_load(buffer: Any, starvation_weight: Any, service_rate: Any = 1.0) -
         _positive("starvation_weight", starvation_weight),
         _positive("service_rate", service_rate),
     )
+    _check_ratio("starvation_weight", vectors[1], vectors[2])
     out = np.empty(vectors[0].size)
     best_loads(*vectors, out)
     return out.reshape(shape)[()]
@@ -174,6 +178,8 @@ def optimal_robots(
         _positive("starvation_weight", starvation_weight),
         _positive("service_rate", service_rate),
     )
+    _check_ratio("arrival_rate", vectors[0], vectors[3])
+    _check_ratio("starvation_weight", vectors[2], vectors[3])
     number, least = np.empty(vectors[0].size), np.empty(vectors[0].size)
     best_numbers(*vectors, number, least)
     if not (number < MOST_ROBOTS).all():
@@ -181,4 +187,5 @@ def optimal_robots(
         worst = ", ".join(f"{vector[place]:g}" for vector in vectors)
         names = "arrival_rate, buffer, starvation_weight and service_rate"
         raise ValueError(f"{names} must need fewer than 2**53 robots, got {worst}")
+    check_vector("the cost", least)
     return number.astype(np.int64).reshape(shape)[()], least.reshape(shape)[()]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from knapsolve import RobotController, solve_robot_control
@@ -44,6 +44,14 @@ def test_fitting_at_once_equals_going_on(seed, cut, half_life):
     parts = RobotController(**options).fit(log[:cut]).partial_fit(log[cut:])
     assert (once.totals_ == parts.totals_).all()
     assert once.gain_ == parts.gain_
+    assert (once.policy_ == parts.policy_).all()
+
+
+def test_going_on_ends_at_the_same_policy_among_near_ties():
+    log = np.random.default_rng(15).exponential(1.0, (20, 2))
+    options = {"n_robots": 20, "buffer": 21, "starvation_weight": 1.0}
+    once = RobotController(**options).fit(log)
+    parts = RobotController(**options).fit(log[:10]).partial_fit(log[10:])
     assert (once.policy_ == parts.policy_).all()
 
 
@@ -100,6 +108,8 @@ def test_allocate_refuses_what_cannot_be():
         ({}, [[-1.0, 1.0]], "Negative"),
         ({}, [[0.0, 1.0]], "fetch"),
         ({}, [[1.0, np.nan]], "service"),
+        ({}, [[1e308, 1.0], [1e308, 1.0]], "mean of fetch times"),
+        ({}, [[1.0, 1e-250]], "mean of service times"),
         ({}, [[1.0, np.inf]], "infinity"),
     ],
 )
@@ -111,6 +121,20 @@ def test_bad_input_is_named_and_leaves_the_state_untouched(options, log, name):
         controller.fit(log)
     for key in ("totals_", "gain_", "n_features_in_", "arrival_rate_"):
         assert np.array_equal(before[key], getattr(controller, key))
+
+
+def test_a_warning_of_the_bounds_points_at_the_line_that_called():
+    log, options = [[5.0, 1.0]] * 2, {"starvation_weight": 1e9, "tol": 1e-15}
+    calls = [
+        lambda: RobotController(**options).fit(log),
+        lambda: RobotController(**options).partial_fit(log),
+        lambda: solve_robot_control(16, 10, 0.2, 1e9, tol=1e-15),
+        lambda: solve_robot_control(16, 10, 0.2, 1e9, tol=1e-15, method="relative-value-iteration", max_iter=9),
+    ]
+    for call in calls:
+        with pytest.warns(ConvergenceWarning) as caught:
+            call()
+        assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_columns_may_be_named():

@@ -96,6 +96,26 @@ def test_gain_and_bias_solve_the_optimality_equation(seed, n_states, n_actions):
     np.testing.assert_allclose(image - result.bias, result.gain, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_chance_to_leave_below_rounding_counts(method):
+    # 1 - p_ii is 0 in floating point; the second model settles in state 1 or 2, the third goes to and fro
+    models = [
+        ([[1, 1e-17], [0, 1]], [1.0, 0.0], [0.0, 0.0]),
+        ([[1, 1e-17, 2e-17], [0, 1, 0], [0, 0, 1]], [7.0, 1.0, 0.0], [1 / 3, 1.0, 0.0]),
+        ([[1, 1e-17], [2e-17, 1]], [1.0, 0.0], [2 / 3, 2 / 3]),
+    ]
+    for matrix, cost, gain in models:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = solve_average_cost([np.array(matrix)], cost, method=method, max_iter=1000)
+        assert (result.lower <= np.array(gain) + 1e-15).all()
+        assert (np.array(gain) <= np.asarray(result.upper) + 1e-15).all()
+        if not any("upper - lower" in str(warning.message) for warning in caught):
+            np.testing.assert_allclose(np.broadcast_to(result.gain, len(gain)), gain, atol=1e-9)
+        if method in ("auto", "policy-iteration"):
+            assert not caught
+
+
 def test_costs_shared_by_all_actions_may_be_given_once():
     matrices = [np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.6, 0.4]])]
     once = solve_average_cost(matrices, [1.0, 3.0])
@@ -127,6 +147,19 @@ def test_more_iterations_than_other_packages_allow_are_made_without_a_warning():
     assert result.n_iter > 1000
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e6, 1e12])
+def test_iterations_end_where_rounding_keeps_the_bounds_apart(method, scale):
+    matrices, cost = random_model(np.random.default_rng(5), 60, 2, 5)
+    exact = scale * solve_average_cost(list(matrices), cost).gain
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve_average_cost(list(matrices), cost * scale, method=method, max_iter=5000)
+    assert result.n_iter < 1000
+    assert result.upper - result.lower < 1e-13 * scale
+    assert result.lower - 1e-9 * scale <= exact <= result.upper + 1e-9 * scale
+
+
 GOOD = np.array([[0.5, 0.5], [0.2, 0.8]])
 
 
@@ -144,6 +177,7 @@ GOOD = np.array([[0.5, 0.5], [0.2, 0.8]])
         ([GOOD], [[1.0, 2.0], [1.0, 2.0]], "cost"),
         ([GOOD], [1.0, np.nan], "cost"),
         ([GOOD], [1.0, -np.inf], "cost"),
+        ([GOOD], [1e308, -1e308], "cost"),
         ([GOOD], [1.0, np.inf], "state 1"),
     ],
 )

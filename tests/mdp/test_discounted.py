@@ -47,6 +47,30 @@ def test_running_out_of_iterations_warns_and_the_bounds_hold():
     assert (exact <= result.upper).all()
 
 
+@pytest.mark.parametrize("method", ["value-iteration", "modified-policy-iteration"])
+def test_iterations_end_where_rounding_keeps_the_bounds_apart(method):
+    matrices, cost = random_model(np.random.default_rng(3), 60, 2, 5)
+    with pytest.warns(ConvergenceWarning, match="upper - lower"):
+        result = solve_discounted_cost(list(matrices), cost * 1e8, 0.9, method=method, max_iter=5000)
+    assert result.n_iter < 1000
+    assert (result.upper - result.lower).max() < 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:the discounted cost")
+@pytest.mark.parametrize("method", METHODS)
+def test_values_lie_between_the_least_and_the_most_a_step_however_little_is_discounted(method):
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        matrices, cost = random_model(rng, rng.integers(1, 8), rng.integers(1, 3), rng.integers(1, 4))
+        cost = np.abs(cost)
+        discount = 1 - 10.0 ** -rng.uniform(10, 15.9)
+        result = solve_discounted_cost(list(matrices), cost, discount, method=method, max_iter=100)
+        assert (result.lower >= -1e-9).all()
+        assert (result.upper <= cost[np.isfinite(cost)].max() / (1 - discount) * (1 + 1e-9)).all()
+        assert (result.lower <= result.value).all()
+        assert (result.value <= result.upper).all()
+
+
 @pytest.mark.parametrize("discount", [1.0, -0.1, np.nan, 2])
 def test_bad_discounts_are_named(discount):
     with pytest.raises(ValueError, match="discount"):

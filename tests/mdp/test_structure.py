@@ -90,6 +90,13 @@ def test_a_sweep_equals_its_twin():
         assert upper - lower < d.max() - d.min() + 1e-12
 
 
+def test_a_residual_that_is_no_number_bounds_nothing():
+    model = check_model([np.full((3, 3), 1 / 3)], [1.0, 2.0, 3.0])
+    h, d, choice = np.array([0.0, np.inf, 1.0]), np.empty(3), np.arange(3)
+    assert model.operator().bounds(h, d, choice) == (-np.inf, np.inf)
+    assert model.operator().iterate(h, d, choice, 1.0, True, 1e-9, 5, 0) == (5, -np.inf, np.inf)
+
+
 def recurrent_sets(matrices, allowed):
     """The recurrent classes of all deterministic policies, policy by policy."""
     choices = [np.flatnonzero(row) for row in allowed]
@@ -124,6 +131,19 @@ def test_a_unichain_model_whose_classes_share_no_state_is_named_by_what_is_certa
     classes = list(recurrent_sets(matrices, np.ones((3, 2), dtype=bool)))
     assert all(len(policy) == 1 for policy in classes)
     assert solve_average_cost(list(matrices), np.zeros(3)).structure == "communicating"
+
+
+def test_a_walk_that_drains_state_by_state_is_peeled_in_one_pass(monkeypatch):
+    n, passes = 300, []
+    walk = np.zeros((n, n))
+    walk[np.arange(1, n), np.arange(n - 1)] = walk[np.arange(1, n - 1), np.arange(2, n)] = 0.5
+    walk[0, 0], walk[-1, -1] = 1.0, 0.5
+    components = structure._components
+    monkeypatch.setattr(structure, "_components", lambda *graph: passes.append(1) or components(*graph))
+    label, pairs = structure.end_components(check_model([walk], np.zeros(n)))
+    assert label.tolist() == [0] + [-1] * (n - 1)
+    assert pairs.tolist() == [True] + [False] * (n - 1)
+    assert len(passes) == 2
 
 
 def test_the_search_for_an_unavoidable_state_is_given_up_after_a_while(monkeypatch):

@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve import RobotControl, mm1k_cost, solve_robot_control
+from knapsolve.robots import control as control_module
 from knapsolve.robots.control import iterate_policy
 from knapsolve.robots.problem import RobotProblem, prolong_policy
 from tests.robots.twins import bellman, evaluate_policy, policy_chain, state_costs
@@ -41,7 +43,7 @@ def test_the_policys_exact_cost_is_within_certified_bounds(problem):
     control = solve(problem)
     cost = state_costs(problem.n_robots, problem.buffer, problem.starvation_weight, problem.arrival_rate)
     exact, _ = evaluate_policy(control.action, problem.load, cost)
-    assert control.upper - control.lower <= 1e-9
+    assert control.upper - control.lower <= 1e-9 * problem.service_rate
     assert control.lower - 1e-9 <= exact <= control.upper + 1e-9
 
 
@@ -71,7 +73,7 @@ def test_control_is_never_worse_than_any_fixed_number_of_robots(problem):
 def test_value_iteration_and_policy_iteration_agree(problem):
     one = solve(problem, method="policy-iteration")
     other = solve(problem, method="relative-value-iteration", tol=1e-7)
-    assert one.gain == pytest.approx(other.gain, abs=1e-7)
+    assert one.gain == pytest.approx(other.gain, abs=1e-7 * problem.service_rate)
     assert other.lower <= one.upper
     assert one.lower <= other.upper
 
@@ -81,10 +83,21 @@ def test_value_iteration_and_policy_iteration_agree(problem):
 def test_the_unit_of_time_does_not_matter(problem, unit):
     other = solve_robot_control(
         problem.n_robots, problem.buffer, problem.arrival_rate * unit, problem.starvation_weight * unit,
-        problem.service_rate * unit, tol=1e-9 * unit,
+        problem.service_rate * unit,
     )  # fmt: skip
     control = solve(problem)
     assert other.gain == pytest.approx(control.gain * unit, abs=2e-9 * unit)
+
+
+@pytest.mark.parametrize("method", ["auto", "relative-value-iteration"])
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_results_in_another_unit_of_time_have_the_same_bits(method, unit):
+    control = solve_robot_control(16, 5, 0.1, 1.4, method=method)
+    other = solve_robot_control(16, 5, 0.1 * unit, 1.4 * unit, unit, method=method)
+    for name in ("gain", "lower", "upper"):
+        assert getattr(other, name) == getattr(control, name) * unit
+    assert np.array_equal(other.bias, control.bias)
+    assert np.array_equal(other.policy, control.policy)
 
 
 @settings(max_examples=20, deadline=None)
@@ -153,26 +166,31 @@ def test_running_out_of_iterations_warns_and_the_bounds_hold():
         assert control.lower <= control.gain <= control.upper
 
 
+def test_value_iteration_makes_as_many_sweeps_as_allowed():
+    with pytest.warns(ConvergenceWarning):
+        runs = [
+            solve_robot_control(16, 5, 0.1, 1.4, method="relative-value-iteration", max_iter=k) for k in range(1, 40)
+        ]
+    assert [run.n_iter for run in runs] == list(range(1, 40))
+    assert all(later.upper <= run.upper for run, later in itertools.pairwise(runs))
+    assert runs[-1].upper < runs[-2].upper
+
+
 def test_a_tolerance_below_rounding_warns_instead_of_hanging():
     with pytest.warns(ConvergenceWarning):
         control = solve_robot_control(30, 10, 0.05, 1.4, tol=1e-18)
     assert control.upper - control.lower < 1e-11
 
 
-def test_a_start_that_cannot_be_evaluated_is_left_by_value_iteration():
+def test_a_start_that_cannot_be_evaluated_is_left_by_value_iteration(monkeypatch):
     start = np.zeros((7, 6), dtype=np.uint8)
     start[[0, 2, 3, 5]] = 1  # two levels that nothing leaves
     problem = RobotProblem(6, 5, 0.3, 1.0)
-    control = iterate_policy(problem, 1e-9, 1000, start)
+    with monkeypatch.context() as patch:
+        patch.setattr(control_module, "coarse_start", lambda problem: start.copy())
+        control = iterate_policy(problem, 1e-9, 1000)
     assert control.gain == pytest.approx(solve(problem).gain, abs=1e-9)
     assert control.upper - control.lower <= 1e-9
-
-
-def test_a_start_from_the_optimum_takes_one_evaluation():
-    control = solve_robot_control(40, 12, 0.04, 1.2)
-    again = iterate_policy(control.problem, 1e-9, 1000, control.action)
-    assert again.n_iter == 1
-    assert again.gain == pytest.approx(control.gain, abs=1e-12)
 
 
 def test_a_prolonged_curve_has_the_same_shape():
@@ -202,6 +220,8 @@ def test_a_prolonged_curve_has_the_same_shape():
         ((16, 5, 0.1, np.nan), {}, "starvation_weight"),
         ((16, 5, 0.1, 1.0, 0.0), {}, "service_rate"),
         ((16, 5, 0.1, 1.0, np.inf), {}, "service_rate"),
+        ((16, 5, 1e-305, 1e-305, 1e-305), {}, "arrival_rate"),
+        ((16, 5, 1.0, 1.0, 1e-305), {}, "service_rate"),
         ((16, 5, 1e200, 1.0, 1e-200), {}, "arrival_rate / service_rate"),
         ((10**6, 10**6, 0.1, 1.0), {}, "n_robots and buffer"),
         ((16, 5, 0.1, 1.0), {"tol": 0.0}, "tol"),
@@ -253,10 +273,10 @@ def test_weights_that_rounding_drowns_end_with_the_bounds_reached(robots, buffer
         control = solve_robot_control(robots, buffer, 0.1 * service, weight * service, service)
     gap = control.upper - control.lower
     assert control.lower <= control.gain <= control.upper
-    assert (gap > 1e-9) == any("upper - lower" in str(warning.message) for warning in caught)
-    assert gap <= 1e-13 * np.abs(control.bias[np.isfinite(control.bias)]).max() * service + 1e-9
+    assert (gap > 1e-9 * service) == any("upper - lower" in str(warning.message) for warning in caught)
+    assert gap <= (1e-13 * np.abs(control.bias[np.isfinite(control.bias)]).max() + 1e-9) * service
     fixed = mm1k_cost(np.arange(1, robots + 1) * 0.1, buffer, weight * service, service).min()
-    assert control.lower <= fixed * (1 + 1e-9) + 1e-9
+    assert control.lower <= fixed * (1 + 1e-9) + 1e-9 * service
 
 
 @pytest.mark.slow
@@ -275,8 +295,17 @@ def test_ties_leave_the_number_of_robots_as_it_is():
     flat = np.zeros(problem.shape).T
     flat[0, 0] = np.inf
     flat[2, 2] = -1e-14
-    action = RobotControl(0.0, 0.0, 0.0, flat, 1, problem).action
+    action = RobotControl(0.0, 0.0, np.inf, flat, 1, problem).action
     assert action.sum() == action[0, 0] == 1
+
+
+@pytest.mark.parametrize("method", ["policy-iteration", "relative-value-iteration"])
+@pytest.mark.parametrize("arguments", [(60, 50, 0.07, 1e4), (11, 87, 0.1818, 3.78e11), (40, 40, 0.1, 1e7)])
+@pytest.mark.filterwarnings("ignore:the control problem")
+def test_the_policy_costs_no_more_than_the_upper_bound_where_biases_are_large(arguments, method):
+    control = solve_robot_control(*arguments, method=method, max_iter=20_000)
+    cost = control.problem.solver().evaluation(control.action, np.empty(control.problem.shape))
+    assert cost <= control.upper * (1 + 1e-9)
 
 
 def test_the_mean_is_found_where_substitution_cannot_help():

@@ -7,6 +7,7 @@ from scipy.special import gammaln
 
 from knapsolve import mm1k_cost, optimal_robots
 from knapsolve.robots import mg1k_cost, mg1k_optimal_robots
+from knapsolve.robots.service import check_service
 
 
 def erlang_queue_cost(rate, buffer, weight, stages, mean):
@@ -89,6 +90,13 @@ def test_two_moments_are_matched_and_the_cost_is_between_its_extremes(squared_va
     assert max(rate - 1, 0) - 1e-12 <= cost <= 1.2 + rate
 
 
+def test_a_density_may_be_infinite_at_the_ends_of_its_support():
+    angle = (np.arange(10_000) + 0.5) * np.pi / 20_000  # sin^2 of a uniform angle is arcsine distributed
+    no_arrival = np.exp(-0.7 * np.sin(angle) ** 2).mean()
+    service = check_service(stats.beta(0.5, 0.5))
+    assert 1.0 - service.overflow(0.7, 1)[0] == pytest.approx(no_arrival, abs=1e-8)
+
+
 def test_a_full_server_loses_what_it_cannot_take():
     assert mg1k_cost(5000.0, 10, 1.0, (1.0, 0.0)) == pytest.approx(4999.0)
 
@@ -97,6 +105,9 @@ def test_optimal_number_agrees_with_the_closed_form_and_with_brute_force():
     for lam, buffer, weight in ((0.05, 10, 1.2), (0.1, 5, 2.4), (0.01, 5, 0.4)):
         n, cost = mg1k_optimal_robots(lam, buffer, weight, (1.0, 1.0))
         assert (n, pytest.approx(cost)) == optimal_robots(lam, buffer, weight)
+    for lam, weight in ((0.1, 1e12), (1e-7, 1e-8)):  # optimal loads of 1e4 and 6e-5
+        n, cost = mg1k_optimal_robots(lam, 2, weight, (1.0, 1.0))
+        assert (pytest.approx(n, abs=2), pytest.approx(cost)) == optimal_robots(lam, 2, weight)
     n, cost = mg1k_optimal_robots(0.07, 6, 2.0, (1.0, 3.0))
     assert cost == pytest.approx(min(mg1k_cost(0.07 * m, 6, 2.0, (1.0, 3.0)) for m in range(1, 60)))
 
@@ -106,7 +117,10 @@ def test_optimal_number_agrees_with_the_closed_form_and_with_brute_force():
     [
         ((0.0, 5, 1.0, (1.0, 1.0)), "arrival_rate"),
         ((1.0, 1, 1.0, (1.0, 1.0)), "buffer"),
+        ((1.0, 10**9, 1.0, (1.0, 1.0)), "buffer"),
+        ((1e13, 5, 1.0, (1.0, 1.0)), "arrival_rate"),
         ((1.0, 5, 0.0, (1.0, 1.0)), "starvation_weight"),
+        ((1.0, 5, 1e13, (1.0, 1.0)), "starvation_weight"),
         ((1.0, 5, 1.0, (0.0, 1.0)), "service"),
         ((1.0, 5, 1.0, (1.0, -1.0)), "service"),
         ((1.0, 5, 1.0, 3.0), "service"),

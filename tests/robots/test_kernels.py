@@ -65,21 +65,22 @@ def test_evaluation_and_sweeps_have_the_same_bits_on_every_processor(robots, buf
         assert np.array_equal(values, results[0][2])
 
 
+@pytest.mark.parametrize("sweeps", [1, 2, 5])
 @pytest.mark.parametrize(("robots", "buffer"), [(1, 2), (2, 5), (7, 3), (5, 40)])
-def test_a_sweep_equals_its_twin(robots, buffer):
+def test_a_sweep_equals_its_twin(robots, buffer, sweeps):
     rng = np.random.default_rng(2)
     load, empty, step = 0.8 / robots, 1.7, 0.9
     values = rng.normal(size=(robots + 1, buffer + 1))
     values[0, 0] = np.inf
     expected = values.copy()
-    for _ in range(2):
+    for _ in range(sweeps):
         image = bellman(expected, robots, buffer, load, empty, load)
         with np.errstate(invalid="ignore"):
             expected = (1 - step) * expected + step * (image - image[1, 1])
         expected[0, 0] = np.inf
         expected -= (1 - step) * expected[1, 1] * (expected[1, 1] != 0)
     solver = RobotSolver(robots, buffer, load, empty, load)
-    solver.iterate_values(values, step, 1e-300, 2, 2, np.empty((robots + 3, buffer + 1)))
+    solver.iterate_values(values, step, 1e-300, sweeps, sweeps, np.empty((robots + 3, buffer + 1)))
     shift = values.ravel()[1:] - expected.ravel()[1:]
     np.testing.assert_allclose(shift, shift[0], atol=1e-12)
     assert values[1, 1] == pytest.approx(0, abs=1e-12)

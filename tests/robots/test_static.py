@@ -130,6 +130,10 @@ def test_parameters_broadcast_and_scalars_stay_scalars():
         (lambda: optimal_robots(np.inf, 5, 1.0), "arrival_rate"),
         (lambda: optimal_robots(1e-300, 5, 1.0), "arrival_rate"),
         (lambda: optimal_robots([0.1, 0.2], [5, 5, 5], 1.0), "shapes"),
+        (lambda: optimal_robots(1e300, 5, 1.0, 1e-300), "arrival_rate / service_rate"),
+        (lambda: optimal_robots(1.0, 5, 1e300, 1e-300), "starvation_weight / service_rate"),
+        (lambda: optimal_load(2, 1e-308, 1e308), "starvation_weight / service_rate"),
+        (lambda: mm1k_cost(1e300, 5, 1.0, 1e300), "the cost must be finite"),
     ],
 )
 def test_bad_parameters_are_named(call, name):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from knapsolve import optimal_robots, solve_robot_control
+from knapsolve.reproduce.robots_iteration import paper_value_iteration
 from knapsolve.reproduce.robots_tables import FIGURES, TABLE_1, TABLE_2, printed_rows, printed_weight
-from knapsolve.robots.paper import paper_value_iteration
 from knapsolve.robots.problem import RobotProblem
 
 MISPRINTED_COST = {(0.05, 10, 1.2): 0.08156, (0.05, 10, 2.4): 0.12020}
