@@ -83,7 +83,7 @@ def test_a_policy_looks_alike_whichever_others_are_drawn(result):
                   [*(marker for _, marker in STYLES.values()), *OTHER_MARKERS]):  # fmt: skip
         assert len(set(looks)) == len(looks)
     others = [f"mine {k}" for k in range(30)]
-    for names in ([*STYLES, *others], ["mine 0", *reversed(STYLES)], ["optimal", "mine 0", "nutch", "mine 1"]):
+    for names in (["mine 0", *reversed(STYLES), *others[1:]], ["optimal", "mine 0", "nutch", "mine 1"]):
         polls = dict.fromkeys(names, result.runs["lakg"].item_polls)
         table = [dict(result.table()[0], policy=name) for name in names]
         display = ReplayDisplay(table, polls, result.n_changes).plot()

@@ -20,8 +20,8 @@ CALLS = {
 }
 
 
+@pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("command", CALLS)
-@pytest.mark.parametrize("as_json", [False, True])
 def test_files_are_saved_though_nobody_reads_what_is_printed(command, as_json, tmp_path):
     (tmp_path / "polls.csv").write_text(POLLS)
     (tmp_path / "changes.csv").write_text(CHANGES)

@@ -38,6 +38,7 @@ def start(*arguments, **streams):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_demonstration_keeps_hosts_gaps_and_saves_its_picture(tmp_path):
     state, picture = tmp_path / "state.db", tmp_path / "picture.png"
     options = ("--seconds", 3, "--rate", 100, "--pages", 40, "--host-gap", 0.03)
@@ -233,6 +234,7 @@ def test_a_poller_that_nobody_answers_says_so_and_fails(tmp_path):
     assert "no poll was answered" in line and "15 x unanswered" in line and "--port 1" in line
 
 
+@pytest.mark.slow
 def test_a_demonstration_in_which_no_host_may_be_asked_says_so(tmp_path):
     options = ("--seconds", 0.5, "--pages", 8, "--host-gap", 1000, "--state", tmp_path / "state.db")
     for words in ("renewal index", "no poll told anything"):

@@ -81,7 +81,9 @@ def test_the_pooled_prior_is_the_gamma_that_rates_were_drawn_from(shape):
     assert changes / time == pytest.approx(1.0, rel=0.1)
 
 
-@pytest.mark.parametrize(("n", "polls"), [(1, 20), (1, 60), (2, 20), (10, 10)])
+@pytest.mark.parametrize(
+    ("n", "polls"), [(1, 20), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(1, 60), (2, 20), (10, 10)])]
+)
 @pytest.mark.parametrize("gap", [0.3, 1.0, 3.0])
 def test_intervals_of_few_items_cover_them(n, polls, gap):
     """They are not taken for many that are alike: 95% intervals of rate 1 cover it in most logs."""

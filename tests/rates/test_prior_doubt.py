@@ -34,6 +34,7 @@ def test_quantiles_are_those_of_the_mixture_over_priors(changes, time):
         np.testing.assert_allclose(share_below(quantiles, changes, time, prior), share, atol=0.015)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5, 10])
 @pytest.mark.parametrize("shape", [1.0, 4.0])
 def test_90_percent_intervals_of_few_items_cover_their_rates(n, shape):

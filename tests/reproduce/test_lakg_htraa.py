@@ -42,6 +42,7 @@ def test_the_table_contains_every_figure_and_a_picture_of_each(tiny):
     assert (folder / f"{name}.txt").read_text() == text + "\n"
 
 
+@pytest.mark.slow
 def test_the_same_seed_reproduces_every_number(tiny, tmp_path, monkeypatch):
     text, folder, name, _ = tiny
     monkeypatch.setattr(Figure, "draw", lambda figure, path: path.touch())

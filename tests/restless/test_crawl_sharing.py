@@ -55,13 +55,13 @@ THREADS = {
     "learner": """
         learner = {learner}.fit(np.column_stack([np.arange(4), np.ones(4)]), [1, 0, 1, 0])
         def work(k):
-            for j in range(40):
+            for j in range(20):
                 sites = np.arange({newcomers} * (3 * j + k), {newcomers} * (3 * j + k) + 40) % 900
                 X = np.column_stack([np.concatenate([sites] * 20), np.ones(800)])
                 learner.partial_fit(X, np.arange(800) % 3)
                 learner.allocate(2), learner.ages_, learner.arrival_errors_
         share(work)
-        assert learner.n_crawls_.sum() == 4 + 3 * 40 * 800
+        assert learner.n_crawls_.sum() == 4 + 3 * 20 * 800
         """,
 }
 

@@ -56,7 +56,7 @@ def padded(amounts, queue):
     ids=["dyadic", "harmonic", "zeros", "pareto"],
 )
 def test_order_equals_exact_rational_arithmetic(amounts, queue):
-    n_polls, amounts = 100_000, padded(amounts, queue)
+    n_polls, amounts = 50_000, padded(amounts, queue)
     materials, times = EDFScheduler(amounts, random_state=3).next(n_polls)
     expected = list(rational_order(amounts, 3, n_polls))
     assert materials.tolist() == [i for i, _ in expected]
