@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from knapsolve.cli.inputs import Log, read_log
+from knapsolve.cli.inputs import Log, read_log, refuse_unit
 from knapsolve.cli.output import progress_bar, report
 from knapsolve.cli.replay_output import as_document, print_replay
 from knapsolve.cli.repository import read_git
@@ -62,8 +62,8 @@ def command(
         str, typer.Option(help="Column that says when: numbers or ISO dates.")
     ] = "timestamp",
     time_unit: Annotated[
-        str, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day, ..., year.")
-    ] = "second",
+        str | None, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day, ..., year. Default: s.")
+    ] = None,
     start: Annotated[
         str | None, typer.Option(help="Replay from here: a date or number. Default: first change.")
     ] = None,
@@ -94,7 +94,7 @@ def command(
         if split is not None:
             raise ValueError("only one of --split and --train-share can be given")
         split = _as_split(train_share)
-    unit = parse_unit(time_unit)
+    unit = None if time_unit is None else parse_unit(time_unit)
     choose("--scheduler", scheduler, SCHEDULERS)
     check_plot_path(plot)
     if (trace is None) == (git is None):
@@ -102,6 +102,7 @@ def command(
     if git is None:
         log = read_log(str(trace), item_column, time_column, unit, sort)
     else:
+        refuse_unit(git, unit)
         trace, log = str(git), read_git(git)
     begin, middle, end = _stretches(log, str(trace), start, split, stop)
     replayer = TraceReplay(

@@ -135,7 +135,7 @@ def test_rates_are_those_of_the_estimator_which_uses_all_that_is_told(succeed, f
 def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
     caps = ["--host-cap", "6/day", "--host-cap", "h1.org=1/day"]
     text = succeed(*COMMAND, "-o", "out.csv", "--schedule", "next.csv", "--horizon", "20days", *caps)
-    assert "leave room for 19 polls a day only" in text
+    assert "Note: within --host-cap there is room for 19 polls a day only" in text
     totals = {}
     for row in read(folder / "out.csv"):
         totals[row["item"][:14]] = totals.get(row["item"][:14], 0) + 1 / float(row["interval"])
@@ -148,6 +148,26 @@ def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
     for host, when in times.items():
         assert np.diff(when).min() >= (1 if host == "h1.org" else 1 / 6) - 1e-9
         assert when[0] >= log[1].max() and when[-1] < log[1].max() + 20
+
+
+@pytest.mark.parametrize(
+    ("bounds", "note"),
+    [
+        (["--min-interval", "2days"], "--min-interval there is room for 20 polls"),
+        (["--min-interval", "4days", "--host-cap", "4/day"], "--min-interval there is room for 10 polls"),
+        (
+            ["--min-interval", "2days", "--host-cap", "4/day", "--host-cap", "h1.org=90/day"],
+            "--host-cap and --min-interval there is room for 17 polls",
+        ),
+    ],
+)
+def test_a_note_names_what_binds(bounds, note, succeed, log):
+    assert f"Note: within {note}" in succeed(*COMMAND, *bounds)
+
+
+def test_a_timetable_too_short_for_a_poll_says_so(succeed, folder, log):
+    bounds = ("--min-interval", "900days", "--schedule", "next.csv")
+    assert "0 polls saved as next.csv (only 0.044 polls are due within it" in succeed(*COMMAND, *bounds)
 
 
 def test_json_says_all_that_the_table_does(succeed, folder, log):
@@ -347,6 +367,13 @@ def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monke
         (["--min-interval", "soon"], "--min-interval must be a positive length of time"),
         (["--min-interval", "2days", "--max-interval", "1day"], "--min-interval must be at most --max-interval"),
         (["--max-interval", "1s"], "--max-interval needs 1.152e+05 times the polls that --capacity allows"),
+        (
+            ["--max-interval", "36h", "--host-cap", "h2.org=4/day"],
+            "--max-interval needs 6.667 polls a day of h2.org with its 10 items, --host-cap allows 4: change one",
+        ),
+        (["--host-cap", "H1.org=4/day", "--host-cap", "h1.org=5/day"], "only one --host-cap can be given of h1.org"),
+        (["--host-cap", "4/day", "--host-cap", "5/day"], "only one --host-cap can be given of any host"),
+        (["--criterion", "freshness", "--balance", "0.5"], "--balance is of --criterion renewal: freshness has none"),
         (["--host-cap", "5"], "--host-cap must be polls per unit of time"),
         (["--host-cap", "nowhere=5/day"], "--host-cap names 'nowhere', which is no host"),
         (["--host-cap", "5/day", "--item-column", "number"], "--host-cap needs a column of hosts"),
@@ -364,6 +391,13 @@ def test_a_bad_option_is_one_line_and_status_2(options, message, refuse, folder,
     items, times, changed, _ = log
     (folder / "polls.csv").write_text(as_csv(items, times, changed, number=items.tolist()))
     assert message in refuse(*COMMAND, *options)
+
+
+@pytest.mark.parametrize("command", ["allocate", "replay"])
+def test_a_unit_of_dates_is_refused(command, refuse, folder):
+    (folder / "log.csv").write_text("item,time,changed\na,2024-01-01,1\nb,2024-01-02,1\n")
+    message = refuse(command, "log.csv", "--capacity", "1/day", "--time-column", "time", "--time-unit", "ms")
+    assert "--time-unit is of times that are numbers: those of log.csv are dates" in message
 
 
 def test_rows_of_a_parquet_file_have_no_lines(refuse, folder):
