@@ -19,6 +19,7 @@ from knapsolve.cli.units import (
     SCHEDULERS,
     SECONDS,
     check_plot_path,
+    check_work,
     choose,
     choose_all,
     parse_capacity,
@@ -116,6 +117,8 @@ def command(
     )
     names = _names(policy, replayer)
     base = _baseline(baseline, names)
+    total = runs * (replayer.n_training_polls + replayer.n_polls) * len(names)
+    check_work("--capacity" if budget.unit else "--polls-per-change", total)
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
 

@@ -11,7 +11,7 @@ import typer
 
 from knapsolve._validation import check_real
 from knapsolve.cli.output import counted, print_table, progress_bar, report
-from knapsolve.cli.units import SCHEDULERS, check_plot_path, choose, choose_all
+from knapsolve.cli.units import SCHEDULERS, check_plot_path, check_work, choose, choose_all
 from knapsolve.displays import STYLES
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from knapsolve.learners import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy, RenewalIndexPolicy
@@ -76,12 +76,14 @@ def command(
     names = choose_all("--learner", learner or ["lakg", "htraa"], POLICIES)
     chosen = {"resolution": resolution, "update": update, "balance": balance}
     _check_used(chosen, names)
+    total = n_polls * runs
+    check_work("--polls", total * len(names))
     unchanged = zipf_unchanged(n, alpha, beta, perturbations, random_state=seed)
     world = kind(unchanged, switch_every=switch_every)
     learners = {name: _learner(name, unchanged, n_polls, chosen) for name in names}
     check_plot_path(plot)
     histories: dict[str, History] = {}
-    total, finished = n_polls * runs, True
+    finished = True
     with progress_bar(total * len(names)) as stage:
         try:
             for name, each in learners.items():

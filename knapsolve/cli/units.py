@@ -39,6 +39,7 @@ SHORT = {
     "yr": "year",
 }
 SCHEDULERS = ("edf", "random")
+MOST_WORK = 1e12  # polls or crawls of one command: hours to days
 MOST_A_SECOND = 1e100  # polls; such numbers and their inverses can be multiplied
 
 
@@ -53,6 +54,13 @@ def choose_all(option: str, texts: list[str], choices: Collection[str]) -> list[
     """The distinct names in texts such as `lakg,htraa`, each of them one of the choices."""
     names = [name.strip() for text in texts for name in text.split(",")]
     return [choose(option, name, choices) for name in dict.fromkeys(names)]
+
+
+def check_work(option: str, number: int, what: str = "polls") -> None:
+    """Refuse, before any work, what would take days; `number` is of all runs together."""
+    if number > MOST_WORK:
+        shown = f"{number:,}" if number < 1e18 else f"{number:.3g}"
+        raise ValueError(f"{option} makes {shown} {what} in all, at most {MOST_WORK:.3g} are allowed")
 
 
 def parse_unit(text: str, option: str = "--time-unit") -> str:
