@@ -27,7 +27,7 @@ import pytest
         (["simulate", "--learner", "uniform", "--resolution", "50"], "--resolution is of lakg and htraa: name"),
         (["simulate", "--polls", "1e12"], "--polls makes 16,000,000,000,000 polls in all, at most 1e+12 are allowed"),
         (["whittle", "--steps", "2" + 15 * "0"], "--steps makes 2,000,000,000,000,000 crawls in all, at most 1e+12"),
-        (["replay", "debian", "--capacity", "1e5/s", "--policy", "uniform"], "--capacity makes 110,160,000,000,100 polls"),
+        (["replay", "debian", "--capacity", "1e5/s", "--policy", "uniform"], "--capacity makes 110,160,000,000,100"),
         (["simulate", "--jobs", "0"], "--jobs must be at least 1"),
         (["simulate", "--resolution", "5"], "error: --resolution must be at least 120 for 500 materials"),
         (["simulate", "--resolution", "1000000000"], "error: --resolution must be an integer in [2, "),
