@@ -53,8 +53,6 @@ def read_log(source: str, item_column: str, time_column: str, unit: str | None, 
     codes, found = factorize(items)
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
-    if found.size < 2:
-        raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
     if "--changed-column" in columns:
         _refuse_polls(name, columns["--changed-column"])
     warn_of_unit(name, times, read_unit)
@@ -65,6 +63,8 @@ def read_log(source: str, item_column: str, time_column: str, unit: str | None, 
         items, times = items.take(pyarrow.array(order)), times[order]
     else:
         check_order(name, codes, times, raw)
+    if found.size < 2:
+        raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
     return Log(items, times, read_unit, float(times.min()), float(times.max()))
 
 

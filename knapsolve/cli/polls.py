@@ -62,8 +62,6 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
     warn_of_unit(name, times, read_unit)
-    if names.size < 2:
-        raise ValueError(f"{name} must hold at least 2 different items, it holds only {names[0]!s}")
     changed = _as_changed(name, found["--changed-column"])
     if not sort:
         check_order(name, codes, times, found["--time-column"])

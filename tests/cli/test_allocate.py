@@ -274,6 +274,17 @@ def test_of_contrary_hosts_and_weights_the_last_row_counts_with_a_warning(folder
     assert "the rows of 1 item of polls.csv disagree on host: an item's" in error
 
 
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_one_item_gets_all_within_its_bounds(estimator, succeed, refuse, folder):
+    (folder / "polls.csv").write_text("item,time,changed\na,0,0\na,3,1\na,4,0\na,9,1\n")
+    for bounds, interval in (((), 0.5), (("--min-interval", "20s"), 20), (("--max-interval", "1s"), 0.5)):
+        options = ("--capacity", "2/s", "--rates", estimator, "-o", "out.csv", *bounds)
+        succeed("allocate", "polls.csv", *options)
+        assert [float(row["interval"]) for row in read(folder / "out.csv")] == pytest.approx([interval])
+    message = refuse("allocate", "polls.csv", "--capacity", "2/s", "--rates", "renewal")
+    assert "--rates renewal needs at least 2 different items, polls.csv holds only a" in message
+
+
 def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
     text = succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
@@ -288,7 +299,7 @@ BAD_LOGS = {
     "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
     "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
     "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
-    "one item": ("item,time,changed\na,1,0\na,2,1\n", "at least 2 different items"),
+    "one item, backwards": ("item,time,changed\na,2,0\na,1,1\n", "row 2 (line 3): times must ascend"),
     "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
     "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 (line 2) has no finite time"),
     "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
