@@ -26,7 +26,7 @@ from knapsolve.cli.units import (
     parse_split,
     parse_time,
     parse_unit,
-    time_in_words,
+    times_in_words,
 )
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
@@ -179,7 +179,7 @@ def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end:
     since = begin if middle is None else middle
     for first, last in ((begin, since), (since, end)):
         if first < last and (last - first) * rate * (1 + 1e-12) < 1:
-            bounds = f"{time_in_words(first, log.unit)} and {time_in_words(last, log.unit)}"
+            bounds = " and ".join(times_in_words(log.unit, first, last))
             raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}")
     return {"capacity": rate}
 
@@ -199,7 +199,7 @@ def _stretches(
     if not begin < end:
         if start is None and stop is None:
             raise ValueError(f"{trace}: all changes have the same time: there is nothing to replay")
-        first, last = (time_in_words(each, log.unit) for each in (begin, end))
+        first, last = times_in_words(log.unit, begin, end)
         if stop is None:
             what = "last change" if end == log.times.max() else "end of the data"
             raise ValueError(f"--start must be before the {what} at {last}, got {first}")
@@ -211,12 +211,12 @@ def _stretches(
     if split is None and middle is not None and not begin < middle < end:
         middle = parse_split("50%", begin, end, log.unit)
     if middle is not None and not begin < middle < end:
-        bounds = f"{time_in_words(begin, log.unit)} and {time_in_words(end, log.unit)}"
+        bounds = " and ".join(times_in_words(log.unit, begin, end))
         raise ValueError(f"--split must lie between {bounds}, or be none, got {split}")
     since = begin if middle is None else middle
     if not ((log.times > since) & (log.times <= end)).any():
-        bounds = f"after {time_in_words(since, log.unit)} and up to {time_in_words(end, log.unit)}"
-        raise ValueError(f"{trace} holds no changes {bounds}: change --start, --split or --stop")
+        bounds = " and up to ".join(times_in_words(log.unit, since, end))
+        raise ValueError(f"{trace} holds no changes after {bounds}: change --start, --split or --stop")
     return begin, middle, end
 
 

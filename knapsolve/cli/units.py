@@ -122,12 +122,20 @@ def parse_time(option: str, text: str, unit: str) -> float:
     return value
 
 
-def time_in_words(value: float, unit: str) -> str:
-    """A date where `value` units since 1970 can be meant as one, else the number with its unit."""
-    seconds = value * SECONDS[unit]
-    if 1e8 < seconds < 4e9:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    return f"{value:g} {unit}s"
+def times_in_words(unit: str, *values: float) -> list[str]:
+    """Dates where `values` units since 1970 can be meant as such, else the numbers with their unit.
+
+    Dates less than ten days apart have hours and minutes, too.
+    """
+    short = (max(values) - min(values)) * SECONDS[unit] < 10 * SECONDS["day"]
+
+    def words(value: float) -> str:
+        seconds = value * SECONDS[unit]
+        if 1e8 < seconds < 4e9:
+            return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M" if short else "%Y-%m-%d")
+        return f"{value:g} {unit}s"
+
+    return [words(value) for value in values]
 
 
 def check_plot_path(path: Path | None) -> None:
