@@ -1,5 +1,6 @@
 """The command line as a whole: help, unknown commands, what is missing, and how papers are reproduced."""
 
+import itertools
 import subprocess
 import sys
 import types
@@ -66,3 +67,14 @@ def test_without_the_extra_there_is_one_clear_line():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "knapsolve: error: the command line needs typer and rich: pip install 'knapsolve[cli]'\n"
+
+
+def test_paragraphs_of_help_are_as_wide_as_the_terminal(succeed, monkeypatch):
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+        for command in ("allocate", "replay", "whittle", "robots"):
+            lines = [line.strip() for line in succeed(command, "--help").splitlines()]
+            lines = lines[: next(k for k, line in enumerate(lines) if line.startswith("╭"))]
+            for line, following in itertools.pairwise(lines):
+                assert not line or not following or len(f"{line} {following.split()[0]}") > width - 3, line
