@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +40,8 @@ def command(
     polls: Annotated[str, typer.Argument(help="A .csv or .parquet file of polls, or - for standard input.")],
     capacity: Annotated[str, typer.Option(help="Polls per unit of time: 5000/day, 3/week, 0.5/s.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Save interval, rate and freshness of all items here (.csv).")
+        Path | None,
+        typer.Option("--output", "-o", help="Save interval, rate and freshness of all items here (.csv; - prints)."),
     ] = None,
     criterion: Annotated[
         str,
@@ -116,7 +119,10 @@ def command(
         over = f"{length / SECONDS[per] * budget:.3g} polls, at most {MOST_SCHEDULED:.3g} are allowed"
         raise ValueError(f"--schedule would hold {over}: give a shorter --horizon")
     caps = parse_host_caps(host_cap or [])
-    check_output_path(output)
+    printed = str(output) == "-"
+    if printed and as_json:
+        raise ValueError("--output - and --json must not be given together: both are for standard output")
+    check_output_path(None if printed else output)
     check_output_path(schedule, "--schedule")
     check_distinct({"the poll log": polls, "--output": output, "--schedule": schedule})
     columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
@@ -139,19 +145,22 @@ def command(
     found = allocate(log, rate, criterion, BALANCE if balance is None else balance, rates, limits)
     facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
 
+    target = sys.stdout.buffer if printed else output
+
     def saves() -> Iterator[str]:
-        if output is not None:
-            write_intervals(output, log, found, scale)
-            yield f"intervals in {per}s saved as {output}"
+        if target is not None:
+            write_intervals(target, log, found, scale)
+            yield f"intervals in {per}s {'printed' if printed else f'saved as {output}'}"
         if schedule is not None:
             yield _save_schedule(schedule, log, found, limits, begin, length * second, seed)
 
-    report(
-        as_json,
-        lambda: facts | {"intervals": found.rows(log, scale)},
-        lambda: _print(facts, log, found, limits, scale),
-        saves(),
-    )
+    with redirect_stdout(sys.stderr) if printed else nullcontext():
+        report(
+            as_json,
+            lambda: facts | {"intervals": found.rows(log, scale)},
+            lambda: _print(facts, log, found, limits, scale),
+            saves(),
+        )
 
 
 def _save_schedule(

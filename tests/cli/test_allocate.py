@@ -170,6 +170,16 @@ def test_a_timetable_too_short_for_a_poll_says_so(succeed, folder, log):
     assert "0 polls saved as next.csv (only 0.044 polls are due within it" in succeed(*COMMAND, *bounds)
 
 
+def test_a_dash_prints_the_intervals_alone_on_standard_output(succeed, refuse, folder, log, capsys):
+    from knapsolve.cli import main
+
+    succeed(*COMMAND, "-o", "out.csv")
+    assert main([*COMMAND, "-o", "-"]) == 0
+    out, error = capsys.readouterr()
+    assert out == (folder / "out.csv").read_text() and "The 10 polled most often" in error
+    assert "--output - and --json must not be given together" in refuse(*COMMAND, "-o", "-", "--json")
+
+
 def test_json_says_all_that_the_table_does(succeed, folder, log):
     document = json.loads(succeed(*COMMAND, "--json", "-o", "out.csv"))
     rows = read(folder / "out.csv")
