@@ -36,13 +36,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from knapsolve.cli.application import build
 
         status = build()(args=arguments, prog_name="knapsolve", standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         status = INTERRUPTED
     except ModuleNotFoundError as error:
         return _complain(MISSING if error.name in ("typer", "rich") else str(error))
-    except BrokenPipeError:  # whoever read our output has gone
+    except (BrokenPipeError, SystemExit) as error:  # typer and rich make an exit of a broken pipe
+        if not isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
+            raise
+        # whoever read our output has seen enough; files were saved before
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 0
     except (ValueError, TypeError, OSError) as error:
         return _complain(_in_words(error))
     except MemoryError:

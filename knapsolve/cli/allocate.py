@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from knapsolve.cli.allocation import Allocation, Limits, allocate
+from knapsolve.cli.allocation import Allocation, allocate
+from knapsolve.cli.bounds import Limits, a, caps_of_hosts, check_room, parse_host_caps, what_binds
 from knapsolve.cli.output import counted, print_table, report
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.table_files import write_intervals, write_schedule
@@ -28,6 +31,7 @@ from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
 RATES = ("mle", "bayes", "recursive", "renewal")
+BALANCE = 0.8  # as RenewalIndexPolicy's
 MOST_ROWS = 10
 MOST_SCHEDULED = 1e8  # polls in a timetable
 
@@ -36,15 +40,19 @@ def command(
     polls: Annotated[str, typer.Argument(help="A .csv or .parquet file of polls, or - for standard input.")],
     capacity: Annotated[str, typer.Option(help="Polls per unit of time: 5000/day, 3/week, 0.5/s.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Save interval, rate and freshness of all items here (.csv).")
+        Path | None,
+        typer.Option("--output", "-o", help="Save interval, rate and freshness of all items here (.csv; - prints)."),
     ] = None,
     criterion: Annotated[
         str,
         typer.Option(help="What is wanted: renewal (the renewal index's balance), detection, freshness or harmonic."),
     ] = "renewal",
     balance: Annotated[
-        float, typer.Option(min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current.")
-    ] = 0.8,
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current. Default: 0.8."
+        ),
+    ] = None,
     rates: Annotated[
         str,
         typer.Option(
@@ -82,7 +90,9 @@ def command(
     host_column: Annotated[
         str | None, typer.Option(help="Column of items' hosts. Default: host, if there is one, or from URLs.")
     ] = None,
-    time_unit: Annotated[str, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day.")] = "second",
+    time_unit: Annotated[
+        str | None, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day. Default: s.")
+    ] = None,
     sort: Annotated[bool, typer.Option("--sort", help="Sort the log by time first.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the timetable's jitter.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -96,6 +106,8 @@ def command(
     budget, per = parse_capacity(capacity)
     choose("--criterion", criterion, CRITERIA)
     choose("--rates", rates, RATES)
+    if balance is not None and criterion != "renewal":
+        raise ValueError(f"--balance is of --criterion renewal: {criterion} has none, got {balance:g}")
     shortest = 0.0 if min_interval is None else parse_duration("--min-interval", min_interval)
     longest = np.inf if max_interval is None else parse_duration("--max-interval", max_interval)
     if shortest > longest:
@@ -106,13 +118,18 @@ def command(
     if schedule is not None and length / SECONDS[per] * budget > MOST_SCHEDULED:
         over = f"{length / SECONDS[per] * budget:.3g} polls, at most {MOST_SCHEDULED:.3g} are allowed"
         raise ValueError(f"--schedule would hold {over}: give a shorter --horizon")
-    caps = [_host_cap(text) for text in host_cap or []]
-    check_output_path(output)
+    caps = parse_host_caps(host_cap or [])
+    printed = str(output) == "-"
+    if printed and as_json:
+        raise ValueError("--output - and --json must not be given together: both are for standard output")
+    check_output_path(None if printed else output)
     check_output_path(schedule, "--schedule")
     check_distinct({"the poll log": polls, "--output": output, "--schedule": schedule})
     columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
     more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
-    log = read_polls(polls, columns | more, parse_unit(time_unit), sort)
+    log = read_polls(polls, columns | more, None if time_unit is None else parse_unit(time_unit), sort)
+    if rates == "renewal" and log.names.size < 2:
+        raise ValueError(f"--rates renewal needs at least 2 different items, {polls} holds only {log.names[0]!s}")
     if caps and log.hosts is None:
         log.hosts, log.host_names = hosts_of_urls(log.names)
     begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
@@ -121,25 +138,29 @@ def command(
     second = 1 / SECONDS[log.unit]  # in the log's unit
     if begin + length * second == begin:
         raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {start}")
-    limits = Limits(shortest * second, longest * second, _caps_of_hosts(caps, log) / second if caps else None)
+    limits = Limits(shortest * second, longest * second, caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
-    found = allocate(log, rate, criterion, balance, rates, limits)
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
+    check_room(log, rate, limits, scale, per)
+    found = allocate(log, rate, criterion, BALANCE if balance is None else balance, rates, limits)
     facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
 
+    target = sys.stdout.buffer if printed else output
+
     def saves() -> Iterator[str]:
-        if output is not None:
-            write_intervals(output, log, found, scale)
-            yield f"intervals in {per}s saved as {output}"
+        if target is not None:
+            write_intervals(target, log, found, scale)
+            yield f"intervals in {per}s {'printed' if printed else f'saved as {output}'}"
         if schedule is not None:
             yield _save_schedule(schedule, log, found, limits, begin, length * second, seed)
 
-    report(
-        as_json,
-        lambda: facts | {"intervals": found.rows(log, scale)},
-        lambda: _print(facts, log, found, scale),
-        saves(),
-    )
+    with redirect_stdout(sys.stderr) if printed else nullcontext():
+        report(
+            as_json,
+            lambda: facts | {"intervals": found.rows(log, scale)},
+            lambda: _print(facts, log, found, limits, scale),
+            saves(),
+        )
 
 
 def _save_schedule(
@@ -152,32 +173,12 @@ def _save_schedule(
         hosts=None if gaps is None else log.hosts, host_gaps=gaps, random_state=seed,
     )  # fmt: skip
     write_schedule(path, log, table)
-    missing = int(float(found.amounts.sum()) * length) - table.items.size
+    slots = float(found.amounts.sum()) * length
+    missing = int(slots) - table.items.size
     short = f" ({missing:,} fewer than its slots: hosts' caps push them past its end)" if missing > 0 else ""
+    if slots < 1:
+        short = f" (only {slots:.2g} polls are due within it: give a longer --horizon)"
     return f"{counted(table.items.size, 'poll')} saved as {path}{short}"
-
-
-def _host_cap(text: str) -> tuple[str | None, float]:
-    """Host (None: any) and polls a second."""
-    host, equals, cap = text.rpartition("=")
-    polls, per = parse_capacity(cap, "--host-cap")
-    if equals and not host.strip():
-        raise ValueError(f"--host-cap must be such as 60/hour or example.org=10/hour, got {text!r}")
-    return (host.strip().lower() if equals else None), polls / SECONDS[per]
-
-
-def _caps_of_hosts(caps: list[tuple[str | None, float]], log: PollLog) -> np.ndarray:
-    """Polls a second of each host (n_hosts,), infinite without a cap; of several caps the last counts."""
-    limits = np.full(len(log.host_names), np.inf)
-    place = {name.lower(): number for number, name in enumerate(log.host_names)}
-    for host, cap in sorted(caps, key=lambda each: each[0] is not None):
-        if host is None:
-            limits[:] = cap
-        elif host not in place:
-            raise ValueError(f"--host-cap names {host!r}, which is no host of the log")
-        else:
-            limits[place[host]] = cap
-    return limits
 
 
 def _facts(
@@ -200,9 +201,9 @@ def _facts(
     }
 
 
-def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float) -> None:
+def _print(facts: dict[str, Any], log: PollLog, found: Allocation, limits: Limits, scale: float) -> None:
     per = facts["time_unit"]
-    each = f"an {per}" if per == "hour" else f"a {per}"
+    each = a(per)
     follow = "follows" if log.items.size == 1 else "follow"
     print(f"\n{facts['polls']}: {counted(facts['n_polls'], 'poll')} of {counted(facts['n_items'], 'item')}", end="; ")
     print(f"{facts['n_changed']:,} of the {log.items.size:,} that {follow} another found a change.")
@@ -213,7 +214,8 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, scale: float)
     budget = facts["capacity"]
     if facts["used"] < 0.999 * found.capacity / scale:
         budget = f"{facts['used']:,.6g}/{per}"
-        print(f"Note: host caps and shortest intervals leave room for {facts['used']:,.6g} polls {each} only.")
+        binding = what_binds(log, found.amounts, limits)
+        print(f"Note: within {binding} there is room for {facts['used']:,.6g} polls {each} only.")
     never = int((found.amounts == 0).sum())
     if never:
         items = "1 item is" if never == 1 else f"{never:,} items are"

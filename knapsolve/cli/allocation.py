@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import gamma
 
 from knapsolve import criteria
+from knapsolve.cli.bounds import Limits
 from knapsolve.cli.output import progress_bar, working
 from knapsolve.cli.polls import PollLog
 from knapsolve.learners import RenewalIndexPolicy
@@ -18,15 +19,6 @@ from knapsolve.rates import ChangeRateEstimator
 
 LONG = 500_000  # polls: from here on there is a bar, which moves this often
 TAIL = 0.025
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of intervals, and polls per unit of time of each host (n_hosts,) or None, in the log's unit of time."""
-
-    shortest: float
-    longest: float
-    host_caps: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -84,20 +76,12 @@ def allocate(
     kind = kinds.get(criterion, criteria.Harmonic)
     least = 0.0 if limits.longest == np.inf else 1 / limits.longest
     most = np.inf if limits.shortest == 0 else 1 / limits.shortest
-    _check_room(least * rates.size, capacity)
     bounded = limits.host_caps is not None or most < np.inf
     amounts = solve_nefk(
         kind(rates), capacity, weights=weights, lower=least, upper=most, equality=not bounded,
         groups=None if limits.host_caps is None else log.hosts, group_caps=limits.host_caps,
     ).amounts  # fmt: skip
     return Allocation(capacity, amounts, rates, low, high)
-
-
-def _check_room(needed: float, capacity: float) -> None:
-    if needed > capacity * (1 + 1e-12):
-        raise ValueError(
-            f"--max-interval needs {needed / capacity:.4g} times the polls that --capacity allows: make it longer"
-        )
 
 
 Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # low, rate, high

@@ -22,9 +22,15 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in COMMANDS:
-        application.command(name)(by_option(import_module(f"knapsolve.cli.{name}").command))
-    application.callback(invoke_without_command=True, help=knapsolve.__doc__)(_without_command)
+        command = import_module(f"knapsolve.cli.{name}").command
+        application.command(name, help=_paragraphs(command.__doc__))(by_option(command))
+    application.callback(invoke_without_command=True, help=_paragraphs(knapsolve.__doc__))(_without_command)
     return application
+
+
+def _paragraphs(text: str | None) -> str:
+    """A text whose paragraphs are a line each, which the terminal's width breaks."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 
 def _without_command(

@@ -39,24 +39,23 @@ class Log:
     split: str = "50%"
 
 
-def read_log(source: str, item_column: str, time_column: str, unit: str, sort: bool) -> Log:
+def read_log(source: str, item_column: str, time_column: str, unit: str | None, sort: bool) -> Log:
     """Read a change log; ValueError or OSError in words if that cannot be done."""
     if source == BUNDLED and not Path(source).exists():
+        refuse_unit("the bundled data", unit)
         return _bundled()
     wanted = {"--item-column": item_column, "--time-column": time_column}
     optional = [] if "changed" in wanted.values() else ["--changed-column"]
     wanted |= dict.fromkeys(optional, "changed")
     name, columns = read_columns(source, wanted, optional=optional, hint=f" (the bundled data are called {BUNDLED!r})")
     items, raw = columns["--item-column"], columns["--time-column"]
-    times, unit = as_times(name, raw, unit)
+    times, read_unit = as_times(name, raw, unit)
     codes, found = factorize(items)
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
-    if found.size < 2:
-        raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
     if "--changed-column" in columns:
         _refuse_polls(name, columns["--changed-column"])
-    warn_of_unit(name, times, unit)
+    warn_of_unit(name, times, read_unit)
     if sort:
         import pyarrow
 
@@ -64,7 +63,9 @@ def read_log(source: str, item_column: str, time_column: str, unit: str, sort: b
         items, times = items.take(pyarrow.array(order)), times[order]
     else:
         check_order(name, codes, times, raw)
-    return Log(items, times, unit, float(times.min()), float(times.max()))
+    if found.size < 2:
+        raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
+    return Log(items, times, read_unit, float(times.min()), float(times.max()))
 
 
 def read_columns(
@@ -202,13 +203,20 @@ def _header_hint(header: list[str], wanted: dict[str, str]) -> str:
     return ""
 
 
-def as_times(name: Source, raw: Any, unit: str) -> tuple[np.ndarray, str]:
-    """Times as numbers, and their unit: that given where they are numbers, seconds where they are dates."""
+def refuse_unit(name: object, unit: str | None) -> None:
+    """Refuse a unit given for dates."""
+    if unit is not None:
+        raise ValueError(f"--time-unit is of times that are numbers: those of {name} are dates, got {unit!r}")
+
+
+def as_times(name: Source, raw: Any, unit: str | None) -> tuple[np.ndarray, str]:
+    """Times as numbers, and their unit: that given where they are numbers, seconds by default and for dates."""
     import pyarrow
     import pyarrow.compute as pc
 
     kind = raw.type
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_date(kind):
+        refuse_unit(name, unit)
         if pyarrow.types.is_date(kind):
             raw = pc.cast(raw, pyarrow.timestamp("ms"))
         ticks = pc.cast(raw, pyarrow.int64()).cast(pyarrow.float64(), safe=False)
@@ -217,10 +225,12 @@ def as_times(name: Source, raw: Any, unit: str) -> tuple[np.ndarray, str]:
         refuse_rows(name, np.asarray(pc.is_null(raw)), "has no time")
     numbers = as_floats(raw)
     if numbers is not None:
-        return numbers, unit
+        return numbers, unit or "second"
     if not _is_text(kind):
         raise ValueError(f"{name}: the time column must hold numbers or dates, it holds {kind}")
-    return _dates(name, pc.utf8_trim_whitespace(raw).to_pylist()), "second"
+    seconds = _dates(name, pc.utf8_trim_whitespace(raw).to_pylist())
+    refuse_unit(name, unit)
+    return seconds, "second"
 
 
 def as_floats(raw: Any) -> np.ndarray | None:

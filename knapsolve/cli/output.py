@@ -126,7 +126,9 @@ def progress_bar(total: int, unit: str = "polls") -> Iterator[Callable[[str, int
         progress.BarColumn(),
         progress.TaskProgressColumn(),
         progress.TextColumn(f"{{task.completed:,}} {unit}"),
+        progress.TextColumn("in"),
         progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
         progress.TimeRemainingColumn(),
     )
     with progress.Progress(*columns, console=Console(stderr=True)) as bar:

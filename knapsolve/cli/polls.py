@@ -48,7 +48,7 @@ class PollLog:
     host_names: list[str] = field(default_factory=list)
 
 
-def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: bool) -> PollLog:
+def read_polls(source: str, columns: dict[str, str | None], unit: str | None, sort: bool) -> PollLog:
     """Read a poll log; ValueError or OSError in words if that cannot be done.
 
     `columns` maps item, time and changed, and n_changes, age, weight and host to the columns' names; None for the
@@ -62,8 +62,6 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
     refuse_rows(name, codes < 0, "has no item")
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
     warn_of_unit(name, times, read_unit)
-    if names.size < 2:
-        raise ValueError(f"{name} must hold at least 2 different items, it holds only {names[0]!s}")
     changed = _as_changed(name, found["--changed-column"])
     if not sort:
         check_order(name, codes, times, found["--time-column"])
@@ -74,7 +72,7 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str, sort: boo
         known = ~np.isnan(told["n_changes"])
         refuse_rows(name, known & ((told["n_changes"] > 0) != (changed > 0)), "has n_changes that contradicts changed")
     log = _derive(name, codes, times, changed, told, names, read_unit)
-    log.dates = read_unit != unit or not _numeric(found["--time-column"])
+    log.dates = as_floats(found["--time-column"]) is None
     last_row = np.zeros(names.size, dtype=np.intp)
     last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
     contrary = {}
@@ -192,7 +190,3 @@ def _weights(name: Source, raw: Any) -> np.ndarray:
     numbers = check_numbers(name, raw, "weight")
     refuse_rows(name, ~(np.isfinite(numbers) & (numbers >= 0)), "has no finite, non-negative weight")
     return numbers
-
-
-def _numeric(raw: Any) -> bool:
-    return as_floats(raw) is not None

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from knapsolve.cli.inputs import Log, read_log
+from knapsolve.cli.inputs import Log, read_log, refuse_unit
 from knapsolve.cli.output import progress_bar, report
 from knapsolve.cli.replay_output import as_document, print_replay
 from knapsolve.cli.repository import read_git
@@ -19,13 +19,14 @@ from knapsolve.cli.units import (
     SCHEDULERS,
     SECONDS,
     check_plot_path,
+    check_work,
     choose,
     choose_all,
     parse_capacity,
     parse_split,
     parse_time,
     parse_unit,
-    time_in_words,
+    times_in_words,
 )
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
@@ -62,8 +63,8 @@ def command(
         str, typer.Option(help="Column that says when: numbers or ISO dates.")
     ] = "timestamp",
     time_unit: Annotated[
-        str, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day, ..., year.")
-    ] = "second",
+        str | None, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day, ..., year. Default: s.")
+    ] = None,
     start: Annotated[
         str | None, typer.Option(help="Replay from here: a date or number. Default: first change.")
     ] = None,
@@ -94,7 +95,7 @@ def command(
         if split is not None:
             raise ValueError("only one of --split and --train-share can be given")
         split = _as_split(train_share)
-    unit = parse_unit(time_unit)
+    unit = None if time_unit is None else parse_unit(time_unit)
     choose("--scheduler", scheduler, SCHEDULERS)
     check_plot_path(plot)
     if (trace is None) == (git is None):
@@ -102,6 +103,7 @@ def command(
     if git is None:
         log = read_log(str(trace), item_column, time_column, unit, sort)
     else:
+        refuse_unit(git, unit)
         trace, log = str(git), read_git(git)
     begin, middle, end = _stretches(log, str(trace), start, split, stop)
     replayer = TraceReplay(
@@ -115,6 +117,8 @@ def command(
     )
     names = _names(policy, replayer)
     base = _baseline(baseline, names)
+    total = runs * (replayer.n_training_polls + replayer.n_polls) * len(names)
+    check_work("--capacity" if budget.unit else "--polls-per-change", total)
     result, finished = _run(replayer, names, runs)
     facts = {"trace": trace, "capacity": budget.text, "runs": runs, "seed": seed, "scheduler": scheduler}
 
@@ -175,7 +179,7 @@ def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end:
     since = begin if middle is None else middle
     for first, last in ((begin, since), (since, end)):
         if first < last and (last - first) * rate * (1 + 1e-12) < 1:
-            bounds = f"{time_in_words(first, log.unit)} and {time_in_words(last, log.unit)}"
+            bounds = " and ".join(times_in_words(log.unit, first, last))
             raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}")
     return {"capacity": rate}
 
@@ -195,7 +199,7 @@ def _stretches(
     if not begin < end:
         if start is None and stop is None:
             raise ValueError(f"{trace}: all changes have the same time: there is nothing to replay")
-        first, last = (time_in_words(each, log.unit) for each in (begin, end))
+        first, last = times_in_words(log.unit, begin, end)
         if stop is None:
             what = "last change" if end == log.times.max() else "end of the data"
             raise ValueError(f"--start must be before the {what} at {last}, got {first}")
@@ -207,12 +211,12 @@ def _stretches(
     if split is None and middle is not None and not begin < middle < end:
         middle = parse_split("50%", begin, end, log.unit)
     if middle is not None and not begin < middle < end:
-        bounds = f"{time_in_words(begin, log.unit)} and {time_in_words(end, log.unit)}"
+        bounds = " and ".join(times_in_words(log.unit, begin, end))
         raise ValueError(f"--split must lie between {bounds}, or be none, got {split}")
     since = begin if middle is None else middle
     if not ((log.times > since) & (log.times <= end)).any():
-        bounds = f"after {time_in_words(since, log.unit)} and up to {time_in_words(end, log.unit)}"
-        raise ValueError(f"{trace} holds no changes {bounds}: change --start, --split or --stop")
+        bounds = " and up to ".join(times_in_words(log.unit, since, end))
+        raise ValueError(f"{trace} holds no changes after {bounds}: change --start, --split or --stop")
     return begin, middle, end
 
 

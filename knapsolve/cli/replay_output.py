@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from knapsolve.cli.output import counted, print_table
-from knapsolve.cli.units import SECONDS, time_in_words
+from knapsolve.cli.units import SECONDS, times_in_words
 from knapsolve.replay import POLICIES, Estimate, ReplayResult, TraceReplay
 from knapsolve.replay.digits import format_estimates
 from knapsolve.replay.result import METRICS
@@ -72,12 +72,13 @@ def print_replay(
 
 
 def _print_facts(result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any]) -> None:
-    since = time_in_words(result.start if result.split is None else result.split, unit)
-    changes = f"{counted(result.n_changes.sum(), 'change')} from {since} to {time_in_words(result.stop, unit)}"
+    split = result.start if result.split is None else result.split
+    start, since, until = times_in_words(unit, result.start, split, result.stop)
+    changes = f"{counted(result.n_changes.sum(), 'change')} from {since} to {until}"
     polls = f"{facts['capacity']} makes {counted(replayer.n_polls, 'poll')} ({facts['scheduler']})"
     print(f"\n{facts['trace']}: {counted(result.items.size, 'item')}, {changes}; {polls}.")
     if result.split is not None:
-        training = f"from {time_in_words(result.start, unit)} ({counted(replayer.n_training_polls, 'poll')})"
+        training = f"from {start} ({counted(replayer.n_training_polls, 'poll')})"
         print(f"Learners are trained {training}, and go on polling and learning without a break.")
     if replayer.n_polls < result.items.size:
         few = f"{counted(replayer.n_polls, 'poll')} for {counted(result.items.size, 'item')}"

@@ -11,15 +11,16 @@ import typer
 
 from knapsolve._validation import check_real
 from knapsolve.cli.output import counted, print_table, progress_bar, report
-from knapsolve.cli.units import SCHEDULERS, check_plot_path, choose, choose_all
+from knapsolve.cli.units import SCHEDULERS, check_plot_path, check_work, choose, choose_all
 from knapsolve.displays import STYLES
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
-from knapsolve.learners import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy
+from knapsolve.learners import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy, RenewalIndexPolicy
 from knapsolve.learners.htraa import UPDATES
 from knapsolve.replay import POLICIES
 from knapsolve.replay.policies import Setting
 from knapsolve.simulation import History, simulate
 
+OWNERS = {"resolution": ("lakg", "htraa"), "update": ("htraa",), "balance": ("renewal",)}  # of options
 ENVIRONMENTS = {"bernoulli": BernoulliEnvironment, "pages": PollingEnvironment}
 MOST_COLUMNS = 5
 MOST_PAGES = 10**9
@@ -49,8 +50,15 @@ def command(
         int | None, typer.Option(min=2, help="Of lakg and htraa; their defaults otherwise.")
     ] = None,
     update: Annotated[
-        str, typer.Option(help="Of htraa: reward-penalty, reward-inaction, inaction-penalty.")
-    ] = "reward-penalty",
+        str | None,
+        typer.Option(help="Of htraa: reward-penalty (its default), reward-inaction, inaction-penalty."),
+    ] = None,
+    balance: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current. Default: 0.8."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Save a picture here (.png, .svg, .pdf).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -59,18 +67,23 @@ def command(
     n_polls = _count(polls)
     kind = ENVIRONMENTS[choose("--environment", environment, ENVIRONMENTS)]
     choose("--scheduler", scheduler, SCHEDULERS)
-    choose("--update", update, UPDATES)
+    if update is not None:
+        choose("--update", update, UPDATES)
     check_real("--alpha", alpha, low=0, high=1)
     check_real("--beta", beta, low=0)
     if jobs == 0:
         raise ValueError("--jobs must be at least 1, or negative to count from all processors (-1), got 0")
     names = choose_all("--learner", learner or ["lakg", "htraa"], POLICIES)
+    chosen = {"resolution": resolution, "update": update, "balance": balance}
+    _check_used(chosen, names)
+    total = n_polls * runs
+    check_work("--polls", total * len(names))
     unchanged = zipf_unchanged(n, alpha, beta, perturbations, random_state=seed)
     world = kind(unchanged, switch_every=switch_every)
-    learners = {name: _learner(name, unchanged, n_polls, resolution, update) for name in names}
+    learners = {name: _learner(name, unchanged, n_polls, chosen) for name in names}
     check_plot_path(plot)
     histories: dict[str, History] = {}
-    total, finished = n_polls * runs, True
+    finished = True
     with progress_bar(total * len(names)) as stage:
         try:
             for name, each in learners.items():
@@ -99,7 +112,7 @@ def command(
     report(
         as_json,
         lambda: facts | {"learners": {name: _document(each) for name, each in histories.items()}},
-        lambda: _print(facts, histories, switch_every is not None),
+        lambda: _print(facts, learners, histories, switch_every is not None),
         saves(),
     )
     if not finished:
@@ -121,13 +134,20 @@ def _two_polls(n: int) -> np.ndarray:
     return np.column_stack([np.arange(n), np.ones(n)])
 
 
-def _learner(name: str, unchanged: np.ndarray, n_polls: int, resolution: int | None, update: str) -> Any:
+def _check_used(chosen: dict[str, Any], names: list[str]) -> None:
+    """Refuse options of learners that are not among those asked for."""
+    for option, value in chosen.items():
+        if value is not None and not set(OWNERS[option]) & set(names):
+            raise ValueError(f"--{option} is of {' and '.join(OWNERS[option])}: name it by --learner, got {value}")
+
+
+def _learner(name: str, unchanged: np.ndarray, n_polls: int, chosen: dict[str, Any]) -> Any:
     """The policy of that name, the automata with the papers' settings, the oracles with what is true here."""
-    given: dict[str, Any] = {"n_materials": unchanged.size}
-    given |= {} if resolution is None else {"resolution": resolution}
+    given = {key: value for key, value in chosen.items() if value is not None and name in OWNERS[key]}
     own: dict[str, Callable[[], Any]] = {
-        "lakg": lambda: LAKG(**given),
-        "htraa": lambda: HTRAA(update=update, **given),
+        "renewal": lambda: RenewalIndexPolicy(**given),
+        "lakg": lambda: LAKG(n_materials=unchanged.size, **given),
+        "htraa": lambda: HTRAA(n_materials=unchanged.size, **given),
         "told": lambda: ProportionalPolicy(unchanged=unchanged),
         "optimal": lambda: OptimalPolicy(unchanged=unchanged),
     }
@@ -147,7 +167,7 @@ def _document(history: History) -> dict[str, Any]:
     }
 
 
-def _print(facts: dict[str, Any], histories: dict[str, History], switching: bool) -> None:
+def _print(facts: dict[str, Any], learners: dict[str, Any], histories: dict[str, History], switching: bool) -> None:
     """Value at the end and at powers of ten before it, and all that was found."""
     law = f"{facts['n']:,} pages, update probability {facts['alpha']:g} / k^{facts['beta']:g}"
     print(f"\n{law}; {facts['environment']}, {facts['scheduler']}; {counted(facts['runs'], 'run')}")
@@ -168,6 +188,11 @@ def _print(facts: dict[str, Any], histories: dict[str, History], switching: bool
     print_table(["value after", *(counted(int(points[k]), "poll") for k in places), "found per poll"], rows)
     if np.isfinite(error).all():
         print("± one standard error.")
+    if "renewal" in histories and learners["renewal"].balance > 0:
+        print(
+            f"renewal, of balance {learners['renewal'].balance:g}, also keeps copies current, which this value does "
+            "not count: --balance 0 makes it find most changes."
+        )
 
 
 def _draw(histories: dict[str, History], best: float, static: bool, path: Path) -> None:

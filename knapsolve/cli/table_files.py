@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from knapsolve.cli.units import SECONDS
 from knapsolve.schedulers import Timetable
 
 
-def write_intervals(path: Path, log: PollLog, found: Allocation, scale: float) -> None:
+def write_intervals(path: Path | BinaryIO, log: PollLog, found: Allocation, scale: float) -> None:
     """A row an item, in the log's order of first appearance; times in the unit of which the log's has `scale`."""
     with np.errstate(divide="ignore"):
         intervals = scale / found.amounts
@@ -47,7 +47,7 @@ def _text(names: np.ndarray) -> np.ndarray:
     return names.astype(object)
 
 
-def _write(path: Path, columns: dict[str, Any]) -> None:
+def _write(path: Path | BinaryIO, columns: dict[str, Any]) -> None:
     import pyarrow
     from pyarrow import csv
 

@@ -39,6 +39,7 @@ SHORT = {
     "yr": "year",
 }
 SCHEDULERS = ("edf", "random")
+MOST_WORK = 1e12  # polls or crawls of one command: hours to days
 MOST_A_SECOND = 1e100  # polls; such numbers and their inverses can be multiplied
 
 
@@ -53,6 +54,13 @@ def choose_all(option: str, texts: list[str], choices: Collection[str]) -> list[
     """The distinct names in texts such as `lakg,htraa`, each of them one of the choices."""
     names = [name.strip() for text in texts for name in text.split(",")]
     return [choose(option, name, choices) for name in dict.fromkeys(names)]
+
+
+def check_work(option: str, number: int, what: str = "polls") -> None:
+    """Refuse, before any work, what would take days; `number` is of all runs together."""
+    if number > MOST_WORK:
+        shown = f"{number:,}" if number < 1e18 else f"{number:.3g}"
+        raise ValueError(f"{option} makes {shown} {what} in all, at most {MOST_WORK:.3g} are allowed")
 
 
 def parse_unit(text: str, option: str = "--time-unit") -> str:
@@ -114,12 +122,20 @@ def parse_time(option: str, text: str, unit: str) -> float:
     return value
 
 
-def time_in_words(value: float, unit: str) -> str:
-    """A date where `value` units since 1970 can be meant as one, else the number with its unit."""
-    seconds = value * SECONDS[unit]
-    if 1e8 < seconds < 4e9:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    return f"{value:g} {unit}s"
+def times_in_words(unit: str, *values: float) -> list[str]:
+    """Dates where `values` units since 1970 can be meant as such, else the numbers with their unit.
+
+    Dates less than ten days apart have hours and minutes, too.
+    """
+    short = (max(values) - min(values)) * SECONDS[unit] < 10 * SECONDS["day"]
+
+    def words(value: float) -> str:
+        seconds = value * SECONDS[unit]
+        if 1e8 < seconds < 4e9:
+            return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M" if short else "%Y-%m-%d")
+        return f"{value:g} {unit}s"
+
+    return [words(value) for value in values]
 
 
 def check_plot_path(path: Path | None) -> None:

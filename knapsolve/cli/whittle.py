@@ -14,7 +14,7 @@ import typer
 
 from knapsolve.cli.output import counted, print_table, progress_bar, report
 from knapsolve.cli.sites import Sites, read_sites
-from knapsolve.cli.units import check_output_path, check_plot_path
+from knapsolve.cli.units import check_output_path, check_plot_path, check_work
 from knapsolve.reproduce.whittle import DECAYS, RATES
 from knapsolve.restless import RelaxedBound, WhittlePolicy, relaxed_bound, whittle_index
 
@@ -65,10 +65,12 @@ def command(
         known = read_sites(sites, site_column, arrival_column, decay_column)
     if crawls > len(known.names):
         raise ValueError(f"--crawls must be at most the number of sites, {len(known.names):,}, got {crawls:,}")
+    n_steps = steps or max(1000, math.ceil(100 * len(known.names) / crawls))
+    check_work("--steps", n_steps * crawls, "crawls")
     limit = math.inf if max_age is None else max_age
     policy = WhittlePolicy(known.arrival_rate, known.decay_rate, crawls, limit)
     bound = relaxed_bound(known.arrival_rate, known.decay_rate, crawls, limit)
-    outcome = _crawl(policy, steps or max(1000, math.ceil(100 * policy.n_sites / crawls)))
+    outcome = _crawl(policy, n_steps)
     facts = {"sites": sites or EXAMPLE, "n_sites": policy.n_sites, "crawls": crawls, "max_age": max_age}
 
     def saves() -> Iterator[str]:

@@ -17,6 +17,7 @@ from knapsolve.reproduce.curves import Curve, announce
 LEVEL_STYLES = {"optimal": ("black", "-"), "proportional": ("dimgray", "--"), "uniform": ("darkgray", "-.")}
 CLAIMS = ("Claims that held", "Claims that did not hold")
 LABEL_WIDTH, COLUMN_WIDTH, TEXT_WIDTH = 32, 26, 110
+SHORT = 60  # characters of a line of progress
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,13 @@ def save(figure: Any, path: Path) -> None:
     plt.close(figure)
 
 
+def save_text(paper: str, text: str, output: Path) -> Path:
+    """Save what a reproduction prints; where."""
+    path = output / f"{paper}.txt"
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
 @dataclass(frozen=True)
 class Claim:
     """Something that a paper says, our numbers beside it, and whether they bear it out."""
@@ -156,9 +164,8 @@ class Report:
 
     def _write(self, state: str = "NOT FINISHED") -> None:
         """Save the text so far, with its state and what is missing in front."""
-        written = self.output / f"{self.paper}.txt"
         missing = f"missing: {', '.join(self.missing)}" if self.missing else "its end is missing"
-        written.write_text((f"{state}; {missing}\n\n" if state else "") + self.text() + "\n")
+        written = save_text(self.paper, (f"{state}; {missing}\n\n" if state else "") + self.text(), self.output)
         self.saved += [written] if written not in self.saved else []
 
     def picture(self, name: str) -> Path:
@@ -182,12 +189,16 @@ class Report:
             announce(f"saved {picture}")
 
     def grow(self, lines: Iterable[str]) -> None:
-        """Save a section line by line as they are computed: an interruption leaves those that are finished."""
+        """Save a section line by line as they are computed: an interruption leaves those that are finished.
+
+        Standard error has the lines' beginnings only, since the whole is printed in the end.
+        """
+        part = self.missing[0] if self.missing else self.paper
         self.sections.append("")
         for line in lines:
             self.sections[-1] = f"{self.sections[-1]}\n{line}".lstrip("\n")
             self._write()
-            announce(line)
+            announce(textwrap.shorten(f"{part}: {line.strip().split('  ')[0]}", SHORT))
         del self.missing[:1]
         self._write()
 

@@ -14,6 +14,7 @@ import numpy as np
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.history import History
 from knapsolve.learners import LSPEWhittle, PlugInWhittle
+from knapsolve.reproduce.report import save_text
 from knapsolve.restless import WhittlePolicy, relaxed_bound, simulate_ephemeral, whittle_index
 
 __all__ = ["run"]
@@ -30,7 +31,7 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
     quick : bool, default=False
         Fewer and shorter runs.
     output : Path, optional
-        Folder for the pictures: index against age, crawl pattern, learning curves.
+        Folder for the text and the pictures: index against age, crawl pattern, learning curves.
     seed : int, default=0
         Of all random runs.
 
@@ -54,7 +55,10 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
         _draw(folder / "whittle_index.png", _draw_index)
         _draw(folder / "whittle_crawls.png", _draw_crawls)
         _draw(folder / "whittle_learning.png", lambda ax: _draw_learning(ax, curves, known))
-    return "\n".join([*_exact_lines(), *_learning_lines(curves, known, n_steps, n_runs), *_reasons()])
+    text = "\n".join([*_exact_lines(), *_learning_lines(curves, known, n_steps, n_runs), *_reasons()])
+    if output is not None:
+        save_text("whittle", text, Path(output))
+    return text
 
 
 def optimum(n_ages: int = 12) -> tuple[float, float]:

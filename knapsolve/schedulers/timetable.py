@@ -37,7 +37,8 @@ def timetable(
     interval after it was due, or after `start` if that is later, but not before half an interval after its slot: polls
     missed before the start, or while others went first, are not made up. Within its slot a poll takes place at random,
     so that many clients with one timetable do not knock at the same time. Polls of one host that would come too close,
-    to each other or to the host's last before the start, wait.
+    to each other or to the host's last before the start, wait; where they would wait past `stop`, they and those of
+    the host right before them take place earlier than their slots instead, as far as the gaps allow.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def timetable(
     Returns
     -------
     timetable : Timetable
-        Items and times, ascending. Polls that hosts' gaps push past `stop` are left out.
+        Items and times, ascending. Polls for which hosts' gaps leave no room before `stop` are left out.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def timetable(
     offset = resolve_random_state(random_state).random(items.size) * jitter
     times = start + (np.arange(items.size) + offset) / capacity
     if hosts is not None:
-        times = _spaced(items, times, np.asarray(hosts), host_gaps, before)
+        times = _spaced(items, times, np.asarray(hosts), host_gaps, before, stop)
     order = np.argsort(times, kind="stable")
     kept = order[times[order] < stop]
     return Timetable(items[kept], times[kept])
@@ -109,8 +110,13 @@ def _serve(rate: np.ndarray, last: np.ndarray, start: float, n_slots: int, capac
     return items
 
 
-def _spaced(items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: Any, last: np.ndarray) -> np.ndarray:
-    """Times, later where polls of a host would come closer than its gap, to each other or to the last before."""
+def _spaced(
+    items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: Any, last: np.ndarray, stop: float
+) -> np.ndarray:
+    """Times, later where polls of a host would come closer than its gap, to each other or to the last before.
+
+    Where that pushes the last ones past the stop, they and those before them come earlier again.
+    """
     n = last.size
     if hosts.shape != (n,) or hosts.dtype.kind not in "iu":
         raise ValueError(f"hosts must be {n} integers, got {hosts.dtype} of shape {hosts.shape}")
@@ -129,5 +135,9 @@ def _spaced(items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: 
         k = host[rows[0]] if rows.size else -1
         if k >= 0:
             beat = np.arange(rows.size) * gaps[k]
-            times[rows] = np.maximum.accumulate(np.maximum(times[rows] - beat, ready[k])) + beat
+            early = np.maximum.accumulate(np.maximum(times[rows] - beat, ready[k]))
+            over = early[-1] + beat[-1] - stop
+            if over >= 0 and gaps[k] > 0:  # the last ones, whole gaps earlier, into time that the host had left
+                early = np.minimum(early, max(early[0], early[-1] - (over // gaps[k] + 1) * gaps[k]))
+            times[rows] = early + beat
     return times

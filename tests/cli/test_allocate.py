@@ -135,7 +135,7 @@ def test_rates_are_those_of_the_estimator_which_uses_all_that_is_told(succeed, f
 def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
     caps = ["--host-cap", "6/day", "--host-cap", "h1.org=1/day"]
     text = succeed(*COMMAND, "-o", "out.csv", "--schedule", "next.csv", "--horizon", "20days", *caps)
-    assert "leave room for 19 polls a day only" in text
+    assert "Note: within --host-cap there is room for 19 polls a day only" in text
     totals = {}
     for row in read(folder / "out.csv"):
         totals[row["item"][:14]] = totals.get(row["item"][:14], 0) + 1 / float(row["interval"])
@@ -148,6 +148,36 @@ def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
     for host, when in times.items():
         assert np.diff(when).min() >= (1 if host == "h1.org" else 1 / 6) - 1e-9
         assert when[0] >= log[1].max() and when[-1] < log[1].max() + 20
+
+
+@pytest.mark.parametrize(
+    ("bounds", "note"),
+    [
+        (["--min-interval", "2days"], "--min-interval there is room for 20 polls"),
+        (["--min-interval", "4days", "--host-cap", "4/day"], "--min-interval there is room for 10 polls"),
+        (
+            ["--min-interval", "2days", "--host-cap", "4/day", "--host-cap", "h1.org=90/day"],
+            "--host-cap and --min-interval there is room for 17 polls",
+        ),
+    ],
+)
+def test_a_note_names_what_binds(bounds, note, succeed, log):
+    assert f"Note: within {note}" in succeed(*COMMAND, *bounds)
+
+
+def test_a_timetable_too_short_for_a_poll_says_so(succeed, folder, log):
+    bounds = ("--min-interval", "900days", "--schedule", "next.csv")
+    assert "0 polls saved as next.csv (only 0.044 polls are due within it" in succeed(*COMMAND, *bounds)
+
+
+def test_a_dash_prints_the_intervals_alone_on_standard_output(succeed, refuse, folder, log, capsys):
+    from knapsolve.cli import main
+
+    succeed(*COMMAND, "-o", "out.csv")
+    assert main([*COMMAND, "-o", "-"]) == 0
+    out, error = capsys.readouterr()
+    assert out == (folder / "out.csv").read_text() and "The 10 polled most often" in error
+    assert "--output - and --json must not be given together" in refuse(*COMMAND, "-o", "-", "--json")
 
 
 def test_json_says_all_that_the_table_does(succeed, folder, log):
@@ -254,6 +284,17 @@ def test_of_contrary_hosts_and_weights_the_last_row_counts_with_a_warning(folder
     assert "the rows of 1 item of polls.csv disagree on host: an item's" in error
 
 
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_one_item_gets_all_within_its_bounds(estimator, succeed, refuse, folder):
+    (folder / "polls.csv").write_text("item,time,changed\na,0,0\na,3,1\na,4,0\na,9,1\n")
+    for bounds, interval in (((), 0.5), (("--min-interval", "20s"), 20), (("--max-interval", "1s"), 0.5)):
+        options = ("--capacity", "2/s", "--rates", estimator, "-o", "out.csv", *bounds)
+        succeed("allocate", "polls.csv", *options)
+        assert [float(row["interval"]) for row in read(folder / "out.csv")] == pytest.approx([interval])
+    message = refuse("allocate", "polls.csv", "--capacity", "2/s", "--rates", "renewal")
+    assert "--rates renewal needs at least 2 different items, polls.csv holds only a" in message
+
+
 def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
     text = succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
@@ -268,7 +309,7 @@ BAD_LOGS = {
     "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
     "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
     "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
-    "one item": ("item,time,changed\na,1,0\na,2,1\n", "at least 2 different items"),
+    "one item, backwards": ("item,time,changed\na,2,0\na,1,1\n", "row 2 (line 3): times must ascend"),
     "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
     "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 (line 2) has no finite time"),
     "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
@@ -347,6 +388,13 @@ def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monke
         (["--min-interval", "soon"], "--min-interval must be a positive length of time"),
         (["--min-interval", "2days", "--max-interval", "1day"], "--min-interval must be at most --max-interval"),
         (["--max-interval", "1s"], "--max-interval needs 1.152e+05 times the polls that --capacity allows"),
+        (
+            ["--max-interval", "36h", "--host-cap", "h2.org=4/day"],
+            "--max-interval needs 6.667 polls a day of h2.org with its 10 items, --host-cap allows 4: change one",
+        ),
+        (["--host-cap", "H1.org=4/day", "--host-cap", "h1.org=5/day"], "only one --host-cap can be given of h1.org"),
+        (["--host-cap", "4/day", "--host-cap", "5/day"], "only one --host-cap can be given of any host"),
+        (["--criterion", "freshness", "--balance", "0.5"], "--balance is of --criterion renewal: freshness has none"),
         (["--host-cap", "5"], "--host-cap must be polls per unit of time"),
         (["--host-cap", "nowhere=5/day"], "--host-cap names 'nowhere', which is no host"),
         (["--host-cap", "5/day", "--item-column", "number"], "--host-cap needs a column of hosts"),
@@ -364,6 +412,13 @@ def test_a_bad_option_is_one_line_and_status_2(options, message, refuse, folder,
     items, times, changed, _ = log
     (folder / "polls.csv").write_text(as_csv(items, times, changed, number=items.tolist()))
     assert message in refuse(*COMMAND, *options)
+
+
+@pytest.mark.parametrize("command", ["allocate", "replay"])
+def test_a_unit_of_dates_is_refused(command, refuse, folder):
+    (folder / "log.csv").write_text("item,time,changed\na,2024-01-01,1\nb,2024-01-02,1\n")
+    message = refuse(command, "log.csv", "--capacity", "1/day", "--time-column", "time", "--time-unit", "ms")
+    assert "--time-unit is of times that are numbers: those of log.csv are dates" in message
 
 
 def test_rows_of_a_parquet_file_have_no_lines(refuse, folder):

@@ -1,5 +1,6 @@
 """The command line as a whole: help, unknown commands, what is missing, and how papers are reproduced."""
 
+import itertools
 import subprocess
 import sys
 import types
@@ -22,6 +23,12 @@ import pytest
         (["simulate", "--environment", "mars"], "--environment must be one of"),
         (["simulate", "--scheduler", "heap"], "--scheduler must be one of"),
         (["simulate", "--update", "never"], "error: --update must be one of"),
+        (["simulate", "--learner", "lakg", "--update", "reward-inaction"], "--update is of htraa: name it by"),
+        (["simulate", "--balance", "0.5"], "--balance is of renewal: name it by --learner, got 0.5"),
+        (["simulate", "--learner", "uniform", "--resolution", "50"], "--resolution is of lakg and htraa: name"),
+        (["simulate", "--polls", "1e12"], "--polls makes 16,000,000,000,000 polls in all, at most 1e+12 are allowed"),
+        (["whittle", "--steps", "2" + 15 * "0"], "--steps makes 2,000,000,000,000,000 crawls in all, at most 1e+12"),
+        (["replay", "debian", "--capacity", "1e5/s", "--policy", "uniform"], "--capacity makes 110,160,000,000,100"),
         (["simulate", "--jobs", "0"], "--jobs must be at least 1"),
         (["simulate", "--resolution", "5"], "error: --resolution must be at least 120 for 500 materials"),
         (["simulate", "--resolution", "1000000000"], "error: --resolution must be an integer in [2, "),
@@ -60,3 +67,14 @@ def test_without_the_extra_there_is_one_clear_line():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "knapsolve: error: the command line needs typer and rich: pip install 'knapsolve[cli]'\n"
+
+
+def test_paragraphs_of_help_are_as_wide_as_the_terminal(succeed, monkeypatch):
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+        for command in ("allocate", "replay", "whittle", "robots"):
+            lines = [line.strip() for line in succeed(command, "--help").splitlines()]
+            lines = lines[: next(k for k, line in enumerate(lines) if line.startswith("╭"))]
+            for line, following in itertools.pairwise(lines):
+                assert not line or not following or len(f"{line} {following.split()[0]}") > width - 3, line

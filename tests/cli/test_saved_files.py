@@ -31,7 +31,7 @@ def test_files_are_saved_though_nobody_reads_what_is_printed(command, as_json, t
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path, env={**os.environ, "PYTHONPATH": places},
     )  # fmt: skip
     process.stdout.close()
-    process.wait(timeout=120)
+    assert process.wait(timeout=120) == 0
     for name in CALLS[command]:
         if name.startswith(("one", "two")):
             assert (tmp_path / name).stat().st_size > 0

@@ -37,3 +37,14 @@ def test_simulations_and_replays_know_the_same_policies(folder, succeed):
     assert [row["policy"] for row in replayed["policies"]] == list(simulated) == list(POLICIES)
     value = {name: learner["value"][-1] for name, learner in simulated.items()}
     assert value["uniform"] < value["told"] < value["optimal"] == max(value.values())
+
+
+def test_the_renewal_index_finds_more_where_its_balance_asks_for_it_and_else_says_so(succeed):
+    options = ("simulate", "--n", 50, "--polls", 20_000, "--runs", 2, "--learner", "renewal")
+
+    def value(*more):
+        return json.loads(succeed(*options, "--json", *more))["learners"]["renewal"]["value"][-1]
+
+    assert value() == value("--balance", 0.8) < value("--balance", 0) - 0.05
+    assert "renewal, of balance 0.8, also keeps copies current" in succeed(*options)
+    assert "also keeps" not in succeed(*options, "--balance", 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit
+from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit, times_in_words
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,10 @@ def test_times_and_splits_are_read_as_typed():
     assert parse_split("none", 100, 200, "day") is None
     assert parse_split("1970-01-02", 0, 200, "hour") == 24
     assert parse_unit("Weeks") == "week"
+
+
+def test_dates_of_a_short_window_have_hours_and_minutes():
+    start = 1.7e9  # 2023-11-14 22:13:20
+    assert times_in_words("second", start, start + 9e4) == ["2023-11-14 22:13", "2023-11-15 23:13"]
+    assert times_in_words("second", start, start + 9e6) == ["2023-11-14", "2024-02-27"]
+    assert times_in_words("day", 3.0, 4.5) == ["3 days", "4.5 days"]

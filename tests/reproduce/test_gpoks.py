@@ -48,6 +48,8 @@ def test_differences_from_the_prototype_are_in_their_own_standard_errors():
     lines = list(gpoks.beside_the_prototype(found))
     rows = [line for line in lines if " ±" in line]
     assert len(rows) == 33
+    assert any("4 runs hold few of the rare bad ones" in line for line in lines)
+    assert not any("rare bad" in line for line in gpoks.beside_the_prototype(AsThePrototype(300, 0)))
     far = [row.split() for row in rows if "+1.6" in row]  # 4 / sqrt(3 + 3)
     assert [row[:7] for row in far] == [["GPOKS", "0.55/0.45", "w", "=", "0.1", "t", "="]]
     assert all(row.split().count("+0.0") == 2 for row in rows if row.split() != far[0])

@@ -233,6 +233,13 @@ def test_a_report_says_what_is_missing_until_its_end(tmp_path, error, state):
     assert first == f"{state}; missing: Table 1, Claims" and rest[-1] == "first line"
 
 
+def test_lines_are_announced_by_their_beginnings_and_saved_whole(tmp_path, capsys):
+    with Report("paper", "heading", tmp_path, ["Table 1"]) as report:
+        report.grow(["GPOKS, 9 tries    8.00 ±0.01    88.9 ±0.1", "LAKG    6.03 ±0.02"])
+    assert capsys.readouterr().err.split("\n") == ["  Table 1: GPOKS, 9 tries", "  Table 1: LAKG", ""]
+    assert "8.00 ±0.01    88.9 ±0.1\nLAKG    6.03 ±0.02\n" in (tmp_path / "paper.txt").read_text(encoding="utf-8")
+
+
 def test_output_goes_where_it_is_told_and_progress_to_standard_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lakg, "QUICK", TINY)
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,9 @@ def test_table_and_pictures(tmp_path):
     assert rows["Whittle index policy, 1 crawl"][1] == "283"
     assert float(rows["Whittle index policy, lambda = 150"][0]) == pytest.approx(282.83, abs=5e-3)
     assert float(rows["always site 1"][0]) == pytest.approx(179.7910, abs=5e-5)
+    assert (tmp_path / "whittle.txt").read_text() == table + "\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "whittle.txt",
         "whittle_crawls.png",
         "whittle_index.png",
         "whittle_learning.png",

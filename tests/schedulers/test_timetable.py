@@ -74,6 +74,22 @@ def test_polls_of_a_host_keep_their_distance_and_others_are_not_moved():
     assert (times >= 0).all() and (times < 50).all()
 
 
+def test_hosts_below_their_caps_lose_no_poll_at_the_end():
+    """Forty hosts at some 80 % of their caps, of which polls waiting at the end would be some fifteen."""
+    rng = np.random.default_rng(4)
+    n, n_hosts = 4000, 40
+    hosts = np.arange(n) % n_hosts
+    amounts = rng.lognormal(0, 1, n)
+    amounts *= 800 / amounts.sum()
+    gaps = 0.8 / np.bincount(hosts, amounts)
+    items, times = timetable(amounts, -rng.random(n) * 9 - 0.2, 0.0, 2.0, hosts=hosts, host_gaps=gaps, random_state=1)
+    free = timetable(amounts, np.full(n, -9.0), 0.0, 2.0, random_state=1)
+    assert items.size == free.items.size == 1600
+    assert (times >= 0).all() and (times < 2).all() and (np.diff(times) >= 0).all()
+    for host, gap in enumerate(gaps):
+        assert np.diff(times[hosts[items] == host]).min() >= gap * (1 - 1e-9)
+
+
 def test_a_host_keeps_its_distance_from_its_last_poll_before_the_start():
     hosts, gaps = [0, 0, 1, -1], [3.0, 0.5]
     items, times = timetable([1.0] * 4, [-1.0, -9.0, -0.1, -0.1], 0.0, 12.0, jitter=0.0, hosts=hosts, host_gaps=gaps)
