@@ -128,7 +128,7 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
         if (shape == NEFK_QUADRATIC || shape == NEFK_LOG_EXPONENTIAL) middle = 0.5 * (a + b);
         next = next == here ? beside : next;
         last = b <= start ? last : next; /* not beyond the activation */
-        next = next < b ? next : last;
+        next = next >= b ? last : next;
         double untried = fabs(gap) <= near * at.target[i] ? next : NAN;
         next = next > a ? next : middle;
         next = next < b ? next : middle;

@@ -137,7 +137,7 @@ static void sum_and_find_start(int shape, size_t groups, nefk_tile_space *space)
         for (; space->d[best] < most;) best++;
         nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
                                       part->entries[1][part->step[1] ? best : 0]);
-        space->start[k] = most > 0.0 ? item.v / item.p : space->top[k];
+        space->start[k] = most > 0.2 * space->slope[k] ? item.v / item.p : space->top[k];
     }
 }
 

@@ -179,7 +179,7 @@ def _run(
     if hasattr(learning, "cancellation"):  # its polls may be long
         learning.cancellation = cancellation
     learning.start_run(streams[0])
-    if hasattr(world, "start_run"):
+    if hasattr(world, "start_run") and environment is not learner:
         world.start_run(streams[1])
     chunk = getattr(learning, "chunk", CHUNK)
     n = learning.n_materials

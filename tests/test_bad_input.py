@@ -286,10 +286,14 @@ def test_messages_say_what_was_given_and_what_is_allowed():
         HTRAA(update="RP").fit(X, Y)
 
 
-@pytest.mark.parametrize(("exponent", "named"), [(0.5, "resolution"), (0.01, "exponent")])
-def test_lakg_names_the_parameter_that_can_be_mended(exponent, named):
+@pytest.mark.parametrize(
+    ("exponent", "capacity", "named"),
+    [(0.5, 1.0, "resolution"), (0.01, 1.0, "exponent"), (0.3, 1e-3, "exponent"), (0.5, 1e-3, "exponent")],
+)
+def test_lakg_names_the_parameter_that_can_be_mended(exponent, capacity, named):
     log = [[0, 1.0], [1, 1.0]], [0, 1]
+    given = {"n_materials": 500, "capacity": capacity}
     with pytest.raises(ValueError, match=rf"{named} must be at least .* for 500 materials") as refusal:
-        LAKG(n_materials=500, exponent=exponent).fit(*log)
+        LAKG(exponent=exponent, **given).fit(*log)
     least = float(re.search(r"at least (\S+)", str(refusal.value))[1])
-    LAKG(n_materials=500, **{"exponent": exponent, named: int(least) if named == "resolution" else least}).fit(*log)
+    LAKG(**given, **{"exponent": exponent, named: int(least) if named == "resolution" else least}).fit(*log)

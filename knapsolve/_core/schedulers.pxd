@@ -50,6 +50,7 @@ cdef class DeadlineOrder(Scheduler):
     cdef readonly Py_ssize_t served   # polls that the last call of `serve` has filled in
     cdef Py_ssize_t dropped           # materials found to have no amount, since this view was made
     cdef Py_ssize_t waited            # polls since those were last looked through
+    cdef bint looked                  # they were, and nothing has been polled since
     cdef bint small                   # which of the two queues is in use
     cdef deadline_clock *clock        # of either; the tree is no more than that
     cdef deadline_queue *queue

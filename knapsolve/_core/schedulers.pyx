@@ -12,6 +12,7 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX
+from libc.math cimport fmod
 from libc.stdint cimport intptr_t as intp_t, uint64_t
 
 from knapsolve._core.policies cimport FixedAmounts
@@ -19,6 +20,7 @@ from knapsolve._core.random_bits cimport bits_of
 
 cdef Py_ssize_t CHUNK = 16384     # polls between two looks at pending signals
 cdef Py_ssize_t ROWS = 1 << 19    # materials between two looks, where each is only entered or added up
+cdef double GOLDEN = 0.6180339887498949
 cdef Py_ssize_t SMALL = 65536     # up to here the tournament is faster than the calendar
 
 
@@ -75,7 +77,7 @@ cdef class DeadlineOrder(Scheduler):
         cdef bitgen_t *bits = bits_of(generator)
         if n != self.n:
             raise ValueError(f"learner must have {self.n} materials, got {n}")
-        self.dropped, self.waited = 0, 0
+        self.dropped, self.waited, self.looked = 0, 0, False
         total = self.total(learner) or 1.0
         if self.small:
             deadline_init(self.clock, self.clock.entry, self.clock.link, n, total)
@@ -126,15 +128,15 @@ cdef class DeadlineOrder(Scheduler):
             self.enter_dropped(learner)
 
     cdef enter_dropped(self, Learner learner):
-        """Enter every material that does not wait but has an amount by now. O(n)."""
+        """Enter every material that does not wait but has an amount by now, at phases spread evenly. O(n)."""
         cdef Py_ssize_t i
         cdef double x
-        self.dropped, self.waited = 0, 0
+        self.dropped, self.waited, self.looked = 0, 0, True
         for i in range(self.n):
             if not deadline_holds(self.clock, i):
                 x = learner.amount(i)
                 if x > 0.0:
-                    self.insert(i, 1.0 / x)
+                    self.insert(i, fmod(<double>(i + 1) * GOLDEN, 1.0) / x)
                     self.settle(learner)
                 else:
                     self.dropped += 1
@@ -154,11 +156,11 @@ cdef class DeadlineOrder(Scheduler):
     cdef Py_ssize_t next(self, Learner learner, bitgen_t *bits) noexcept nogil:
         """The next material, -1 if there is none, less if `settle` must be called first."""
         cdef Py_ssize_t i = self.pop() if self.waited < self.n else DEADLINE_LATER
-        if i == DEADLINE_NONE and self.waited:
-            self.waited = self.n
-            return DEADLINE_LATER
         if i >= 0 and not learner.amount(i) > 0.0:
             i = self.pass_over(learner, i)
+        if i == DEADLINE_NONE and self.dropped and not self.looked:
+            self.waited = self.n
+            return DEADLINE_LATER
         if i >= 0:
             deadline_serve(self.clock, i)
         return i
@@ -182,6 +184,7 @@ cdef class DeadlineOrder(Scheduler):
             deadline_tree_push(self.clock, i, 1.0 / x)
         else:
             deadline_queue_push(self.queue, i, 1.0 / x)
+        self.looked = False
         if self.dropped:
             self.waited += 1
 

@@ -120,7 +120,7 @@ class LAKG(PollLogLearner):
             for_these = f"for {n} materials at capacity={self.capacity:g}"
             if needed > MAX_RESOLUTION:
                 least = math.ceil(1e4 * math.log(n / self.capacity) / math.log(self.resolution)) / 1e4
-                asked = f"exponent must be at least {least:.4g} {for_these} and resolution={self.resolution}"
+                asked = f"exponent must be at least {least:.4f} {for_these} and resolution={self.resolution}"
                 raise ValueError(f"{asked}, got {self.exponent:g}: even their smallest amounts overfill the knapsack")
             raise ValueError(
                 f"resolution must be at least {np.ceil(needed):g} {for_these} and exponent={self.exponent:g}, "

@@ -135,5 +135,6 @@ class LogModel:
         scaled[quiet] = np.maximum(gammaincinv(shape[quiet], shares), TINIEST) / span[quiet]
         if isinstance(self.prior, str) and self.n_items <= FEW:
             own, told = np.maximum(curvatures - changes, 0.0), np.maximum(curvatures / rates - time, 0.0)
-            scaled = scaled * widening(own, told, (changes, time), shares)
+            ratios = widening(own, told, (changes, time), shares)
+            scaled = scaled * np.where(shares < 0.5, np.fmin(ratios, 1.0), np.fmax(ratios, 1.0))  # outwards alone
         return np.ldexp(scaled, -exponent)

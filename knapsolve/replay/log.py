@@ -33,10 +33,11 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
 
 
 def as_split(log: Any, split: Time | None, whole: TraceEnvironment) -> float | None:
-    """Where counting begins: what `split` says, else what a TraceEnvironment does; None is from the start."""
+    """Where counting begins: what `split` says, else a TraceEnvironment if that is inside; None is from the start."""
     since = as_time("split", split)
-    if since is None and isinstance(log, TraceEnvironment) and log.count_from > log.start:
-        since = log.count_from
+    if since is None and isinstance(log, TraceEnvironment):
+        inside = max(log.start, whole.start) < log.count_from < whole.stop
+        return log.count_from if inside else None
     if since is not None and not whole.start < since < whole.stop:
         raise ValueError(
             f"split must lie between start={whole.start:.15g} and stop={whole.stop:.15g}, got {since:.15g}"

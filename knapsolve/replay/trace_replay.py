@@ -255,7 +255,7 @@ class TraceReplay:
         if isinstance(policy, BaseEstimator):
             return clone(policy).set_params(capacity=1.0)
         if not isinstance(policy, str):
-            if getattr(policy, "capacity", 1.0) != 1.0:
+            if check_capacity(getattr(policy, "capacity", 1.0)) != 1.0:
                 raise ValueError(
                     f"capacity of a policy must be 1, a poll per unit of time in a replay, got {policy.capacity!r}"
                 )

@@ -247,6 +247,16 @@ def test_materials_may_take_turns():
     assert turns.polled == [k // 10 % 2 for k in range(100)]
 
 
+@pytest.mark.parametrize("n", [3, 70_000])
+def test_all_may_fall_asleep_at_once_while_another_wakes(n):
+    """The one that waits for its turn has no amount any more when that comes."""
+    turns = Sleepers(lambda i, seen: float(i < 2 if seen < 2 else i == n - 1))
+    turns.n_materials = n
+    simulate(turns, turns, 20, random_state=0)
+    assert sorted(turns.polled[:2]) == [0, 1] or turns.polled[0] == turns.polled[1]
+    assert turns.polled[2:] == [n - 1] * 18
+
+
 def test_all_amounts_zero_ends_a_simulation():
     spent = Sleepers(lambda i, seen: float(seen < 5))
     spent.n_materials = 2
@@ -266,8 +276,10 @@ class Restless(Odd):
 
 
 class Started(Restless):
+    starts = 0
+
     def start_run(self, generator):
-        self.generator = generator
+        self.generator, self.starts = generator, self.starts + 1
 
 
 def test_replications_have_random_numbers_of_their_own_if_they_ask_for_them():
@@ -276,7 +288,8 @@ def test_replications_have_random_numbers_of_their_own_if_they_ask_for_them():
     assert np.unique(first[:, -1]).size > 2
     assert first.tolist() == again.tolist()
     both = Started()
-    simulate(both, both, 50, random_state=1)  # a learner may ask too
+    simulate(both, both, 50, random_state=1)  # as a learner: it is started once
+    assert both.starts == 1
     without = simulate(LAKG(resolution=9), Restless(), 500, n_runs=4, random_state=1).detections
     assert np.unique(without[:, -1]).size == 1
 

@@ -68,3 +68,17 @@ def test_whatever_was_seen_intervals_are_positive_and_finite(time):
         for prior in ((0.02, 1e-290), (20.0, 1e290), (0.5, 1.0)):
             ratios = widening(np.full(3, changes), np.full(3, time), prior, SHARES)
             assert np.isfinite(ratios).all() and (ratios > 0).all()
+
+
+@pytest.mark.parametrize("weight", [1.0, 100.0, 1e6])
+@pytest.mark.parametrize("gap", [1.0, 300.0])
+def test_the_doubt_moves_ends_outwards_alone(gap, weight, monkeypatch):
+    """Also where nearly all polls find a change, and tell nothing of how fast."""
+    rng = np.random.default_rng(0)
+    rates, items, gaps = rng.gamma(4.0, 0.25, 100), np.tile(np.arange(100), 4), rng.exponential(gap, 400)
+    changed = rng.random(400) < -np.expm1(-rates[items] * gaps)
+    estimator = ChangeRateEstimator().fit(np.column_stack([items, gaps]), changed, sample_weight=np.full(400, weight))
+    low, high = estimator.rate_interval(0.9).T
+    monkeypatch.setattr("knapsolve.rates.log_model.FEW", 0)
+    inner_low, inner_high = estimator.rate_interval(0.9).T
+    assert (low <= inner_low).all() and (high >= inner_high).all() and (low < high).all()

@@ -428,6 +428,10 @@ def test_a_trace_counts_from_where_it_says():
     assert TraceReplay(trace, 4.0, random_state=0).n_changes.tolist() == trace.n_changes.tolist() == [1, 1]
     assert TraceReplay(trace, 4.0, split=7.0, random_state=0).split == 7.0
     assert measure_polls(trace, [0, 0], [2.0, 8.5]).item_polls.tolist() == [1, 0]
+    assert TraceReplay(trace, 4.0, start=6.0, random_state=0).split is None
+    assert measure_polls(trace, [0], [3.0], stop=4.0).item_polls.tolist() == [1, 0]
+    longer = TraceEnvironment([0, 1, 0, 1], [1.0, 2.0, 8.0, 9.0], 5.0, 10.0)
+    assert TraceReplay(longer, 4.0, start=0.0, random_state=0).split is None
 
 
 def test_runs_of_one_name_are_refused():
