@@ -13,7 +13,7 @@ from knapsolve import ChangeRateEstimator
 
 LEVELS = (0.5, 0.9, 0.95)
 ITEMS = (1, 2, 5, 10, 30, 100, 256, 1000)
-SETTINGS = ((5, 1.0), (20, 1.0), (10, 0.1), (10, 5.0))  # polls of an item, mean of the gaps between them
+SETTINGS = ((5, 1.0), (20, 1.0), (10, 0.1), (10, 5.0), (10, 300.0))  # polls of an item, mean of the gaps between them
 RATES = {  # of items, of mean 1
     "equal": lambda rng, n: np.ones(n),
     "Gamma, shape 4": lambda rng, n: rng.gamma(4.0, 1 / 4, n),
