@@ -88,6 +88,10 @@ static inline void rate_price_follow(rate_price *p, rate_answer before, rate_ans
         rate_price_cut(p);
         return;
     }
+    if (!(p->slope > 0.0) || p->moved > 1.0) { /* slopes summed at other prices mislead, most at activations: wait */
+        p->moved += 1.0;
+        return;
+    }
     double step = rate_price_step(p, 0.25);
     p->price *= nefk_exp_negative(-step);
     p->total -= step * p->slope;
