@@ -1,0 +1,135 @@
+"""Vectors and arrays of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from knapsolve._validation.messages import interval, shown
+from knapsolve._validation.scalars import check_real
+
+
+def check_vector(
+    name: str,
+    values: Any,
+    *,
+    size: int | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    finite: bool = True,
+    dtype: Any = np.float64,
+) -> np.ndarray:
+    """Return `values` as a C-contiguous vector (size,) within the interval, or raise naming `name`."""
+    _refuse_masks(name, values)
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufOUS":
+            raise TypeError(f"its type is {given.dtype}")
+        vector = given.astype(dtype, order="C", copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(
+            f"{name} must be an array of real numbers, got {type(values).__name__}: {error}"
+        ) from error
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
+    if size is not None and vector.size != size:
+        raise ValueError(f"{name} must have {size} entries, got {vector.size}")
+    above = vector > low if low_open else vector >= low
+    below = vector < high if high_open else vector <= high
+    good = above & below
+    if finite:
+        good &= np.isfinite(vector)
+    if not good.all():
+        where = int(np.argmin(good))
+        allowed = interval(low, high, low_open, high_open, finite)
+        raise ValueError(f"{name} must be {allowed}, got {shown(vector[where])} at position {where}")
+    return vector
+
+
+def check_array(name: str, values: Any) -> np.ndarray:
+    """Return `values` as a C-contiguous float64 array of any shape, or raise naming `name`."""
+    _refuse_masks(name, values)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" and array.dtype != object:
+            raise TypeError(f"dtype {array.dtype}")
+        shape = array.shape
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
+
+
+def check_whole(name: str, values: Any, *, low: float = 0.0, finite: bool = True) -> np.ndarray:
+    """Return `values` as a float64 vector of whole numbers of at least `low`, or raise naming `name`."""
+    vector = check_vector(name, values, low=low, finite=finite)
+    broken = np.flatnonzero(vector != np.floor(vector))
+    if broken.size:
+        raise ValueError(f"{name} must be whole, got {shown(vector[broken[0]])} at position {broken[0]}")
+    return vector
+
+
+def check_column(
+    name: str,
+    values: Any,
+    *,
+    size: int | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    or_infinite: bool = False,
+) -> float | np.ndarray:
+    """Return one number as a float, an array as a contiguous float64 or float32 vector, or raise naming `name`.
+
+    Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
+    """
+    if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
+        if or_infinite and isinstance(values, float) and values == math.inf:
+            return math.inf
+        return check_real(name, values, low=low, high=high, low_open=low_open, high_open=high_open)
+    dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
+    try:
+        vector = np.ascontiguousarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}") from error
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
+    if size is not None and vector.size != size:
+        raise ValueError(f"{name} must have {size} entries, got {vector.size}")
+    low, high = np.float64(low), np.float64(high)  # so that a float32 column is compared in double
+    for start in range(0, vector.size, 65536):
+        part = vector[start : start + 65536]
+        good = (part > low if low_open else part >= low) & (part < high if high_open else part <= high)
+        if or_infinite:
+            good |= part == math.inf
+        if not good.all():
+            where = int(np.argmin(good))
+            allowed = interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
+            raise ValueError(f"{name} must be {allowed}, got {shown(part[where])} at position {start + where}")
+    return vector
+
+
+def check_amounts(amounts: Any) -> np.ndarray:
+    """Return a copy of the amounts (n_materials,), non-negative and not all zero."""
+    vector = check_vector("amounts", amounts, low=0).copy()
+    if not (vector > 0).any():
+        raise ValueError(f"amounts must hold at least one positive number, got {vector.size} zeros")
+    with np.errstate(over="ignore"):
+        check_real("the sum of amounts", vector.sum(), low=1e-301, high=1e301)
+    return vector
+
+
+def check_states(states: np.ndarray, resolution: int) -> None:
+    """Raise if automata stand in states that they no longer have."""
+    if states.size and states.max() > resolution:
+        raise ValueError(f"resolution must be at least {states.max()}, a state held, got {resolution}")
+
+
+def _refuse_masks(name: str, values: Any) -> None:
+    """Raise on masked entries: as a plain array they would count with what lies beneath the mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked, got {np.ma.count_masked(values)} masked entries")

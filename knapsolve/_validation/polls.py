@@ -1,0 +1,106 @@
+"""Logs of polls and of crawls: who was asked, how long after the last time, and what was found."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.exceptions import DataConversionWarning
+
+from knapsolve import _frames
+from knapsolve._validation.arrays import check_vector, check_whole
+from knapsolve._validation.messages import shown
+
+
+def check_poll_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the material column, elapsed (n_polls,) float64 and changed (n_polls,) int8 of a poll log."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: y must say 0 or 1 for each poll")
+    materials, gaps = check_poll_columns(X, material, elapsed)
+    return materials, gaps, _check_changed(y, gaps.size)
+
+
+def check_poll_columns(X: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray]:
+    """Return the material column and elapsed (n_polls,) float64 of polls."""
+    if not _frames.is_frame(X):
+        X = _check_log_array(X)
+    n_polls, n_columns = X.shape[0], X.shape[1]
+    if n_columns < 2:
+        raise ValueError(
+            f"X must have a material and an elapsed column, got {n_columns} feature(s) "
+            f"(shape=({n_polls}, {n_columns})) while a minimum of 2 is required."
+        )
+    if n_polls == 0:
+        raise ValueError("X must hold at least one poll, got 0 sample(s) while a minimum of 1 is required.")
+    gaps = _check_elapsed(np.asarray(_frames.take_column(X, elapsed, "elapsed")))
+    materials = _frames.take_column(X, material, "material")
+    if np.asarray(materials).dtype.kind == "f" and not np.isfinite(np.asarray(materials)).all():
+        raise ValueError("material must not hold NaN or infinity (missing or infinite identifiers)")
+    return materials, gaps
+
+
+def check_crawl_log(
+    X: Any, y: Any, material: int | str, elapsed: int | str
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the site column, ages (n_crawls,) and contents (n_crawls,) of a log of crawls."""
+    outcomes = None if y is None else np.zeros(np.shape(y))
+    materials, ages, _ = check_poll_log(X, outcomes, material, elapsed)
+    contents = np.asarray(y)
+    if contents.ndim == 2:
+        contents = contents.ravel()
+    if contents.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold real contents")
+    contents = check_vector("y (content collected)", contents, size=ages.size, low=0.0, high=1e50)
+    check_vector("elapsed (age)", ages, high=2.0**53)
+    return materials, check_whole("elapsed (age)", ages), contents
+
+
+def _check_elapsed(values: np.ndarray) -> np.ndarray:
+    gaps = check_vector("elapsed", values, low=-math.inf)
+    if (gaps < 0).any():
+        where = int(np.argmax(gaps < 0))
+        raise ValueError(
+            "Negative values in data: elapsed must be finite and non-negative, "
+            f"got {shown(gaps[where])} at position {where}"
+        )
+    return gaps
+
+
+def _check_log_array(X: Any) -> np.ndarray:
+    if scipy.sparse.issparse(X):
+        raise TypeError("X must be dense: sparse data was passed, convert it by X.toarray()")
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold identifiers and real elapsed times")
+    if array.ndim != 2:
+        raise ValueError(f"X must be 2-dimensional (n_polls, 2+), got shape {array.shape}. Reshape your data")
+    return array
+
+
+def _check_changed(y: Any, n_polls: int) -> np.ndarray:
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5
+        )
+        values = values.ravel()
+    if values.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
+    if values.size != n_polls:
+        raise ValueError(f"y must have one entry for each of the {n_polls} polls in X, got {values.size}")
+    try:
+        good = (values == 0) | (values == 1)
+    except TypeError:
+        good = np.zeros(values.shape, dtype=bool)
+    if not np.all(good):
+        where = int(np.argmin(good))
+        note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""
+        raise ValueError(
+            f"y must be 0 (unchanged) or 1 (changed){note}, got {shown(values[where])} at position {where}"
+        )
+    return np.ascontiguousarray(values, dtype=np.int8)
