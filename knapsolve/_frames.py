@@ -56,6 +56,21 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes, uniques
 
 
+def identify(values: Any, role: str = "material") -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) intp and distinct values as `factorize` makes them, where none may be missing."""
+    codes, uniques = factorize(values)
+    if (codes < 0).any():
+        raise ValueError(f"{role} must not hold missing identifiers (None or NaN)")
+    return codes, uniques
+
+
+def locate(values: Any, known: np.ndarray, lookup: dict[Hashable, int] | None = None) -> np.ndarray:
+    """Position (n,) intp of each identifier in `known`; `known.size` for those that are not there."""
+    codes, uniques = identify(values)
+    lookup = lookup or dict(zip(known.tolist(), range(known.size)))
+    return np.array([lookup.get(each, known.size) for each in uniques.tolist()], dtype=np.intp)[codes]
+
+
 def encode(
     values: Any, known: np.ndarray, lookup: dict[Hashable, int] | None
 ) -> tuple[np.ndarray, np.ndarray, dict[Hashable, int] | None]:
@@ -63,9 +78,7 @@ def encode(
 
     The lookup of `known` is made when needed and extended in place; None is no lookup.
     """
-    codes, uniques = factorize(values)
-    if (codes < 0).any():
-        raise ValueError("material must not hold missing identifiers (None or NaN)")
+    codes, uniques = identify(values)
     if known.size == 0:
         return codes, uniques, lookup
     if identifier_kind(known[0]) != identifier_kind(uniques[0]):

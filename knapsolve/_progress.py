@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-
-def check_progress(progress: object) -> None:
-    """Raise unless `progress` is None, True, False or callable."""
-    if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(f"progress must be True, False or a function of (done, total), got {progress!r}")
+from knapsolve._validation import check_progress
 
 
 @contextmanager

@@ -18,12 +18,13 @@ from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
 from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
 from knapsolve._locks import Shared
-from knapsolve._progress import check_progress, report_progress
+from knapsolve._progress import report_progress
 from knapsolve._validation import (
     check_capacity,
     check_choice,
     check_integer,
     check_jobs,
+    check_progress,
     resolve_random_state,
     resolve_seed_sequence,
 )

@@ -113,6 +113,13 @@ def check_column(
     return vector
 
 
+def check_same_length(**columns: Any) -> None:
+    """Raise unless two columns, passed by name, have one length."""
+    (first, a), (second, b) = columns.items()
+    if len(a) != len(b):
+        raise ValueError(f"{first} and {second} must have the same length, got {len(a)} and {len(b)}")
+
+
 def check_amounts(amounts: Any) -> np.ndarray:
     """Return a copy of the amounts (n_materials,), non-negative and not all zero."""
     vector = check_vector("amounts", amounts, low=0).copy()

@@ -71,6 +71,26 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_progress(progress: object) -> None:
+    """Raise unless `progress` is None, True, False or callable."""
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress must be True, False or a function of (done, total), got {progress!r}")
+
+
+def check_after(start: float, stop: Any) -> float:
+    """Return the moment `stop`, later than `start`, as a float."""
+    moment = check_real("stop", stop)
+    if not moment > start:
+        raise ValueError(f"stop must be after start={start:.15g}, got {moment:.15g}")
+    return moment
+
+
+def check_column_key(role: str, key: Any) -> None:
+    """Raise unless `key` can number or name a column; `role` is the parameter that holds it."""
+    if not isinstance(key, (int, np.integer, str)):
+        raise TypeError(f"{role} must be a column's number or name, got {key!r}")
+
+
 def check_capacity(capacity: Any) -> float:
     """Return the capacity (polls per unit of time) as a positive float."""
     check_real("capacity", capacity, low=0, low_open=True)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.environments import Trace
-from knapsolve._frames import factorize
-from knapsolve._validation import check_real, check_vector, shown
+from knapsolve._frames import identify
+from knapsolve._validation import check_after, check_real, check_same_length, check_vector, shown
 
 SECONDS = {  # of a unit, as a ratio of whole numbers
     "W": (604_800, 1), "D": (86_400, 1), "h": (3_600, 1), "m": (60, 1), "s": (1, 1),
@@ -72,13 +72,8 @@ class TraceEnvironment:
         if times.dtype.kind == "M":
             times = epoch_seconds(times)
         self.times = check_vector("times", times)
-        codes, self.materials = factorize(items)
-        if codes.size != self.times.size:
-            raise ValueError(
-                f"items and times must have the same length, got {codes.size} and {self.times.size}"
-            )
-        if (codes < 0).any():
-            raise ValueError("items must not hold missing identifiers (None or NaN)")
+        codes, self.materials = identify(items, "items")
+        check_same_length(items=codes, times=self.times)
         if self.materials.size < 2:
             raise ValueError(f"items must hold at least 2 different items, got {self.materials.size}")
         order = np.argsort(codes, kind="stable")
@@ -91,9 +86,7 @@ class TraceEnvironment:
                 f"{self.times[where - 1]:.15g} for {shown(self.materials.tolist()[self.items[where]])}"
             )
         self.start = check_real("start", self.times.min() if start is None else start)
-        self.stop = check_real("stop", self.times.max() if stop is None else stop)
-        if not self.stop > self.start:
-            raise ValueError(f"stop must be after start={self.start:.15g}, got {self.stop:.15g}")
+        self.stop = check_after(self.start, self.times.max() if stop is None else stop)
         since = self.start if count_from is None else check_real("count_from", count_from)
         if not self.start <= since < self.stop:
             raise ValueError(

@@ -15,7 +15,14 @@ from knapsolve._arrays import writeable
 from knapsolve._copies import own_copy
 from knapsolve._frames import encode
 from knapsolve._locks import Shared
-from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state, shown
+from knapsolve._validation import (
+    check_capacity,
+    check_column_key,
+    check_integer,
+    check_poll_log,
+    resolve_random_state,
+    shown,
+)
 from knapsolve.nefk.shares import share_out
 
 
@@ -191,8 +198,7 @@ class PollLogLearner(Shared, BaseEstimator):
         if self.n_materials is not None:
             check_integer("n_materials", self.n_materials, low=2, high=2**30)
         for role in ("material", "elapsed"):
-            if not isinstance(getattr(self, role), (int, np.integer, str)):
-                raise TypeError(f"{role} must be a column's number or name, got {getattr(self, role)!r}")
+            check_column_key(role, getattr(self, role))
         self._check_parameters()
 
     def _learn(self, X: Any, y: Any, fresh: bool) -> PollLogLearner:

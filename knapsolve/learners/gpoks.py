@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from knapsolve._core.curve_draws import DRAWS, CurveDraws
 from knapsolve._core.gpoks import CurveGame
 from knapsolve._core.patience import Patience
-from knapsolve._frames import factorize
+from knapsolve._frames import locate
 from knapsolve._validation import (
     check_choice,
     check_flag,
@@ -190,11 +190,11 @@ class GPOKS(PollLogLearner):
         if len(getattr(X, "shape", ())) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps = check_poll_columns(X, self.material, self.elapsed)
-        codes = self._known_codes(values)
+        codes = locate(values, self.materials_)
         with np.errstate(divide="ignore"):
             features = self._features_at(np.minimum(1 / gaps, self.grid_[-1]))
         mean, variance = np.zeros(gaps.size), (features**2).sum(axis=0)
-        for i in np.unique(codes[codes >= 0]):
+        for i in np.unique(codes[codes < self.materials_.size]):
             precision, information = posterior_sums(
                 self._process.features, self._counts[i : i + 1], self._sums[i : i + 1], self.noise_
             )
@@ -260,15 +260,6 @@ class GPOKS(PollLogLearner):
     def _features_at(self, amounts: np.ndarray) -> np.ndarray:
         process = self._process
         return np.array([np.interp(amounts, process.amounts, row) for row in process.features])
-
-    def _known_codes(self, values: Any) -> np.ndarray:
-        """Code of each identifier, -1 for those never seen."""
-        codes, uniques = factorize(values)
-        if (codes < 0).any():
-            raise ValueError("material must not hold missing identifiers (None or NaN)")
-        place = {known: code for code, known in enumerate(self.materials_.tolist())}
-        found = np.array([place.get(each, -1) for each in uniques.tolist()], dtype=np.intp)
-        return found[codes]
 
     def _check_parameters(self) -> None:
         check_choice("draw", self.draw, DRAWS)

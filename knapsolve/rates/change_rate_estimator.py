@@ -13,8 +13,8 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._copies import own_copy
-from knapsolve._frames import encode, factorize
-from knapsolve._validation import check_choice, check_poll_log, check_real, check_vector
+from knapsolve._frames import encode, locate
+from knapsolve._validation import check_choice, check_column_key, check_poll_log, check_real, check_vector
 from knapsolve.rates.labels import as_table, outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
@@ -192,7 +192,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, _ = self._check_log(X, None)
         rates = np.append(self.rates_, self._model.new_rate())
-        expected = rates[self._places(values)] * gaps
+        expected = rates[locate(values, self.materials_, self._lookup)] * gaps
         return np.column_stack([np.exp(-expected), -np.expm1(-expected)])
 
     def predict(self, X: Any) -> np.ndarray:
@@ -304,9 +304,8 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         check_choice("estimator", self.estimator, ESTIMATORS)
         check_rate_parameters(self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
         for role in ("material", "elapsed", "n_changes", "age"):
-            value = getattr(self, role)
-            if not isinstance(value, (int, np.integer, str)) and not (value is None and role in ("n_changes", "age")):
-                raise TypeError(f"{role} must be a column's number or name, got {value!r}")
+            if getattr(self, role) is not None or role in ("material", "elapsed"):
+                check_column_key(role, getattr(self, role))
 
     def _check_log(self, X: Any, outcomes: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray]:
         """Material column, elapsed (n_polls,) and outcomes (n_polls,) of a log, or raise."""
@@ -320,16 +319,6 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
             )
         check_elapsed(gaps, self.estimator)
         return values, gaps, changed
-
-    def _places(self, values: Any) -> np.ndarray:
-        """Positions of identifiers in `materials_`; one beyond the last for those never seen."""
-        codes, uniques = factorize(values)
-        if (codes < 0).any():
-            raise ValueError("material must not hold missing identifiers (None or NaN)")
-        unknown = self.materials_.size
-        lookup = self._lookup or dict(zip(self.materials_.tolist(), range(unknown)))
-        places = np.array([lookup.get(each, unknown) for each in uniques.tolist()], dtype=np.intp)
-        return places[codes]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "materials_")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import check_choice, check_integer, check_vector
+from knapsolve._validation import check_choice, check_integer, check_same_length, check_vector
 from knapsolve.environments import TraceEnvironment
 from knapsolve.replay.log import Time, as_moments, as_split, as_trace
 from knapsolve.replay.policies import POLICIES
@@ -176,8 +176,7 @@ def measure_polls(
         raise ValueError(f"times must ascend, got {moments[where]:.15g} after {moments[where - 1]:.15g}")
     known = {item: number for number, item in enumerate(trace.materials.tolist())}
     polled = np.asarray(items).tolist()
-    if len(polled) != moments.size:
-        raise ValueError(f"items and times must have the same length, got {len(polled)} and {moments.size}")
+    check_same_length(items=polled, times=moments)
     strange = next((item for item in polled if item not in known), None)
     if strange is not None:
         raise ValueError(f"items must be items of the log, got {strange!r}")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from knapsolve._core.slots import serve_slots
-from knapsolve._validation import check_capacity, check_real, check_vector, resolve_random_state
+from knapsolve._validation import check_after, check_capacity, check_real, check_vector, resolve_random_state
 
 MOST_POLLS = 1e8  # of one timetable: some 3 GB while it is made
 
@@ -81,9 +81,7 @@ def timetable(
     rate = check_vector("amounts", amounts, low=0)
     capacity = check_capacity(float(rate.sum()))
     start = check_real("start", start)
-    stop = check_real("stop", stop)
-    if not stop > start:
-        raise ValueError(f"stop must be after start={start:.15g}, got {stop:.15g}")
+    stop = check_after(start, stop)
     before = check_vector("last", last, size=rate.size, high=start)
     jitter = check_real("jitter", jitter, low=0, high=1)
     n_slots = check_real("the number of polls", (stop - start) * capacity, high=MOST_POLLS)
