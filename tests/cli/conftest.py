@@ -3,6 +3,7 @@
 import pytest
 
 from knapsolve.cli import main
+from tests.cli.poll_logs import as_csv, poll_log
 
 GOOD = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"  # changes
 
@@ -11,6 +12,14 @@ GOOD = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"  # changes
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def log(folder):
+    """A log of polls, saved as polls.csv."""
+    items, times, changed, rates = poll_log()
+    (folder / "polls.csv").write_text(as_csv(items, times, changed))
+    return items, times, changed, rates
 
 
 @pytest.fixture

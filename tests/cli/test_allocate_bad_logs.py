@@ -1,0 +1,82 @@
+"""`knapsolve allocate`: a bad log is one line that names the row, wherever the log comes from."""
+
+import gzip
+import os
+import threading
+import tracemalloc
+from time import sleep
+
+import pytest
+
+from knapsolve.cli.inputs import read_columns
+
+BAD_LOGS = {
+    "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3 (line 4): times must ascend"),
+    "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
+    "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
+    "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
+    "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
+    "one item, backwards": ("item,time,changed\na,2,0\na,1,1\n", "row 2 (line 3): times must ascend"),
+    "no second poll": ("item,time,changed\na,1,0\nb,2,1\n", "must poll some item more than once"),
+    "nan": ("item,time,changed\na,nan,0\nb,2,1\n", "row 1 (line 2) has no finite time"),
+    "bad weight": ("item,time,changed,weight\na,1,0,1\nb,2,0,-1\na,3,1,1\n", "no finite, non-negative weight"),
+    "word for a weight": (
+        "item,time,changed,weight\na,1,0,1\nb,2,0,much\na,3,1,1\n",
+        "row 2 (line 3): the weight 'much' is not a number",
+    ),
+    "word for a count": ("item,time,changed,n_changes\na,1,0,\nb,2,1,two\n", "row 2 (line 3): the n_changes 'two' is"),
+    "blank lines, breaks": (
+        '\n\nitem,time,changed\n\n"a\nb",1,0\r\n\nb,2,2\n',
+        "row 2 (line 8): changed must be 0 or 1 (or true, false), got '2'",
+    ),
+    "no weight": ("item,time,changed,weight\na,1,0,0\nb,2,0,0\na,3,1,0\n", "at least one positive weight"),
+    "empty": ("", "is empty"),
+    "contradiction": ("item,time,changed,n_changes\na,1,0,0\nb,2,0,\na,3,1,0\n", "row 3 (line 4) has n_changes that"),
+    "half a change": (
+        "item,time,changed,n_changes\na,1,0,0\nb,2,1,.5\na,3,1,1\n",
+        "row 2 (line 3) has n_changes that is not whole",
+    ),
+    "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
+    "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LOGS)
+def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
+    text, message = BAD_LOGS[case]
+    (folder / "log.csv").write_text(text)
+    assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "standard input", "unpacked"])
+def test_a_bad_row_has_its_line_wherever_it_comes_from(kind, refuse, folder, monkeypatch):
+    text, message = BAD_LOGS["blank lines, breaks"]
+    source = {"standard input": "-", "unpacked": "log.csv.gz"}.get(kind, "log.csv")
+    if kind == "pipe":  # it can be read once
+        os.mkfifo("log.csv")
+        threading.Thread(target=lambda: (folder / "log.csv").write_text(text), daemon=True).start()
+    elif kind == "unpacked":
+        (folder / source).write_bytes(gzip.compress(text.encode()))
+    else:
+        (folder / "log.csv").write_text(text)
+        monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
+    assert message in refuse("allocate", source, "--capacity", "1/s")
+
+
+def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monkeypatch):
+    (folder / "log.csv").write_text("item,time,changed\n" + "a,1,0\n" * 500_000)
+    read_columns("log.csv", {"--item-column": "item"})  # which imports
+    tracemalloc.start()
+    try:
+        origin, _ = read_columns("log.csv", {"--item-column": "item"})
+        most = 0.5 * (folder / "log.csv").stat().st_size
+        for _ in range(500):  # the reader's threads let go of it a moment later
+            if (kept := tracemalloc.get_traced_memory()[0]) < most:
+                break
+            sleep(0.01)
+    finally:
+        tracemalloc.stop()
+    assert kept < most
+    assert origin.row(7) == "row 8 (line 9)"
+    (folder / "log.csv").unlink()
+    assert origin.row(7) == "row 8"

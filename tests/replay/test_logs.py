@@ -1,0 +1,97 @@
+"""Change logs in all their forms: rows in any order, data frames, dates however written."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow
+import pytest
+
+from knapsolve.replay import TraceReplay, replay
+from tests.replay.logs import DAY, bursty_log
+
+
+def test_the_order_of_rows_does_not_matter():
+    items, times = bursty_log(12, 100, seed=4)
+    results = [
+        replay((items[rows], times[rows]), 5, start=0, split=40, random_state=1)
+        for rows in (slice(None), np.lexsort((times, items)), np.lexsort((items[::-1], times)),
+                     np.concatenate([np.flatnonzero(items == name) for name in np.unique(items)[::-1]]))
+    ]  # fmt: skip
+    for other in results[1:]:
+        assert other.items.tolist() == sorted(set(items.tolist()))
+        assert other.table() == results[0].table()
+
+
+def test_items_of_mixed_kinds_are_refused():
+    with pytest.raises(TypeError, match="one kind"):
+        TraceReplay((np.array(["b", 3, "a", 3], dtype=object), [1.0, 2.0, 3.0, 4.0]), 2, start=0)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table])
+@pytest.mark.parametrize("time", ["time", "timestamp"])
+def test_a_data_frame_is_a_log(frame, time):
+    items, times = bursty_log(7, 60, seed=1)
+    whole = frame({time: times, "extra": times, "item": items.tolist()})
+    expected = replay((items, times), 2, ["uniform"], random_state=0)
+    assert replay(whole, 2, ["uniform"], random_state=0).table() == expected.table()
+
+
+@pytest.mark.parametrize("names", [("page", "time"), ("item", "when")])
+def test_a_data_frame_with_other_columns_is_refused(names):
+    frame = pd.DataFrame(dict(zip(names, (["a", "b"], [1.0, 2.0]))))
+    with pytest.raises(TypeError, match="log must have columns 'item' and 'time'"):
+        replay(frame, 2)
+
+
+def test_nothing_depends_on_the_unit_of_time():
+    items, times = bursty_log(12, 100, seed=5)
+    one = replay((items, times), 2.0, start=0, split=40, random_state=7)
+    other = replay((items, times * 4096), 2.0 / 4096, start=0, split=40 * 4096, random_state=7)
+    for name in one.runs:
+        np.testing.assert_array_equal(one.runs[name].item_polls, other.runs[name].item_polls)
+        np.testing.assert_array_equal(one.runs[name].item_detections, other.runs[name].item_detections)
+
+
+@pytest.mark.parametrize(
+    "as_written",
+    [
+        lambda days: f"2021-07-{1 + days:02}",
+        lambda days: f"2021-07-{1 + days:02}T02:00+02:00",
+        lambda days: datetime.date(2021, 7, 1 + days),
+        lambda days: datetime.datetime(2021, 7, 1 + days, tzinfo=datetime.UTC),
+        lambda days: np.datetime64(f"2021-07-{1 + days:02}"),
+        lambda days: pd.Timestamp(f"2021-07-{1 + days:02}"),
+    ],
+    ids=["text", "zone", "date", "datetime", "numpy", "pandas"],
+)
+def test_dates_are_seconds_since_1970_however_they_are_written(as_written):
+    first, days = 1625097600.0, [2, 3, 5, 9, 12]  # of 1 July 2021
+    items = ["a", "b", "a", "b", "a"]
+    numbers = (items, [first + DAY * each for each in days])
+    stretch = [first + DAY * each for each in (0, 6, 15)]
+    given = dict(zip(("start", "split", "stop"), stretch))
+    expected = replay(numbers, 3 / DAY, ["uniform"], **given, random_state=0)
+    given = dict(zip(given, map(as_written, (0, 6, 15))))
+    for log in (numbers, (items, [as_written(each) for each in days])):
+        found = replay(log, 3 / DAY, ["uniform"], **given, random_state=0)
+        assert (found.start, found.split, found.stop) == tuple(stretch)
+        assert found.table() == expected.table()
+
+
+@pytest.mark.parametrize("name", ["start", "split", "stop"])
+@pytest.mark.parametrize("value", ["yesterday", np.datetime64("NaT"), pd.NaT])
+def test_what_is_no_date_is_refused_by_name(name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        replay((["a", "b", "a"], [1.0, 2.0, 3.0]), 1.0, ["uniform"], **{name: value})
+    with pytest.raises((ValueError, TypeError), match="times"):
+        replay((["a", "b", "a"], ["2021-07-01", value, "2021-07-03"]), 1.0, ["uniform"])
+
+
+def test_numbers_that_are_text_are_the_numbers():
+    items, times = ["a", "b", "a", "b"], ["20210701", "20210702", "20210711", "20210722.5"]
+    found, expected = (
+        TraceReplay((items, each), 1.0, start=20210700) for each in (times, [float(each) for each in times])
+    )
+    assert (found.start, found.stop) == (expected.start, expected.stop) == (20210700, 20210722.5)
