@@ -11,6 +11,7 @@ import pytest
 
 import knapsolve
 from tests.cli.conftest import GOOD
+from tests.processes import run_script
 
 
 def test_ctrl_c_ends_with_status_130_and_the_finished_rows():
@@ -66,7 +67,7 @@ def interrupted_after(arguments, sign):
         "output.progress_bar = spy\n"
         "from knapsolve.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+    return run_script(code, *arguments, seconds=120)
 
 
 def test_an_interrupted_document_says_that_it_is_not_finished():

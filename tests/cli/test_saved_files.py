@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import knapsolve
+from tests.processes import check_script
 
 CHANGES = "item,timestamp\na,0\nb,1\na,2\na,3\nb,9\na,10\n"
 POLLS = "item,time,changed\n" + "".join(f"i{k},{t},{t % 2}\n" for t in range(3) for k in range(2000))
@@ -18,6 +19,15 @@ CALLS = {
     "robots": ["--arrival-rate", ".3", "--buffer", "9", "--starvation-weight", "2", "--dynamic", "--plot", "one.svg"],
     "whittle": ["-o", "one.csv", "--plot", "two.svg"],
 }
+WITHOUT_READER = """
+import os, sys
+from knapsolve.cli import main
+os.chdir(sys.argv[1])
+read, write = os.pipe()
+os.close(read)
+os.dup2(write, 1)
+sys.exit(main(sys.argv[2:]))
+"""
 
 
 @pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -25,13 +35,7 @@ CALLS = {
 def test_files_are_saved_though_nobody_reads_what_is_printed(command, as_json, tmp_path):
     (tmp_path / "polls.csv").write_text(POLLS)
     (tmp_path / "changes.csv").write_text(CHANGES)
-    places = os.pathsep.join([str(Path(knapsolve.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "knapsolve", command, *CALLS[command], *["--json"] * as_json],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path, env={**os.environ, "PYTHONPATH": places},
-    )  # fmt: skip
-    process.stdout.close()
-    assert process.wait(timeout=120) == 0
+    check_script(WITHOUT_READER, tmp_path, command, *CALLS[command], *["--json"] * as_json, seconds=120)
     for name in CALLS[command]:
         if name.startswith(("one", "two")):
             assert (tmp_path / name).stat().st_size > 0

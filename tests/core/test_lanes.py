@@ -1,14 +1,11 @@
 """Replications side by side: equal to a Python twin bit for bit, to the scalar loop in distribution."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from knapsolve import LAKG, simulate
 from knapsolve._core import lanes
+from knapsolve._core.weight_tree import vector_level
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from tests.twins import LAKGTwin
 
@@ -172,31 +169,15 @@ def test_the_answer_depends_neither_on_n_jobs_nor_on_the_other_runs():
         assert run(n_runs, 2) == tuple(column[:n_runs] for column in many)
 
 
-SCRIPT = """
-from knapsolve import LAKG, simulate
-from knapsolve._core.weight_tree import vector_level
-from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
-import hashlib
-answers = []
-for n, kind in [(9, BernoulliEnvironment), (65, BernoulliEnvironment), (600, PollingEnvironment)]:
-    environment = kind(zipf_unchanged(n, 0.9, 1.2))
-    h = simulate(LAKG(), environment, 30_000, scheduler="random", n_runs=9, random_state=2)
-    answers += [h.detections.tobytes(), h.amounts.tobytes(), h.value.tobytes()]
-print(vector_level(), hashlib.sha256(b"".join(answers)).hexdigest())
-"""
-
-
-def test_all_vector_levels_give_the_same_bits():
-    answers = {}
-    for level in "012":
-        environment = {**os.environ, "KNAPSOLVE_CPU_LEVEL": level}
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-        )
-        used, answer = run.stdout.split()
-        assert used <= level
-        answers[level] = answer
-    assert len(set(answers.values())) == 1
+@pytest.mark.parametrize(("n", "kind"), [(9, False), (65, False), (600, True)])
+def test_all_vector_levels_give_the_same_bits(n, kind, monkeypatch):
+    environment, answers = ENVIRONMENTS[kind](zipf_unchanged(n, 0.9, 1.2)), []
+    for level in range(3):
+        monkeypatch.setenv("KNAPSOLVE_CPU_LEVEL", str(level))
+        assert vector_level() <= level
+        h = simulate(LAKG(), environment, 30_000, scheduler="random", n_runs=9, random_state=2)
+        answers.append([h.detections.tobytes(), h.amounts.tobytes(), h.value.tobytes()])
+    assert answers[0] == answers[1] == answers[2]
 
 
 @pytest.mark.parametrize("pages", [False, True])

@@ -9,7 +9,8 @@ import knapsolve._core.ephemeral as kernel
 from knapsolve import LSPEWhittle, WhittlePolicy
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
-from tests.interrupts import check_returns, run_script
+from tests.interrupts import check_returns
+from tests.processes import check_script
 
 SETUP = """
 import numpy as np
@@ -42,7 +43,7 @@ def test_ctrl_c_returns_at_once(call):
 
 
 def test_an_interrupted_crawl_leaves_the_environment_at_its_step():
-    run_script("""
+    check_script("""
     import os, signal, threading
     import numpy as np
     from knapsolve.environments import EphemeralEnvironment

@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 import textwrap
 import threading
 
@@ -15,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from knapsolve import LSPEWhittle, PlugInWhittle, WhittlePolicy
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
+from tests.processes import check_script
 
 X, Y = np.column_stack([np.arange(50) % 5, np.ones(50)]), np.arange(50) % 7
 PREAMBLE = """
@@ -73,10 +72,7 @@ THREADS = {
 )
 def test_threads_take_turns(script, learner, newcomers):
     work = textwrap.dedent(THREADS[script]).replace("{learner}", learner).replace("{newcomers}", str(newcomers))
-    done = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + work], capture_output=True, text=True, timeout=100, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    check_script(PREAMBLE + work, seconds=100)
 
 
 def test_an_environment_owns_what_it_was_made_of():

@@ -1,62 +1,49 @@
 """Random access draws in proportion to the amounts, at every vector level and after any number of changes."""
 
-import json
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from knapsolve import RandomScheduler
-from knapsolve._core.policies import FixedAmounts
-from knapsolve._core.schedulers import RandomOrder
-from tests.twins import FixedTwin, raw
-
-DRAWS = """
-import json, sys
-import numpy as np
 from knapsolve import HTRAA, LAKG, RandomScheduler, simulate
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import RandomOrder
 from knapsolve._core.weight_tree import vector_level
 from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
-out = [vector_level()]
-rng = np.random.default_rng(0)
-for n in (1, 2, 8, 9, 64, 65, 1000, 5000):
-    scheduler = RandomScheduler(rng.pareto(1.0, n) + 1e-6, random_state=n)
-    out.append(scheduler.next(300)[0].tolist())
-    for _ in range(100):
-        scheduler.update(int(rng.integers(n)), float(rng.pareto(1.0)) + 1e-9)
-        out.append(scheduler.next(3)[0].tolist())
-for n in (2, 7, 9, 64, 70, 600):
-    few = FixedAmounts(rng.integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0)
-    few.prepare_draws_in(1.0)
-    drawn = np.empty(2000, dtype=np.intp)
-    RandomOrder().serve(few, drawn, np.empty(2000), np.zeros(3), np.random.default_rng(n))
-    out.append(drawn.tolist())
-for learner in (LAKG(resolution=300), HTRAA(resolution=100), HTRAA(resolution=100, exponent=1.5)):
-    for scheduler in ("random", "edf"):
-        environment = BernoulliEnvironment(zipf_unchanged(60, .9, 1.2))
-        history = simulate(learner, environment, 20_000, scheduler=scheduler, n_runs=17, random_state=1)
-        out.append([history.detections.tolist(), history.amounts.tolist(), history.value.tolist()])
-json.dump(out, sys.stdout)
-"""
+from tests.twins import FixedTwin, raw
 
 
-def draws_at(level):
-    environment = {**os.environ, "KNAPSOLVE_CPU_LEVEL": str(level)}
-    done = subprocess.run([sys.executable, "-c", DRAWS], env=environment, capture_output=True, check=True, text=True)
-    return json.loads(done.stdout)
+def draws():
+    """The level of vector code, and draws of trees of all sizes, few small weights, and whole simulations."""
+    out, rng = [vector_level()], np.random.default_rng(0)
+    for n in (1, 2, 8, 9, 64, 65, 1000, 5000):
+        scheduler = RandomScheduler(rng.pareto(1.0, n) + 1e-6, random_state=n)
+        out.append(scheduler.next(300)[0].tolist())
+        for _ in range(100):
+            scheduler.update(int(rng.integers(n)), float(rng.pareto(1.0)) + 1e-9)
+            out.append(scheduler.next(3)[0].tolist())
+    for n in (2, 7, 9, 64, 70, 600):
+        few = FixedAmounts(rng.integers(0, 4, n) + (np.arange(n) == n // 2) * 1.0)
+        few.prepare_draws_in(1.0)
+        drawn = np.empty(2000, dtype=np.intp)
+        RandomOrder().serve(few, drawn, np.empty(2000), np.zeros(3), np.random.default_rng(n))
+        out.append(drawn.tolist())
+    for learner in (LAKG(resolution=300), HTRAA(resolution=100), HTRAA(resolution=100, exponent=1.5)):
+        for scheduler in ("random", "edf"):
+            environment = BernoulliEnvironment(zipf_unchanged(60, 0.9, 1.2))
+            history = simulate(learner, environment, 10_000, scheduler=scheduler, n_runs=17, random_state=1)
+            out.append([history.detections.tolist(), history.amounts.tolist(), history.value.tolist()])
+    return out
 
 
-def test_every_vector_level_gives_identical_results():
-    portable = draws_at(0)
+def test_every_vector_level_gives_identical_results(monkeypatch):
+    monkeypatch.setenv("KNAPSOLVE_CPU_LEVEL", "0")
+    portable = draws()
     assert portable[0] == 0
     for level in (1, 2):
-        result = draws_at(level)
+        monkeypatch.setenv("KNAPSOLVE_CPU_LEVEL", str(level))
+        result = draws()
         assert result[0] <= level
         assert result[1:] == portable[1:]
 

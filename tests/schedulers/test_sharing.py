@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import joblib
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from knapsolve import EDFScheduler, RandomScheduler
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
+from tests.processes import check_script
 
 KINDS = [EDFScheduler, RandomScheduler]
 THREADS = """
@@ -42,10 +41,7 @@ assert np.allclose(times[order], expected[1], rtol=1e-9)
 
 @pytest.mark.parametrize(("kind", "n"), [("edf", 500), ("edf", 70_000), ("random", 500)])
 def test_threads_divide_one_schedule_between_them(kind, n):
-    done = subprocess.run(
-        [sys.executable, "-c", THREADS, kind, str(n)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    check_script(THREADS, kind, n)
 
 
 @pytest.mark.parametrize("kind", KINDS)
