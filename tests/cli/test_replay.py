@@ -71,7 +71,7 @@ def test_the_same_log_in_any_form_gives_the_same_answer(folder, succeed, monkeyp
         "dates.parquet": [],
         "shuffled.csv": ["--time-unit", "d", "--sort"],
     }
-    common = ["--capacity", "2/day", "--json", "--runs", 1]
+    common = ["--capacity", "2/day", "--json", "--runs", 1, "--policy", "uniform,renewal,rates"]
     answers = {name: json.loads(succeed("replay", name, *common, *own)) for name, own in calls.items()}
     monkeypatch.setattr("sys.stdin", open(folder / "seconds.csv"))  # noqa: SIM115
     answers["-"] = json.loads(succeed("replay", "-", *common))
@@ -194,7 +194,7 @@ def test_a_log_of_polls_is_not_replayed_as_changes(folder, succeed, refuse):
     Path("words.csv").write_text("item,time,changed\na,1,False\nb,1,True\na,2,True\nb,3,True\n")
     assert "log of polls" in refuse("replay", "words.csv", "--capacity", "1/s", "--time-column", "time")
     Path("changes.csv").write_text("item,time,changed\na,1,1\nb,1,1\na,9,1\nb,13,1\n")
-    succeed("replay", "changes.csv", "--capacity", "1/s", "--time-column", "time", "--runs", "1")
+    succeed("replay", "changes.csv", "--capacity", "1/s", "--time-column", "time", "--policy", "uniform")
 
 
 def test_ages_are_in_a_unit_of_the_largest_and_counts_of_one_are_singular(folder, succeed):

@@ -10,7 +10,7 @@ from knapsolve._core.schedulers import DeadlineOrder
 @pytest.mark.parametrize("resolution", [511, 700])
 def test_gates_of_a_visit_open_with_the_other_side_s_share_and_independently(resolution):
     """A rewarded poll of the first or last of 256 materials moves each of the 8 automata with chance 1/2 or so."""
-    n, depth, runs = 256, 8, 2_000
+    n, depth, runs = 256, 8, 1_000
     moved = np.empty((runs, 2 * depth))
     for run in range(runs):
         learner = HTRAA(resolution=resolution, n_materials=n, update="reward-inaction", random_state=run)

@@ -13,7 +13,7 @@ from knapsolve._interrupt import Cancellation
 from knapsolve.environments import BernoulliEnvironment
 from knapsolve.processes.likelihood import posterior_sums
 
-N_POINTS = 400  # a draw of as many features: a tenth of a second
+N_POINTS = 300  # a draw of as many features: a twentieth of a second
 PAIR = BernoulliEnvironment([0.7, 0.3])
 
 

@@ -32,7 +32,7 @@ def test_bad_polls_are_refused(items, times, message):
         measure_polls((["a", "b"], [4.0, 9.0]), items, times, start=0, stop=10)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     n_items=st.integers(2, 40),

@@ -95,11 +95,11 @@ def test_a_few_runs_score_about_as_the_prototype(pair):
 
 
 def test_lakg_scores_as_the_paper():
-    values, found = gpoks_runs.lakg_scores((0.9, 0.1), 200, 0)
+    values, found = gpoks_runs.lakg_scores((0.9, 0.1), 120, 0)
     assert values.mean(axis=0) == pytest.approx([6.0, 71.6, 874.9], rel=0.01)
-    error = found.std(axis=0, ddof=1) / np.sqrt(200)
+    error = found.std(axis=0, ddof=1) / np.sqrt(120)
     assert (np.abs(found.mean(axis=0) - values.mean(axis=0)) < 4 * error).all()
-    assert error[2] > 4 * values[:, 2].std() / np.sqrt(200) / 3  # counting what is found adds the polls' noise
+    assert error[2] > 4 * values[:, 2].std() / np.sqrt(120) / 3  # counting what is found adds the polls' noise
 
 
 @pytest.mark.parametrize("pair", PAIRS)

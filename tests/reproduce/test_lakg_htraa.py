@@ -242,6 +242,7 @@ def test_lines_are_announced_by_their_beginnings_and_saved_whole(tmp_path, capsy
 
 def test_output_goes_where_it_is_told_and_progress_to_standard_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lakg, "QUICK", TINY)
+    monkeypatch.setattr(Figure, "draw", lambda figure, path: path.touch())
     monkeypatch.chdir(tmp_path)
     text = lakg.run(quick=True)
     printed = capsys.readouterr()
