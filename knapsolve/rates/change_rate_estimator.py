@@ -13,7 +13,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._copies import own_copy
-from knapsolve._frames import encode, factorize
+from knapsolve._identifiers import Positions, encode, find_codes
 from knapsolve._validation import check_choice, check_poll_log, check_real, check_vector
 from knapsolve.rates.labels import as_table, outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
@@ -323,12 +323,8 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
 
     def _places(self, values: Any) -> np.ndarray:
         """Positions of identifiers in `materials_`; one beyond the last for those never seen."""
-        codes, uniques = factorize(values)
-        if (codes < 0).any():
-            raise ValueError("material must not hold missing identifiers (None or NaN)")
-        unknown = self.materials_.size
-        lookup = self._lookup or dict(zip(self.materials_.tolist(), range(unknown)))
-        places = np.array([lookup.get(each, unknown) for each in uniques.tolist()], dtype=np.intp)
+        codes, _, places, _ = find_codes(values, self.materials_, self._lookup)
+        places[places < 0] = self.materials_.size
         return places[codes]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -351,8 +347,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         return state
 
 
-def _forget_newcomers(lookup: dict[Any, int] | None, before: dict[str, Any]) -> None:
+def _forget_newcomers(lookup: Positions | None, before: dict[str, Any]) -> None:
     """Take identifiers that a refused batch brought out of the lookup, which is extended in place."""
-    known = before["materials_"].size if "materials_" in before else 0
-    while lookup and len(lookup) > known:
-        lookup.popitem()
+    if lookup is not None and "materials_" in before:
+        lookup.shrink(before["materials_"].size)
