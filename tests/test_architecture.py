@@ -19,6 +19,7 @@ LEAVES = {
     "_copies",
     "_locks",
     "_frames",
+    "_identifiers",
     "_progress",
     "_interrupt",
     "_startup",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._frames import factorize
+from knapsolve._identifiers import factorize
 from knapsolve.cli.source import Source
 from knapsolve.cli.units import SECONDS
 from knapsolve.replay.log import iso_seconds

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._frames import factorize
+from knapsolve._identifiers import factorize
 from knapsolve.cli.inputs import (
     as_flags,
     as_floats,

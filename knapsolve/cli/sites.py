@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve._frames import factorize
+from knapsolve._identifiers import factorize
 from knapsolve.cli.inputs import check_numbers, read_columns, refuse_rows
 from knapsolve.cli.source import Source
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._core.environments import Trace
-from knapsolve._frames import identify
+from knapsolve._identifiers import identify
 from knapsolve._validation import check_after, check_real, check_same_length, check_vector, shown
 
 SECONDS = {  # of a unit, as a ratio of whole numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._arrays import writeable
 from knapsolve._copies import own_copy
-from knapsolve._frames import encode
+from knapsolve._identifiers import Positions, encode
 from knapsolve._locks import Shared
 from knapsolve._validation import (
     check_capacity,
@@ -245,13 +245,13 @@ class PollLogLearner(Shared, BaseEstimator):
         """Back to what the learner held before a batch: its random numbers, lookup and attributes."""
         bits.state = state
         lookup = before.get("_lookup")
-        while lookup and len(lookup) > before["materials_"].size:
-            lookup.popitem()
+        if lookup is not None:
+            lookup.shrink(before["materials_"].size)
         self.__dict__ = before
 
     def _forget(self) -> None:
         """Back to the state before the first poll."""
-        self._lookup: dict[Hashable, int] | None = None
+        self._lookup: Positions | None = None
         n = self.n_materials or 0
         self.materials_ = np.arange(n)
         self._generator = resolve_random_state(self.random_state)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from knapsolve._core.curve_draws import DRAWS, CurveDraws
 from knapsolve._core.gpoks import CurveGame
 from knapsolve._core.patience import Patience
-from knapsolve._frames import locate
+from knapsolve._identifiers import locate
 from knapsolve._validation import (
     check_choice,
     check_flag,

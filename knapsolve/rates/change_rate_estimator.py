@@ -13,7 +13,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._copies import own_copy
-from knapsolve._frames import encode, locate
+from knapsolve._identifiers import Positions, encode, locate
 from knapsolve._validation import check_choice, check_column_key, check_poll_log, check_real, check_vector
 from knapsolve.rates.labels import as_table, outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
@@ -340,8 +340,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         return state
 
 
-def _forget_newcomers(lookup: dict[Any, int] | None, before: dict[str, Any]) -> None:
+def _forget_newcomers(lookup: Positions | None, before: dict[str, Any]) -> None:
     """Take identifiers that a refused batch brought out of the lookup, which is extended in place."""
-    known = before["materials_"].size if "materials_" in before else 0
-    while lookup and len(lookup) > known:
-        lookup.popitem()
+    if lookup is not None and "materials_" in before:
+        lookup.shrink(before["materials_"].size)

@@ -159,15 +159,15 @@ def test_newcomers_extend_the_lookup_and_a_refused_batch_takes_them_out_again(na
     log = [[names(k), 1.0] for k in range(6)]
     learner = LAKG(resolution=6, exponent=1.0).fit(np.array(log[:3], dtype=object), [1, 0, 1])
     learner.partial_fit(np.array(log[2:4], dtype=object), [1, 0])
-    lookup = learner._lookup
-    assert list(lookup.values()) == [0, 1, 2, 3]
+    lookup, everyone = learner._lookup, np.array([names(k) for k in range(6)])
+    assert lookup.find(everyone).tolist() == [0, 1, 2, 3, -1, -1]
     learner.partial_fit(np.array(log[4:5], dtype=object), [1])
     assert learner._lookup is lookup
-    assert list(lookup.values()) == [0, 1, 2, 3, 4]
+    assert lookup.find(everyone).tolist() == [0, 1, 2, 3, 4, -1]
     too_many = np.array([[names(k), 1.0] for k in range(3, 30)], dtype=object)
     with pytest.raises(ValueError, match="resolution"):
         learner.partial_fit(too_many, np.ones(27))
-    assert list(lookup.values()) == [0, 1, 2, 3, 4]
+    assert lookup.find(everyone).tolist() == [0, 1, 2, 3, 4, -1]
     learner.partial_fit(np.array(log[::-1], dtype=object), np.ones(6))
     assert learner.materials_.tolist() == [names(k) for k in range(6)]
 @pytest.mark.parametrize("capacity", [0.1, 1.0, 1 / 3, 0.7, 1e-5])

@@ -1,4 +1,4 @@
-"""Identifiers become codes in order of first appearance, with or without Arrow."""
+"""Identifiers become codes in order of first appearance, with or without Arrow, and are found again."""
 
 import pickle
 import sys
@@ -8,11 +8,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from knapsolve import LAKG
-from knapsolve._frames import factorize
+from knapsolve._identifiers import Positions, encode, factorize
 
 COLUMNS = {
     "integers": np.array([5, 3, 5, 9, 3]),
@@ -142,3 +142,43 @@ def test_numbers_of_several_kinds_stay_apart_as_they_come(known, new):
 def test_numbers_that_numpy_joins_exactly_stay_an_array_of_numbers():
     learner = LAKG(resolution=9).fit(np.array([[1, 1], [2, 1]]), [1, 0]).partial_fit(np.array([[2.5, 1.0]]), [1])
     assert learner.materials_.dtype == float
+
+
+NUMBERS = st.integers(-9, 9) | st.sampled_from([-0.5, 0.5, 2.5, 2**62, 2**62 + 1, -(2**62)])
+BATCHES = {
+    "int64": (np.int64, st.integers(-9, 9) | st.sampled_from([2**62, 2**62 + 1])),
+    "uint64": (np.uint64, st.integers(0, 9) | st.sampled_from([2**62 + 1, 2**63 + 1])),
+    "int8": (np.int8, st.integers(-9, 9)),
+    "float64": (np.float64, st.integers(-9, 9) | st.sampled_from([-0.5, 2.5, 2.0**52 + 1])),
+    "float32": (np.float32, st.integers(-9, 9) | st.sampled_from([-0.5, 2.5])),
+    "bool": (np.bool_, st.booleans()),
+    "object": (object, NUMBERS),
+}
+
+
+@st.composite
+def batches(draw):
+    kinds = draw(st.lists(st.sampled_from(sorted(BATCHES)), min_size=1, max_size=6))
+    return [np.array(draw(st.lists(BATCHES[k][1], min_size=1, max_size=8)), dtype=BATCHES[k][0]) for k in kinds]
+
+
+@settings(deadline=None, max_examples=300)
+@given(batches())
+@example([np.array([2**62, 2**62 + 1]), np.array([2**62 + 1], dtype=np.uint64)])
+def test_numbers_of_any_kinds_in_turn_are_found_as_python_compares_them(batches):
+    by_hand, known, positions = {}, np.empty(0), None
+    for batch in batches:
+        codes, known, positions = encode(batch, known, positions)
+        assert codes.tolist() == [by_hand.setdefault(value, len(by_hand)) for value in batch.tolist()]
+        assert known.tolist() == list(by_hand)
+
+
+@pytest.mark.parametrize("known", [[1, 2, 5], [5, 1, 2], ["b", "a", "c"]])
+def test_positions_forget_what_came_last(known):
+    more = np.array([7, 3]) if known[0] != "b" else np.array(["x", "d"])
+    positions = Positions(np.array(known))
+    positions.extend(more)
+    assert positions.find(more[::-1]).tolist() == [4, 3]
+    positions.shrink(4)
+    assert (len(positions), positions.find(more).tolist()) == (4, [3, -1])
+    assert positions.find(np.array(known)[::-1]).tolist() == [2, 1, 0]
