@@ -15,7 +15,7 @@ from knapsolve.cli.units import SCHEDULERS, check_plot_path, check_work, choose,
 from knapsolve.displays import STYLES
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from knapsolve.learners import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy, RenewalIndexPolicy
-from knapsolve.learners.htraa import UPDATES
+from knapsolve.learners.traa import UPDATES
 from knapsolve.replay import POLICIES
 from knapsolve.replay.policies import Setting
 from knapsolve.simulation import History, simulate

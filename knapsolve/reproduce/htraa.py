@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from knapsolve.learners import HTRAA, LAKG
-from knapsolve.learners.htraa import UPDATES
+from knapsolve.learners.traa import UPDATES
 from knapsolve.reproduce import theorem
 from knapsolve.reproduce.curves import N_PAGES, Curve, Ensemble, announce
 from knapsolve.reproduce.htraa_claims import htraa_claims

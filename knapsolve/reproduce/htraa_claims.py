@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from knapsolve.learners.htraa import UPDATES
+from knapsolve.learners.traa import UPDATES
 from knapsolve.reproduce.polling import CONFIGURATIONS, PERTURBATIONS, htraa_label, lakg_label
 from knapsolve.reproduce.report import Claim, Figure
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from knapsolve.learners import traa_stationary_distribution
-from knapsolve.learners.htraa import UPDATES
+from knapsolve.learners.traa import UPDATES
 from knapsolve.reproduce.report import Claim, quoted, save
 
 UNCHANGED = (0.9, 0.1)
