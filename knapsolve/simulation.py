@@ -12,13 +12,12 @@ import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from knapsolve._core.loop import run as run_loop
-from knapsolve._core.python_roles import PythonEnvironment, PythonLearner
-from knapsolve._core.schedulers import DeadlineOrder, RandomOrder
+from knapsolve._core.python_roles import PythonEnvironment
 from knapsolve._ensembles import run_groups, runs_side_by_side
 from knapsolve._interrupt import Cancellation
 from knapsolve._locks import Shared
 from knapsolve._progress import report_progress
+from knapsolve._replication import own, replicate
 from knapsolve._validation import (
     check_capacity,
     check_choice,
@@ -28,12 +27,10 @@ from knapsolve._validation import (
     resolve_random_state,
     resolve_seed_sequence,
 )
-from knapsolve.environments.rates import expected_detections
 from knapsolve.environments.trace import TraceEnvironment
 from knapsolve.history import History
 from knapsolve.restless.crawling import simulate_ephemeral
 
-CHUNK = 65536  # polls between two looks at pending signals, unless the compiled learner has a `chunk`
 N_RECORDS = 100  # by default
 GOLDEN = 0.6180339887498949
 
@@ -135,14 +132,14 @@ def simulate(
         for each in learners:
             _begin(each, environment)
         if n_runs == 1:
-            results = [_run(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
+            results = [replicate(*runs[0], environment, records, scheduler, capacity, cancellation, advance)]
         elif runs_side_by_side(learners[0], environment, scheduler, n_runs):
             results = run_groups(runs, environment, records, capacity, cancellation, advance, n_jobs)
         else:
             # in processes, learners are written to: no read-only memory maps
             parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
             tasks = (
-                joblib.delayed(_run)(*run, _own(environment), records, scheduler, capacity, cancellation)
+                joblib.delayed(replicate)(*run, own(environment), records, scheduler, capacity, cancellation)
                 for run in runs
             )
             results = []
@@ -152,68 +149,6 @@ def simulate(
     for concern in {result.pop("concern", None) for result in results} - {None}:
         warnings.warn(concern, ConvergenceWarning, stacklevel=2)
     return _gather(records, results)
-
-
-def _own(environment: Any) -> Any:
-    """The environment of one of several runs: what is written in Python may keep state, so it is copied."""
-    return environment if hasattr(environment, "_core") else copy.deepcopy(environment)
-
-
-def _run(
-    learner: Any,
-    seed: np.random.SeedSequence,
-    environment: Any,
-    records: np.ndarray,
-    scheduler: str,
-    capacity: float,
-    cancellation: Cancellation,
-    advance: Callable[[int], None] = lambda polls: None,
-) -> dict[str, Any]:
-    """One replication; returns the record of it."""
-    streams = [np.random.default_rng(child) for child in seed.spawn(2)]
-    learning = _compiled_learner(learner, environment.n_materials)
-    world = (
-        environment._core()
-        if hasattr(environment, "_core")
-        else PythonEnvironment(environment, environment.n_materials)
-    )
-    if hasattr(learning, "cancellation"):  # its polls may be long
-        learning.cancellation = cancellation
-    learning.start_run(streams[0])
-    if hasattr(world, "start_run") and environment is not learner:
-        world.start_run(streams[1])
-    chunk = getattr(learning, "chunk", CHUNK)
-    n = learning.n_materials
-    if hasattr(learning, "own_order"):
-        order = learning.own_order()
-    else:
-        order = DeadlineOrder(n, DeadlineOrder.allocate(n)) if scheduler == "edf" else RandomOrder()
-    order.start(learning, streams[0])
-    start = environment.start if isinstance(environment, TraceEnvironment) else 0.0
-    done, detections = 0, 0
-    values: list[float] = []
-    counts: list[int] = []
-    for point in records.tolist():
-        while done < point:
-            stop = min(point, done + chunk)
-            made, found = run_loop(learning, order, world, done, stop, start, 1 / capacity, *streams)
-            done, detections = done + made, detections + found
-            cancellation.check()
-            advance(made)
-        counts.append(detections)
-        if hasattr(world, "rates"):
-            values.append(expected_detections(_amounts(learning), world.rates()))
-        elif hasattr(environment, "value"):
-            values.append(float(environment.value(_amounts(learning))))
-    result = {"value": values or None, "detections": counts, "amounts": _amounts(learning)}
-    result["concern"] = getattr(learning, "concern", None)
-    if hasattr(world, "close"):
-        account = world.close(environment.stop)
-        span = environment.stop - environment.count_from
-        means = {f"item_{name}": account[name] / span for name in ("fresh", "penalty", "age")}
-        totals = {f"item_{name}": account[name] for name in ("polls", "detections", "carried")}
-        result.update(totals | means)
-    return result
 
 
 def _crawl(
@@ -321,15 +256,3 @@ def _begin(learner: Any, environment: Any) -> None:
     elif hasattr(learner, "_check_all_parameters"):  # they may have been changed since it was fitted
         learner._check_all_parameters()
         learner._resize(environment.n_materials)
-
-
-def _amounts(learning: Any) -> np.ndarray:
-    """Amounts held now; an exception of a learner written in Python is raised here."""
-    amounts = learning.amounts()
-    if learning.error is not None:
-        raise learning.error
-    return amounts
-
-
-def _compiled_learner(learner: Any, n: int) -> Any:
-    return learner._core() if hasattr(learner, "_core") else PythonLearner(learner, n)

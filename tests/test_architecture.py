@@ -41,7 +41,7 @@ LEVELS = [
     {"_core"},
     MIDDLE,
     {"learners"},
-    {"_ensembles"},
+    {"_ensembles", "_replication"},
     {"simulation"},
     {"displays", "reproduce", "replay"},
     {"cli", "__main__"},
