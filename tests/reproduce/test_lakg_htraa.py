@@ -9,7 +9,7 @@ from knapsolve import HTRAA, LAKG
 from knapsolve.reproduce import htraa, lakg, theorem
 from knapsolve.reproduce.curves import Curve, Ensemble, Setting
 from knapsolve.reproduce.polling import CONFIGURATIONS, HARD, QUICK, SKEWED, Sizes, lakg_curve
-from knapsolve.reproduce.report import Claim, Figure, Report
+from knapsolve.reproduce.report import Figure
 from knapsolve.simulation import History
 
 pytest.importorskip("matplotlib").use("agg")
@@ -180,15 +180,6 @@ def test_theorem_1_fails_in_its_step_and_holds_in_its_limit():
     assert limit.holds
 
 
-def test_claims_are_sorted_by_what_the_numbers_say(tmp_path):
-    with Report("paper", "heading", tmp_path) as report:
-        report.add_claims(
-            [Claim("up is up.", "it is.", np.bool_(True)), Claim("down is up.", "it is not.", False)]
-        )
-    held, failed = report.text().split("Claims that did not hold")
-    assert "up is up." in held and "down is up." not in held and "down is up." in failed
-
-
 def test_an_interrupt_keeps_what_is_finished_and_says_so(tmp_path, monkeypatch, capsys):
     def interrupted(ensemble, setting, configuration):
         if setting != SKEWED:
@@ -205,39 +196,6 @@ def test_an_interrupt_keeps_what_is_finished_and_says_so(tmp_path, monkeypatch, 
         "INTERRUPTED; missing: Figure 3, Figure 4, Figure 5, Figure 6, Claims that held, Claims that did not hold"
     )
     assert "lakg_figure_2.png" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("error", "state"), [(KeyboardInterrupt, "INTERRUPTED"), (OSError, "STOPPED BY AN ERROR")])
-def test_a_report_says_what_is_missing_until_its_end(tmp_path, error, state):
-    def fails():
-        yield "first line"
-        assert (tmp_path / "paper.txt").read_text().startswith("NOT FINISHED; missing: Table 1, Claims\n\nheading")
-        raise error
-
-    parts = ("Figure 1", "Table 1", "Claims")
-    with Report("paper", "heading", tmp_path, parts) as report:
-        for text in parts:
-            report.add_text(text)
-    whole = (tmp_path / "paper.txt").read_text()
-    assert whole == report.text() + "\n" and whole.startswith("heading")
-
-    def again():
-        with Report("paper", "heading", tmp_path, parts) as report:
-            assert (tmp_path / "paper.txt").read_text() == whole
-            report.add_text("Figure 1")
-            report.grow(fails())
-
-    with pytest.raises(error):
-        again()
-    first, *rest = (tmp_path / "paper.txt").read_text().splitlines()
-    assert first == f"{state}; missing: Table 1, Claims" and rest[-1] == "first line"
-
-
-def test_lines_are_announced_by_their_beginnings_and_saved_whole(tmp_path, capsys):
-    with Report("paper", "heading", tmp_path, ["Table 1"]) as report:
-        report.grow(["GPOKS, 9 tries    8.00 ±0.01    88.9 ±0.1", "LAKG    6.03 ±0.02"])
-    assert capsys.readouterr().err.split("\n") == ["  Table 1: GPOKS, 9 tries", "  Table 1: LAKG", ""]
-    assert "8.00 ±0.01    88.9 ±0.1\nLAKG    6.03 ±0.02\n" in (tmp_path / "paper.txt").read_text(encoding="utf-8")
 
 
 def test_output_goes_where_it_is_told_and_progress_to_standard_error(tmp_path, monkeypatch, capsys):
