@@ -102,7 +102,7 @@ def simulate(
 
     References
     ----------
-    Granmo et al. (2007), figure 1.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), figure 1.
 
     Examples
     --------

@@ -81,6 +81,12 @@ def test_public_methods_are_documented_in_full(method):
     assert doc["Raises"] or not arguments
 
 
+@pytest.mark.parametrize("cls", [p for p in OBJECTS if inspect.isclass(p.values[0])])
+def test_public_properties_say_what_they_are(cls):
+    properties = inspect.getmembers(cls, lambda member: isinstance(member, property))
+    assert all(inspect.getdoc(each) for name, each in properties if not name.startswith("_")), properties
+
+
 @pytest.mark.parametrize("obj", OBJECTS)
 def test_examples_print_what_they_say(obj):
     if not (obj.__module__ or "").startswith("knapsolve"):

@@ -4,7 +4,7 @@ KnapsackGame. States s_i in 1..N, amounts table[s_i] = (s_i / N)^exponent, polls
   Invariant: total = sum of units[s_i], exactly; full means total >= full_at, read before the update.
   A rewarded material moves up unless the knapsack is full; an unrewarded one moves down if it is.
   O(1) a poll, O(log n) with random access.
-  Reference: Granmo, Oommen, Myrer and Olsen (2007), section II.
+  Reference: Granmo, Oommen, Myrer and Olsen (2006), section II.
 
 AutomataTree. A balanced binary tree over the materials (csrc/share_tree), every inner node a TRAA. The
   automata on the polled material's path move towards it when rewarded (away when not, by the updating scheme)

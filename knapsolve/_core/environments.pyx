@@ -12,7 +12,7 @@ Trace. v = 1 if a recorded change lies in (last poll, now]. Beside it the accoun
   [N = 0] (fresh), of H(N) = 1 + 1/2 + ... + 1/N (harmonic penalty; Kolobov et al. 2019) and of t - c (age).
   The k-th change since the last poll adds 1/k from its time to the next poll: O(1) a change.
 O(1) a poll; O(log n) a switch.
-References: Granmo et al. (2007), section III; Kolobov et al. (NeurIPS 2019), section 3.
+References: Granmo et al. (2006), section III; Kolobov et al. (NeurIPS 2019), section 3.
 """
 
 import numpy as np

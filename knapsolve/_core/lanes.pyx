@@ -3,7 +3,7 @@
 A view over eight games and their environments, which go on from their states and may be asked for amounts
 in between. Each replication draws from a xoshiro256++ generator of its own, so it does not matter with which
 others it shares the lanes. O(log n) a poll.
-Reference: Granmo, Oommen, Myrer and Olsen (2007), section II.
+Reference: Granmo, Oommen, Myrer and Olsen (2006), section II.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 FixedAmounts keeps the amounts it was given. EstimateThenFix logs its first polls at uniform amounts; when
 the log is full it calls back once for the amounts to keep from then on. FixAnew goes on with an empty log.
 O(1) a poll, O(log n) with random access.
-Reference: the classical policies of Granmo et al. (2007), section III.C.
+Reference: the classical policies of Granmo et al. (2006), section III.C.
 """
 
 import numpy as np

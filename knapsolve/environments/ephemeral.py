@@ -46,11 +46,18 @@ class EphemeralEnvironment(Shared):
     n_sites : int
         Number of sites.
     ages_ : ndarray of shape (n_sites,)
-        Whole steps since the last crawl of each site.
+        Whole steps of content that wait at each site now.
+    step_ : int
+        The step that is due: crawls made so far.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described, or a crawl could collect more items than can be counted.
 
     References
     ----------
-    Avrachenkov and Borkar (2019), section II. Its mean recursion is not used for a
+    Avrachenkov and Borkar (Allerton 2019), section II. Its mean recursion is not used for a
     finite maximum age: it lets content expire right after a crawl, when there is none that old.
 
     Examples
@@ -137,27 +144,33 @@ class EphemeralEnvironment(Shared):
 
     @property
     def arrival_rates(self) -> np.ndarray:
+        """Items a step at each site, (n_sites,)."""
         return self._sites[0]
 
     @property
     def decay_rates(self) -> np.ndarray:
+        """Decay of the interest in an item, (n_sites,), a step."""
         return self._sites[1]
 
     @property
     def max_age(self) -> np.ndarray:
+        """Whole steps from which on content is worth nothing, (n_sites,)."""
         return self._sites[2]
 
     @property
     def n_sites(self) -> int:
+        """Number of sites."""
         return self._sites[0].size
 
     @property
     def ages_(self) -> np.ndarray:
+        """Whole steps of content that wait at each site now, (n_sites,)."""
         with self._lock:
             return self._clock[0] - self._last
 
     @property
     def step_(self) -> int:
+        """The step that is due: crawls made so far."""
         return int(self._clock[0])
 
     def __copy__(self) -> EphemeralEnvironment:

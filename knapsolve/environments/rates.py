@@ -56,7 +56,7 @@ class _RateEnvironment:
 
         References
         ----------
-        Granmo et al. (2007), section III.A.
+        Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.A.
         """
         amounts = check_vector("amounts", amounts, low=0, size=self.n_materials)
         return expected_detections(amounts, self._core().rates())
@@ -86,7 +86,7 @@ class BernoulliEnvironment(_RateEnvironment):
 
     References
     ----------
-    Granmo et al. (2007), sections II and III.C.2.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), sections II and III.C.2.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class PollingEnvironment(_RateEnvironment):
 
     References
     ----------
-    Granmo et al. (2007), section III.A and III.C.2.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.A and III.C.2.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def zipf_unchanged(
 
     References
     ----------
-    Granmo et al. (2007), section III.C; Granmo and Oommen (2011), section 4.3.1.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.C; Granmo and Oommen (EAAI 24(7), 2011), section 4.3.1.
 
     Examples
     --------

@@ -113,30 +113,36 @@ class CrawlLogLearner(PollLogLearner):
 
     @property
     def amounts_(self) -> np.ndarray:
+        """Not there: a learner of crawls says whom to crawl now, not how often."""
         raise AttributeError(
             "a learner of crawls has no amounts: allocate(n_crawls) says which sites to crawl now"
         )
 
     @property
     def arrival_rates_(self) -> np.ndarray:
+        """Estimated arrival rates, (n_materials,), in units of content a step."""
         return self._held("estimates_")[0]
 
     @property
     def decay_rates_(self) -> np.ndarray:
+        """Estimated decay rates, (n_materials,), a step."""
         return self._held("estimates_")[1]
 
     @property
     def arrival_errors_(self) -> np.ndarray:
+        """Standard errors of `arrival_rates_`, (n_materials,), in units of content a step."""
         rate, _, error, _ = self._held("estimates_")
         return np.where(rate > 0.0, rate * np.minimum(error, 1e300 / np.maximum(rate, 1.0)), error)
 
     @property
     def decay_errors_(self) -> np.ndarray:
+        """Standard errors of `decay_rates_`, (n_materials,), a step."""
         _, decay, _, error = self._held("estimates_")
         return decay * error
 
     @property
     def ages_(self) -> np.ndarray:
+        """Whole steps of content that wait at each site at the step after the last crawl, (n_materials,)."""
         with self._lock:
             return self._held("clock_")[0] + 1.0 - self._held("last_crawls_")
 

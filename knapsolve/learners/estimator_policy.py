@@ -44,7 +44,7 @@ class EstimatorPolicy(LoggedPolicy):
 
     References
     ----------
-    Granmo et al. (2007), section III.C.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.C.
 
     Examples
     --------

@@ -71,7 +71,7 @@ class GPOKS(PollLogLearner):
         Exact moves through the posterior cut to the admissible curves, which need no rejection; or independent draws
         until one is admissible.
     max_tries : int, default=2000
-        At most 100,000 draws before rejection falls back on ``max(draw, mean)``, made non-increasing by isotonic
+        Draws, at most 100,000, before "rejection" falls back on ``max(draw, mean)``, made non-increasing by isotonic
         regression.
     feedback_noise : float, default=0.0
         Standard deviation of normal noise added to each outcome before it is learnt (the paper's w).

@@ -32,7 +32,7 @@ class HTRAA(PollLogLearner):
     exponent : float, default=1.0
         Shares are ``s**e / (s**e + (resolution + 1 - s)**e)``; 1 is the papers' linear share.
     update : {"reward-penalty", "reward-inaction", "inaction-penalty"}, default="reward-penalty"
-        Which polls move the automata: those that found a change, those that found none, or both.
+        Which polls move the automata: both kinds, those that found a change, or those that found none.
     n_materials : int, optional
         Number of materials, if identifiers are the integers 0 to ``n_materials - 1``, which then stand at the
         leaves in this order. By default a newcomer splits the leaf at which the balanced tree has room.

@@ -73,7 +73,7 @@ class LSPEWhittle(CrawlLogLearner):
 
     References
     ----------
-    Avrachenkov and Borkar (2019), sections III-V.
+    Avrachenkov and Borkar (Allerton 2019), sections III-V.
 
     Examples
     --------
@@ -129,6 +129,7 @@ class LSPEWhittle(CrawlLogLearner):
 
     @property
     def n_resets_(self) -> int:
+        """How often the weights ran away and were forgotten."""
         return int(self._held("numbers_")[2])
 
     def _check_parameters(self) -> None:

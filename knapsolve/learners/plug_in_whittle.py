@@ -60,7 +60,7 @@ class PlugInWhittle(CrawlLogLearner):
 
     References
     ----------
-    Avrachenkov and Borkar (2019), section II, for the index; the estimator is this package's own.
+    Avrachenkov and Borkar (Allerton 2019), section II, for the index; the estimator is this package's own.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class UniformPolicy(LoggedPolicy):
 
     References
     ----------
-    Granmo et al. (2007), section III.C.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.C.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ProportionalPolicy(LoggedPolicy):
 
     References
     ----------
-    Granmo et al. (2007), section III.C.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.C.
 
     Examples
     --------
@@ -164,7 +164,8 @@ class OptimalPolicy(ProportionalPolicy):
 
     References
     ----------
-    Granmo et al. (2007), section III.B: at the optimum all detection probabilities 1 - q^(1/x) are equal.
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section III.B: at the optimum all detection
+    probabilities 1 - q^(1/x) are equal.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def traa_stationary_distribution(
 
     References
     ----------
-    Granmo and Oommen (2011), section 3.1.2: detailed balance of the birth-death chain of equation 4, with
+    Granmo and Oommen (EAAI 24(7), 2011), section 3.1.2: detailed balance of the birth-death chain of equation 4, with
     A(k) the chance that a poll of material 1 moves up, B(k) that one of material 2 moves down:
     ``pi_j ~ prod_{k<j} A(k) / B(k+1) / (q_j r_j)``.
 

@@ -78,6 +78,8 @@ def solve_nefk(
 
     Raises
     ------
+    ValueError, TypeError
+        If a parameter is not as described.
     InfeasibleError
         No amounts meet the constraints, or the value is unbounded; the message names the numbers that clash.
 

@@ -35,7 +35,8 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         - "multiplicative": exponentiated gradient of constant gain; forgets by itself and follows rates that
           change, but never settles and knows no intervals.
     memory : float, optional
-        Time after which an item's old polls count 1/e as much. By default nothing is forgotten.
+        Time, in the unit of elapsed times, after which an item's old polls count 1/e as much. By default nothing is
+        forgotten.
     gain : float, default=0.2
         Step of "multiplicative".
     evidence_limit : float, optional
@@ -48,14 +49,16 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         fits it on all items (empirical Bayes), and knows little where they are few. The others start every new item
         at the pooled rate so far, with the weight of 0.05 changes.
     rate_range : (float, float), optional
-        Lowest and highest rate of the grid of "bayes". By default it spans nine decades around the reciprocal of the
-        first elapsed time, from 1e-4 to 1e5 times as much; a warning says where rates seem to lie beyond.
+        Lowest and highest rate of the grid of "bayes", in changes per unit of time. By default it spans nine decades
+        around the reciprocal of the first elapsed time, from 1e-4 to 1e5 times as much; a warning says where rates
+        seem to lie beyond.
     material, elapsed : int or str, default=0 and 1
         Which columns of `X` hold the material and the time since its previous poll.
     n_changes : int or str, optional
         Column that tells how many changes a poll found; NaN where only `y` is known.
     age : int or str, optional
-        Column that tells how long ago the last change was where a poll found one; NaN where unknown.
+        Column that tells how long before the poll the last change was, in the unit of elapsed times, where it found
+        one; NaN where unknown.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Ensembles of the web polling experiments of Granmo et al. (2007) and Granmo and Oommen (2011)."""
+"""Ensembles of the web polling experiments of Granmo et al. (2006) and Granmo and Oommen (2011)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every figure of Granmo, Oommen, Myrer and Olsen (2007), the Learning Automata Knapsack Game."""
+"""Every figure of Granmo, Oommen, Myrer and Olsen (2006), the Learning Automata Knapsack Game."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 
     References
     ----------
-    Granmo et al. (2007), section III.C.
+    Granmo et al. (2006), section III.C.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def run(quick: bool = False, output: Path | None = None, seed: int = 0) -> str:
 def compute(sizes: Sizes, output: Path | None, seed: int) -> str:
     """`run` at any size."""
     ensemble = sizes.ensemble(seed)
-    head = heading("LAKG (Granmo, Oommen, Myrer and Olsen, 2007)", sizes)
+    head = heading("LAKG (Granmo, Oommen, Myrer and Olsen, 2006)", sizes)
     with Report("lakg", head, output, [*(f"Figure {number}" for number in FIGURES), *CLAIMS]) as report:
         figures = {}
         for number, (setting, says) in FIGURES.items():

@@ -1,4 +1,4 @@
-"""What Granmo et al. (2007) say of LAKG, against the numbers of their figures."""
+"""What Granmo et al. (2006) say of LAKG, against the numbers of their figures."""
 
 from __future__ import annotations
 

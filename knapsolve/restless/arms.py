@@ -18,7 +18,7 @@ _TOLERANCE = 1e-11  # of the arm's rewards: what rounding may add to an advantag
 
 
 class ArmIndex(NamedTuple):
-    """The index of every state, and whether the arm is indexable."""
+    """The index of every state, (n_states,) in units of reward, and whether the arm is indexable."""
 
     indices: np.ndarray
     indexable: bool

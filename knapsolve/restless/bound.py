@@ -17,7 +17,7 @@ _CHUNK = 200_000  # sites between two looks at Ctrl-C
 
 
 class RelaxedBound(NamedTuple):
-    """Upper bound on the long-run content collected a step, and the price of a crawl that gives it."""
+    """Upper bound on the long-run content collected a step, in items, and the price of a crawl that gives it."""
 
     value: float
     price: float

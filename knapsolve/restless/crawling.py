@@ -69,7 +69,7 @@ def simulate_ephemeral(
 
     References
     ----------
-    Avrachenkov and Borkar (2019), section V: the numerical experiments.
+    Avrachenkov and Borkar (Allerton 2019), section V: the numerical experiments.
 
     Examples
     --------

@@ -121,7 +121,7 @@ def inverse_whittle_index(
 
     References
     ----------
-    Avrachenkov and Borkar (2019), section III: the threshold :math:`\gamma_i^{-1}`. The age solves
+    Avrachenkov and Borkar (Allerton 2019), section III: the threshold :math:`\gamma_i^{-1}`. The age solves
     Lambert's equation; closed form of Barry et al. (2000), refined by Newton steps.
 
     Examples

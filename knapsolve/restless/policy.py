@@ -55,9 +55,14 @@ class WhittlePolicy(Shared):
     step_ : int
         The step that is due.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described.
+
     References
     ----------
-    Avrachenkov and Borkar (2019), section II.
+    Avrachenkov and Borkar (Allerton 2019), section II.
 
     Examples
     --------
@@ -170,35 +175,43 @@ class WhittlePolicy(Shared):
 
     @property
     def arrival_rate(self) -> np.ndarray:
+        """Items a step at each site, (n_sites,)."""
         return self._sites[0]
 
     @property
     def decay_rate(self) -> np.ndarray:
+        """Decay of the interest in an item, (n_sites,), a step."""
         return self._sites[1]
 
     @property
     def max_age(self) -> np.ndarray:
+        """Whole steps after which content is dropped, (n_sites,)."""
         return self._sites[2]
 
     @property
     def n_crawls(self) -> int:
+        """Sites to crawl at a step."""
         return self._n_crawls
 
     @property
     def method(self) -> str:
+        """How the largest indices are found, as it was given."""
         return self._method
 
     @property
     def n_sites(self) -> int:
+        """Number of sites."""
         return self._sites[0].size
 
     @property
     def ages_(self) -> np.ndarray:
+        """Whole steps of content that wait at each site now, (n_sites,)."""
         with self._lock:
             return self._clock[0] - self._last()
 
     @property
     def step_(self) -> int:
+        """The step that is due."""
         return int(self._clock[0])
 
     def __copy__(self) -> WhittlePolicy:

@@ -31,7 +31,8 @@ class RandomScheduler(LockedSchedule):
 
     References
     ----------
-    Granmo et al. (2007), section II: "sampling from a probability distribution proportional to x".
+    Granmo, Oommen, Myrer and Olsen (IEEE CIS 2006), section II: "sampling from a probability distribution
+    proportional to x".
 
     Examples
     --------
