@@ -1,5 +1,7 @@
 #include "rate_ladder.h"
 
+#include <math.h>
+
 #include "every_width.h"
 
 /* The rung of a rate: the exponent and the first RUNG_BITS bits of rate / share. */

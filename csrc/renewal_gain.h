@@ -11,8 +11,6 @@
 #ifndef KNAPSOLVE_RENEWAL_GAIN_H
 #define KNAPSOLVE_RENEWAL_GAIN_H
 
-#include <math.h>
-
 #include "decay_math.h"
 
 /* G(u), given e = e^-u. */
@@ -28,26 +26,6 @@ DECAY_INLINE double renewal_first(double u)
 {
     if (u < 1e-6) return 0.5 - u / 12.0;
     return renewal_gain(u, decay_exp(u)) / (u * decay_loss(u));
-}
-
-/* u with G(u) = x, for 0 <= x < 1; at most about 40, as 1 - x is no finer. A guess (series in sqrt(2x), or the fixed
- * point of u = t + ln(1 + u) with t = -ln(1 - x)) and Newton's steps on G, or on u - ln(1 + u) = t where G is flat. Both
- * come from the side from which they cannot overshoot: G is concave beyond u = 1, and the guess is below. */
-static inline double renewal_gap(double x)
-{
-    double s = sqrt(2.0 * x), u = s * (1.0 + s * (1.0 / 3.0 + s * (11.0 / 72.0)));
-    if (x < 0.9) {
-        for (int k = 0; k < 12 && u > 0.0; k++) {
-            double e = decay_exp(u), step = (x - renewal_gain(u, e)) / (u * e);
-            u += step;
-            if (fabs(step) < 1e-8 * u) break; /* the next step is below 1e-15 u */
-        }
-        return u;
-    }
-    double t = -log1p(-x);
-    u = t + log1p(t + log1p(2.0 * t));
-    for (int k = 0; k < 4; k++) u -= (u - log1p(u) - t) * (1.0 + u) / u;
-    return u;
 }
 
 #endif

@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from scipy import special
 
 from knapsolve import RenewalIndexPolicy
 from knapsolve._core.loop import run
-from knapsolve._core.renewal import gap
 from knapsolve.environments import PollingEnvironment
+from knapsolve.schedulers import shortlist
 
 TARGETS = {1_000: 200, 1_000_000: 600}  # ns a poll where a random number costs 1.6 ns
 POLLS_PER_CHANGE = 6
@@ -63,7 +64,7 @@ def exact_polls(n, n_polls):
 def heap_polls(n, n_polls):
     """Due times at a fixed price in Python's heap, rates known: no learning, and no exact budget."""
     rate = np.maximum(rates(n), 1e-3)
-    wait = [gap(min(0.05 / w, 0.999)) / r for w, r in zip(0.2 + 0.2 / rate, rate.tolist())]
+    wait = (special.gammaincinv(2, np.minimum(0.05 / (0.2 + 0.2 / rate), 0.999)) / rate).tolist()
     heap = [(w, i) for i, w in enumerate(wait)]
     heapq.heapify(heap)
     for _ in range(n_polls):
@@ -88,3 +89,25 @@ def test_a_poll(benchmark, n, capsys):
             f"({exact / ladder:.0f}x), heapq {1e9 * heap:.0f} ns ({heap / ladder:.1f}x)"
         )
     benchmark.pedantic(lambda: poll(n_polls), rounds=3)
+
+
+@pytest.mark.parametrize("n", [1_000, 100_000, 1_000_000])
+def test_a_poll_from_python(n, capsys, monkeypatch):
+    """`suggest(1)` and `partial_fit`, with the list of those that come next and with a look at all items each time."""
+    rng = np.random.default_rng(2)
+    first = np.column_stack([rng.permutation(n), np.full(n, n)])
+    policy = RenewalIndexPolicy(n_materials=n).fit(first, rng.random(n) < 0.2)
+    found = iter((rng.random(100_000) < 0.2).astype(int).tolist())
+
+    def polls(count):
+        for _ in range(count):
+            (k,) = policy.suggest()
+            policy.partial_fit([[k, n]], [next(found)])
+
+    count = 5_000 if n > 1_000 else 500
+    ours = seconds(lambda: polls(count)) / count  # several lists
+    monkeypatch.setattr(shortlist, "LEAST", np.inf)
+    vars(policy).pop("_shortlist")
+    full = min(seconds(lambda: polls(1)) for _ in range(10))
+    with capsys.disabled():
+        print(f"\nn={n}: suggest(1) and partial_fit {1e3 * ours:.2f} ms; looking at all items {1e3 * full:.2f} ms")

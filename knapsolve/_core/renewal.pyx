@@ -4,14 +4,14 @@ RenewalIndex learns each item's rate by csrc's renewal_filter; LadderOrder serve
 counted in slots of 1 / capacity, as the capacity was at the first fit: `ratio` is the capacity now over that one.
 State: items (room, 9) = counts (3), exposures (3), last, rate, slot of the last poll; numbers (6,) = now, pooled count,
 pooled exposure, changes found and expected lately, slots so far. `now` and `last` are by the clock of renewal_filter.h.
-O(1) a poll. `suggest` and `amounts` are O(n) a call, the latter a few times over.
+O(1) a poll.
 Reference: Cho and Garcia-Molina, "Effective page refresh policies", ACM TODS 28(4), 2003.
 """
 
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, exp, fabs, log
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from knapsolve._core.random_bits cimport bitgen_t
@@ -37,7 +37,6 @@ cdef extern from "renewal_filter.h":
     double renewal_worth(double balance, double share, double pooled) noexcept nogil
     double renewal_weight(double balance, double worth, double rate) noexcept nogil
     double renewal_gain(double u, double e) noexcept nogil
-    double renewal_gap(double x) noexcept nogil
     double decay_exp(double t) noexcept nogil
 
 cdef extern from "rate_ladder.h":
@@ -60,17 +59,13 @@ def gain(double u):
     return renewal_gain(u, decay_exp(u))
 
 
-def gap(double x):
-    """The u of G(u) = x, 0 <= x < 1."""
-    return renewal_gap(x)
-
-
 cdef class RenewalIndex(Learner):
     cdef double[:, ::1] items
     cdef double[::1] numbers
     cdef renewal_item *item
     cdef renewal_pool *pool
-    cdef double balance, ratio, slots
+    cdef double balance
+    cdef readonly double ratio, slots  # capacity over the first one; the first one: slots a unit of time
     cdef rate_ladder ladder
     cdef int32_t[::1] next
     cdef bint ordered                 # the ladder holds all items
@@ -144,79 +139,66 @@ cdef class RenewalIndex(Learner):
                 out[i] = renewal_rate(&self.item[i], pooled, self.share())
         return result
 
-    def indices(self, const double[::1] ages):
-        """Indices (n_materials,) of polling now, at ages (n_materials,) in slots; () for the ages known here."""
-        cdef Py_ssize_t i, n = self.n_materials
-        cdef double pooled = renewal_pooled(self.pool, self.share()), rate, u
-        cdef double now = self.soon(), worth = renewal_worth(self.balance, self.share(), pooled)
-        result = np.empty(n)
+    cdef double worth(self) noexcept nogil:
+        return renewal_worth(self.balance, self.share(), renewal_pooled(self.pool, self.share()))
+
+    def weights(self):
+        """What a unit of gain of each item is worth, (n_materials,)."""
+        cdef double worth = self.worth()
+        cdef Py_ssize_t i
+        result = self.rates()
         cdef double[::1] out = result
-        with nogil:
-            for i in range(n):
-                rate = renewal_rate(&self.item[i], pooled, self.share())
-                u = rate * (ages[i] if ages.shape[0] else now - self.item[i].last)
-                out[i] = renewal_weight(self.balance, worth, rate) * renewal_gain(u, decay_exp(u))
+        for i in range(self.n_materials):
+            out[i] = renewal_weight(self.balance, worth, out[i])
         return result
 
-    cpdef amounts(self):
-        """The long-run amounts: every item polled whenever its index reaches the price that spends the capacity."""
-        return self.long_run(self.ratio) * self.slots
+    def indices(self, const double[::1] ages):
+        """Indices (n_materials,) of polling now, at ages (n_materials,) in slots; () for the ages known here."""
+        cdef Py_ssize_t i
+        cdef double pooled = renewal_pooled(self.pool, self.share()), worth = self.worth(), now = self.soon()
+        result = np.empty(self.n_materials)
+        cdef double[::1] out = result
+        with nogil:
+            for i in range(self.n_materials):
+                out[i] = self.index(i, ages[i] if ages.shape[0] else now - self.item[i].last, pooled, worth)
+        return result
 
-    def long_run(self, double budget):
-        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: Newton in logarithms, in a bracket.
+    def indices_of(self, const Py_ssize_t[::1] which):
+        """Indices (m,) of polling now of the items `which` (m,), at the ages known here."""
+        cdef Py_ssize_t k
+        cdef double pooled = renewal_pooled(self.pool, self.share()), worth = self.worth(), now = self.soon()
+        result = np.empty(which.shape[0])
+        cdef double[::1] out = result
+        for k in range(which.shape[0]):
+            if not 0 <= which[k] < self.n_materials:
+                raise IndexError(f"which must hold items in [0, {self.n_materials - 1}], got {which[k]}")
+            out[k] = self.index(which[k], now - self.item[which[k]].last, pooled, worth)
+        return result
 
-        Where the price is a weight, the last digits of the price decide whether that item is polled at all: there the
-        amounts on both sides of it are mixed.
-        """
-        cdef Py_ssize_t i, n = self.n_materials
-        cdef double low = 0.0, high = 0.0, price, total, slope, part
-        cdef double worth = renewal_worth(self.balance, self.share(), renewal_pooled(self.pool, self.share()))
-        cdef double[::1] rate = self.rates(), weight = np.empty(n)
-        for i in range(n):
-            weight[i] = renewal_weight(self.balance, worth, rate[i])
-            high = max(high, weight[i])
-        below = np.zeros(n)
-        result = np.empty(n)
-        price = 0.5 * high
-        for _ in range(200):
-            total = spend(rate, weight, price, result, &slope)
-            PyErr_CheckSignals()
-            if fabs(total - budget) <= 1e-11 * budget:
-                break
-            if total > budget:
-                low = price
-            else:
-                high = price
-            if high - low <= 1e-15 * high:
-                total = spend(rate, weight, low, result, &slope)
-                below_total = spend(rate, weight, high, below, &slope)
-                part = (budget - below_total) / (total - below_total) if total > below_total else 1.0
-                part = min(max(part, 0.0), 1.0)
-                result = part * result + (1.0 - part) * below
-                break
-            price *= exp(log(total / budget) * total / slope) if slope > 0.0 else 0.5
-            if not low < price < high:
-                price = 0.5 * (low + high)
-        total = result.sum()
-        return result * (budget / total) if 0.0 < total < INFINITY else result
+    def bounds(self, double ahead, double more):
+        """What no index (n_materials,) exceeds until the clock has moved on by `ahead`, or a unit of fresh time is
+        worth `more` times as much, if its item is not polled meanwhile. -1 for items never polled: theirs follow the
+        pooled rate."""
+        cdef Py_ssize_t i
+        cdef double worth = self.worth() * more, then = self.soon() + ahead
+        result = np.empty(self.n_materials)
+        cdef double[::1] out = result
+        with nogil:
+            for i in range(self.n_materials):
+                out[i] = -1.0
+                if self.item[i].rate > 0.0:
+                    out[i] = self.index(i, then - self.item[i].last, 0.0, worth)
+        return result
 
+    cdef double index(self, Py_ssize_t i, double age, double pooled, double worth) noexcept nogil:
+        cdef double rate = renewal_rate(&self.item[i], pooled, self.share()), u = rate * age
+        return renewal_weight(self.balance, worth, rate) * renewal_gain(u, decay_exp(u))
 
-cdef double spend(double[::1] rate, double[::1] weight, double price, double[::1] out, double *slope):
-    """Amounts (n,) of items that are polled whenever their index is `price`; their sum, and minus its slope in
-    the logarithm of the price."""
-    cdef double total = 0.0, u, x
-    cdef Py_ssize_t i
-    slope[0] = 0.0
-    with nogil:
-        for i in range(rate.shape[0]):
-            x = price / weight[i]
-            out[i] = 0.0
-            if x < 1.0:
-                u = renewal_gap(x)
-                out[i] = rate[i] / u
-                total += out[i]
-                slope[0] += out[i] * x / (u * u * decay_exp(u))
-    return total
+    def outlook(self):
+        """The clock at the poll to come, how far a poll moves it, and what a unit of fresh time is worth, now and at
+        most."""
+        cdef double most = renewal_worth(self.balance, self.share(), INFINITY)
+        return self.soon(), self.soon() - self.pool.now, self.worth(), most
 
 
 cdef class LadderOrder(Scheduler):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.renewal import RenewalIndex
 from knapsolve._validation import check_integer, check_real, check_vector
+from knapsolve.criteria import Detection
 from knapsolve.learners.base import PollLogLearner, share_out
+from knapsolve.nefk import solve_nefk
+from knapsolve.schedulers.shortlist import Shortlist, largest
 
 STATE = 9  # numbers an item: counts (3), exposures (3), time of the last poll, rate, slot of the last poll
 LEAST_RATIO, LARGEST_RATIO = 1e-100, 1e100  # of the capacity to that at the first poll
@@ -142,18 +146,24 @@ class RenewalIndexPolicy(PollLogLearner):
         """The n materials of the largest index."""
         size = self.materials_.size
         n = check_integer("n", n, low=1, high=size)
-        last = self.items_[:size, 6]
-        slots = np.empty(0)
         if ages is not None:
             slots = _times(check_vector("ages", ages, low=0, high=1e100, size=size), self._first_capacity)
-            last = -slots
-        index = self._core().indices(slots)
-        if n < size:  # only those that reach the n-th largest index need sorting
-            level = np.partition(index, size - n)[size - n]
-            near = np.flatnonzero(index >= level)
-        else:
-            near = np.arange(size)
-        return near[np.lexsort((last[near], -index[near]))][:n]
+            return largest(self._core().indices(slots), -slots, np.arange(size), n)
+        shortlist = self.__dict__.setdefault("_shortlist", Shortlist())
+        return shortlist.best(self._core(), self.items_[:size], self._settings(), n)
+
+    def _settings(self) -> tuple:
+        """What the indices follow from beside the items: number, balance and capacities first."""
+        fixed = (self.materials_.size, self.balance, self.capacity, self._first_capacity)
+        return (*fixed, *self.numbers_.tolist())
+
+    def _learn_polls(
+        self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None], *more: Any
+    ) -> None:
+        before = self._settings()
+        super()._learn_polls(codes, gaps, changed, commit, *more)
+        if "_shortlist" in self.__dict__:
+            self._shortlist.polled(before, self._settings(), codes)
 
     def _amounts_at(self, capacity: float) -> np.ndarray:
         return share_out(self._core().long_run(_ratio(capacity, self._first_capacity)), capacity)
@@ -172,12 +182,25 @@ class RenewalIndexPolicy(PollLogLearner):
             items[: self.items_.shape[0]] = self.items_
             self.items_ = items
 
-    def _core(self) -> RenewalIndex:
+    def _core(self) -> _Index:
         self._check_parameters()
         ratio = _ratio(self.capacity, self._first_capacity)
-        return RenewalIndex(
+        return _Index(
             self.items_, self.numbers_, self.materials_.size, self.balance, self._first_capacity, ratio
         )
+
+
+class _Index(RenewalIndex):
+    """The compiled policy. Its amounts are those of the long run: every item polled when its index reaches a price."""
+
+    def amounts(self) -> np.ndarray:
+        return self.long_run(self.ratio) * self.slots
+
+    def long_run(self, budget: float) -> np.ndarray:
+        """Amounts (n_materials,) a slot whose sum is `budget`, in slots: an index is a weight times what one more
+        poll a unit of time detects.
+        """
+        return solve_nefk(Detection(self.rates()), budget, weights=self.weights()).amounts
 
 
 def _ratio(capacity: float, first: float) -> float:

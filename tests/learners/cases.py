@@ -70,4 +70,4 @@ def state_of(learner):
 
 def state_bytes(learner):
     """Everything that a learner holds, as bytes; the lookup of identifiers and the lock are made when needed."""
-    return pickle.dumps({k: v for k, v in vars(learner).items() if k not in ("_lookup", "_lock")})
+    return pickle.dumps({k: v for k, v in vars(learner).items() if k not in ("_lookup", "_lock", "_shortlist")})

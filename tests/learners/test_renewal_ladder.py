@@ -1,4 +1,4 @@
-"""The renewal index and its ladder: gains and gaps, the plain Python twin, and the exact largest index."""
+"""The renewal index and its ladder: gains, the plain Python twin, and the exact largest index."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knapsolve import RenewalIndexPolicy, simulate
-from knapsolve._core.renewal import gain, gap
+from knapsolve._core.renewal import gain
 from knapsolve.datasets import load_debian_uploads
 from tests.learners import renewal_twins as twins
 from tests.learners.cases import poll_log
@@ -15,15 +15,6 @@ from tests.learners.cases import poll_log
 @given(st.floats(1e-9, 700))
 def test_the_gain_is_right_to_the_last_digits(u):
     assert gain(u) == pytest.approx(twins.gain(u), rel=2e-12)
-
-
-@given(st.floats(1e-300, 1, exclude_max=True))
-def test_the_gap_inverts_the_gain(x):
-    assert gain(gap(x)) == pytest.approx(x, rel=1e-12)
-
-
-def test_the_gap_of_no_gain_is_none():
-    assert gap(0.0) == 0.0
 
 
 @settings(deadline=None, max_examples=40)
