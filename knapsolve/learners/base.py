@@ -243,6 +243,13 @@ class PollLogLearner(Shared, BaseEstimator):
             lookup.popitem()
         self.__dict__ = before
 
+    def _keep(self, name: str, settings: Hashable, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `make` says of these settings, kept until they change; copies and pickles leave it behind."""
+        kept = self.__dict__.setdefault("_kept", {})
+        if name not in kept or kept[name][0] != settings:
+            kept[name] = settings, make()
+        return kept[name][1]
+
     def _forget(self) -> None:
         """Back to the state before the first poll."""
         self._lookup: dict[Hashable, int] | None = None
