@@ -17,16 +17,14 @@ from knapsolve.cli.output import counted, print_table, report
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.table_files import write_intervals, write_schedule
 from knapsolve.cli.units import (
-    SECONDS,
     check_distinct,
     check_output_path,
     choose,
-    parse_capacity,
     parse_duration,
     parse_time,
-    parse_unit,
 )
 from knapsolve.replay.digits import like_digits
+from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")

@@ -16,8 +16,8 @@ import numpy as np
 
 from knapsolve._frames import factorize
 from knapsolve.cli.source import Source
-from knapsolve.cli.units import SECONDS
 from knapsolve.replay.log import iso_seconds
+from knapsolve.replay.units import SECONDS
 
 BUNDLED = "debian"
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
