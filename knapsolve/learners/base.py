@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._arrays import writeable
 from knapsolve._copies import own_copy
-from knapsolve._frames import encode
+from knapsolve._frames import as_table, encode
 from knapsolve._locks import Shared
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state, shown
 from knapsolve.nefk.shares import share_out
@@ -205,7 +205,8 @@ class PollLogLearner(Shared, BaseEstimator):
         """Learn a log, or raise with the learner as it was; what the learner holds changes in one step."""
         self._check_all_parameters()
         first = fresh or not hasattr(self, "n_features_in_")  # or a simulation has begun it
-        if not first and hasattr(X, "shape"):
+        X = as_table(X)
+        if not first and len(getattr(X, "shape", ())) == 2:  # else _check_log says what is wrong
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, changed, *more = self._check_log(X, y)
         before = vars(self).copy()

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from knapsolve._core.curve_draws import DRAWS, CurveDraws
 from knapsolve._core.gpoks import CurveGame
 from knapsolve._core.patience import Patience
-from knapsolve._frames import factorize
+from knapsolve._frames import as_table, factorize
 from knapsolve._validation import (
     check_choice,
     check_flag,
@@ -187,6 +187,7 @@ class GPOKS(PollLogLearner):
         """
         check_is_fitted(self)
         check_flag("return_std", return_std)
+        X = as_table(X)
         if len(getattr(X, "shape", ())) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps = check_poll_columns(X, self.material, self.elapsed)
