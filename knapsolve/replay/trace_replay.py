@@ -25,6 +25,7 @@ from knapsolve.replay.units import polls_a_second
 from knapsolve.simulation import History, simulate
 
 N_RECORDS = 100  # of detections so far, in the test stretch
+FAR = 2.0**60  # polls: no stretch is as long
 
 
 class TraceReplay:
@@ -121,7 +122,8 @@ class TraceReplay:
         length = self._length(since, self.stop, *given)
         training = 0.0 if self.split is None else self._length(self.start, since, *given)
         self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
-        times = (whole.times - since) * self.capacity  # in polls: poll k of the test takes place at k
+        with np.errstate(over="ignore"):  # in polls: poll k of the test takes place at k; beyond it is far off
+            times = np.clip((whole.times - since) * self.capacity, -FAR, FAR)
         if self.split is None:
             times = np.where(times > 0, times, -1.0)  # known from the start, whatever a run's phase
         self._changes, self._length_in_polls = (whole.items, times), length

@@ -345,7 +345,7 @@ class Greedy:
         ({"start": 200.0, "stop": 300.0}, "must hold changes after 200"),
         ({"log": (["a", "a"], [1.0, 2.0])}, "at least 2 different items"),
         ({"log": (["a", "b", "a"], [1.0, 2.0, 0.5])}, "times must ascend within each item"),
-        ({"log": (["a", "b"], [1.0, np.nan])}, "times must be finite"),
+        ({"log": (["a", "b"], [1.0, np.nan])}, r"times must be in .*, got nan"),
         ({"log": 7}, "log must be"),
     ],
 )
@@ -474,6 +474,15 @@ def test_a_capacity_may_be_told_as_on_the_command_line():
     for text in ("20", "0/day", "20/fortnight", "x/day"):
         with pytest.raises(ValueError, match=r"^capacity .*(20/day|positive number|time unit)"):
             TraceReplay(log, text)
+
+
+def test_changes_far_from_a_short_stretch_are_no_part_of_it():
+    near, far = (
+        TraceReplay((["a", "b", "a", "b"], [1e-101, 5e-101, last, 1.0]), 1e102, start=0.0, stop=1e-100, random_state=0)
+        for last in (1e-99, 1e139)
+    )
+    assert near.n_changes.tolist() == far.n_changes.tolist() == [1, 1]
+    assert near.run("uniform").item_age.tolist() == far.run("uniform").item_age.tolist()
 
 
 def test_measured_polls_may_be_told_as_dates():
