@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._arrays import writeable
+from knapsolve._arrays import set_aside, writeable
 from knapsolve._copies import own_copy
 from knapsolve._frames import as_table, encode
 from knapsolve._locks import Shared
 from knapsolve._validation import check_capacity, check_integer, check_poll_log, resolve_random_state, shown
 from knapsolve.nefk.shares import share_out
+
+
+def _nothing() -> None:
+    """Nothing to put back."""
 
 
 class PollLogLearner(Shared, BaseEstimator):
@@ -40,6 +44,7 @@ class PollLogLearner(Shared, BaseEstimator):
     n_materials: int | None
     materials_: np.ndarray
     _state_names: tuple[str, ...] = ()
+    _row_axes: ClassVar[Mapping[str, int | None] | None] = None  # of rows (0: unsaid), if a batch changes its own alone
     _atomic_rows = 65536  # a batch up to this size is learnt and committed in one step: it needs no copy
 
     # -- public ---------------------------------------------------------------
@@ -223,7 +228,7 @@ class PollLogLearner(Shared, BaseEstimator):
             if known.size < 2:
                 raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
             if not fresh and gaps.size > self._atomic_rows:
-                self.__dict__.update((name, before[name].copy()) for name in self._state_names)
+                undo = partial(undo, self._set_aside(before, codes))
             self._resize(known.size)
             self._check_materials(known)
             materials = known.view()  # a new object, which tells whether it was committed
@@ -236,9 +241,21 @@ class PollLogLearner(Shared, BaseEstimator):
                     undo()
             raise
 
-    def _undo(self, before: dict[str, Any], bits: np.random.BitGenerator, state: Any) -> None:
-        """Back to what the learner held before a batch: its random numbers, lookup and attributes."""
+    def _set_aside(self, before: dict[str, Any], codes: np.ndarray) -> Callable[[], None]:
+        """Copy what a batch of these materials will change; what puts that back."""
+        arrays = {name: before[name] for name in self._state_names}
+        rows = np.unique(codes[codes < before["materials_"].size])
+        if self._row_axes is not None and 4 * rows.size < before["materials_"].size:
+            return set_aside(arrays, rows, self._row_axes)
+        self.__dict__.update((name, array.copy()) for name, array in arrays.items())
+        return _nothing
+
+    def _undo(
+        self, before: dict[str, Any], bits: np.random.BitGenerator, state: Any, put_back: Callable[[], None] = _nothing
+    ) -> None:
+        """Back to what the learner held before a batch: its random numbers, lookup, state and attributes."""
         bits.state = state
+        put_back()
         lookup = before.get("_lookup")
         while lookup and len(lookup) > before["materials_"].size:
             lookup.popitem()
