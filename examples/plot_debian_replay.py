@@ -23,7 +23,7 @@ def seconds(date):
 # those first uploaded after that: nobody knows in advance which they are.
 log = load_debian_uploads(stop=None)
 window = {"start": seconds("2019-07-06"), "split": seconds("2021-07-01"), "stop": seconds("2023-01-01")}
-result = replay(log, 20 / 86400, n_runs=20, random_state=0, **window)
+result = replay(log, "20/day", n_runs=20, random_state=0, **window)
 print(result)
 
 # %%
@@ -44,7 +44,7 @@ result.plot()
 # Does it hang on the number of looks? Five budgets, from a look at a package in 75 days to one in 2.
 budgets = np.array([5, 10, 20, 50, 200])
 names = ["uniform", "renewal", "stormcrawler", "nutch", "harmonic", "lakg", "optimal"]
-results = [replay(log, each / 86400, names, n_runs=5, random_state=0, **window) for each in budgets]
+results = [replay(log, f"{each}/day", names, n_runs=5, random_state=0, **window) for each in budgets]
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for ax, metric in zip(axes, ("detected_share", "freshness")):
     for name in names[1:]:

@@ -32,7 +32,7 @@ for state in start_states:  # how many states there are below the uniform start
 for scheme in schemes:
     for resolution in resolutions:
         policies[f"{scheme} {resolution}"] = HTRAA(resolution=resolution, update=scheme)
-results = {each: replay(log, each / 86400, policies, n_runs=5, random_state=0, **window) for each in budgets}
+results = {each: replay(log, f"{each}/day", policies, n_runs=5, random_state=0, **window) for each in budgets}
 
 for each, result in results.items():
     print(f"\n{each} polls a day\n{result}")

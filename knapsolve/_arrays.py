@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,3 +22,18 @@ def writeable(value: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(writeable(each) for each in value)
     return value
+
+
+def set_aside(arrays: dict[str, np.ndarray], rows: np.ndarray, axes: Mapping[str, int | None]) -> Callable[[], None]:
+    """Copies of some rows of arrays, which the call puts back; rows lie along axis 0, or `axes` says (None: all)."""
+    parts: list[tuple[np.ndarray, Any, np.ndarray]] = []
+    for name, array in arrays.items():
+        axis = axes.get(name, 0)
+        place: Any = ... if axis is None else (slice(None),) * axis + (rows,)
+        parts.append((array, place, array[place].copy()))
+
+    def put_back() -> None:
+        for array, place, values in parts:
+            array[place] = values
+
+    return put_back

@@ -17,6 +17,19 @@ def column_names(X: Any) -> list[Any]:
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
+def as_table(X: Any) -> Any:
+    """A data frame or an array as it is; rows in lists as an array, or ValueError where they are not equally long."""
+    if is_frame(X) or hasattr(X, "shape"):
+        return X
+    try:
+        return np.asarray(X)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X]
+        row = next((k for k, length in enumerate(lengths) if length != lengths[0]), None)
+        got = "" if row is None else f", got {lengths[0]} in row 0 and {lengths[row]} in row {row}"
+        raise ValueError(f"X must have a single value in each column, equally many columns in each row{got}") from None
+
+
 def take_column(X: Any, key: int | str, role: str) -> Any:
     """The column of `X` that `key` (an index or a name) says; `role` is the parameter named in errors."""
     if is_frame(X):

@@ -187,6 +187,8 @@ class ReplayDisplay:
                 textcoords="offset points",
                 ha="center",
                 fontsize=8,
+                bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1.0},
+                zorder=1.6,  # over the grid and the dotted line, under the intervals
             )
         mark = ""
         if "uniform" in names:

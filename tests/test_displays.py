@@ -34,6 +34,26 @@ def test_points_and_intervals_are_those_of_the_table(result):
     assert [label.get_text() for label in display.axes_[0].get_yticklabels()] == list(result.runs)
 
 
+def test_no_line_crosses_the_label_of_a_value(result):
+    figure = result.plot().figure_
+    canvas = figure.canvas
+    canvas.draw()
+    lined = np.asarray(canvas.buffer_rgba()).copy()
+    for ax in figure.axes[:2]:
+        ax.grid(False)
+        (dotted,) = (line for line in ax.lines if line.get_linestyle() == ":")
+        dotted.set_visible(False)
+    canvas.draw()
+    plain = np.asarray(canvas.buffer_rgba())
+    assert not np.array_equal(plain, lined)
+    labels = [label.get_window_extent() for ax in figure.axes[:2] for label in ax.texts]
+    assert len(labels) == 6
+    for box in labels:
+        rows = slice(plain.shape[0] - int(box.y1), plain.shape[0] - int(box.y0))
+        columns = slice(int(box.x0) + 1, int(box.x1))
+        assert np.array_equal(plain[rows, columns], lined[rows, columns])
+
+
 def test_mean_polls_of_the_groups_add_up_to_all_polls(result):
     display = result.plot()
     from knapsolve.displays import _groups

@@ -52,8 +52,8 @@ cdef class CurveGame(Learner):
 
     def __init__(self, dict state, Py_ssize_t n_known, CurveDraws draws, const double[::1] grid,
                  const double[::1] edges, double noise, double feedback_noise, double capacity, uint64_t key,
-                 bint crossing):
-        """crossing: two materials, by `cross`."""
+                 bint crossing, bint trades):
+        """crossing: two materials, by `cross`. Without trades no price is found: to learn and draw, O(1) in n."""
         check_room("the curves", state["curves"].shape[0], n_known)
         self.n_materials = n_known
         self.draws, self.patience = draws, draws.patience
@@ -66,9 +66,11 @@ cdef class CurveGame(Learner):
         self.crossing = crossing
         self.pair = np.zeros(2)
         self.open_market(capacity)
+        if trades:
+            self.settle()
 
     cdef open_market(self, double capacity):
-        """Place every curve and find the price, from the curves alone."""
+        """Room for every curve's place; no price yet."""
         cdef Py_ssize_t n = self.curves.shape[0]
         cdef double[:, ::1] columns = np.zeros((4, max(n, 1)))
         cdef int32_t[::1] segment = np.zeros(max(n, 1), dtype=np.int32)
@@ -81,7 +83,6 @@ cdef class CurveGame(Learner):
         self.market.segment = &segment[0]
         if n:
             self.market.curves = &self.curves[0, 0]
-        self.settle()
 
     cdef void settle(self) noexcept nogil:
         """All amounts, from the curves alone."""

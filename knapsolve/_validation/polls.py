@@ -74,7 +74,7 @@ def _check_elapsed(values: np.ndarray) -> np.ndarray:
 def _check_log_array(X: Any) -> np.ndarray:
     if scipy.sparse.issparse(X):
         raise TypeError("X must be dense: sparse data was passed, convert it by X.toarray()")
-    array = np.asarray(X)
+    array = np.asarray(_frames.as_table(X))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold identifiers and real elapsed times")
     if array.ndim != 2:

@@ -17,16 +17,14 @@ from knapsolve.cli.output import counted, print_table, report
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.table_files import write_intervals, write_schedule
 from knapsolve.cli.units import (
-    SECONDS,
     check_distinct,
     check_output_path,
     choose,
-    parse_capacity,
     parse_duration,
     parse_time,
-    parse_unit,
 )
 from knapsolve.replay.digits import like_digits
+from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
@@ -136,8 +134,9 @@ def command(
     if begin < log.last.max():
         raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     second = 1 / SECONDS[log.unit]  # in the log's unit
-    if begin + length * second == begin:
-        raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {start}")
+    if schedule is not None and begin + length * second == begin:
+        given = f"the log's last poll, {begin:g}" if start is None else start
+        raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {given}")
     limits = Limits(shortest * second, longest * second, caps_of_hosts(caps, log) / second if caps else None)
     rate = budget / (SECONDS[per] * second)
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's

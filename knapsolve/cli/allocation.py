@@ -42,16 +42,20 @@ class Allocation:
         """Expected share of time that the copy is current, with polls at even intervals."""
         return self.found_by_a_poll * (self.amounts / self.rates)
 
+    def intervals(self, scale: float) -> np.ndarray:
+        """Times between polls, in a unit of which the log's has `scale`; NaN for items that are never polled."""
+        with np.errstate(divide="ignore"):
+            intervals = scale / self.amounts
+        return np.where(np.isfinite(intervals), intervals, np.nan)
+
     def rows(self, log: PollLog, scale: float, which: np.ndarray | None = None) -> list[dict[str, Any]]:
         """A row an item, with times in another unit, of which the log's has `scale`."""
         chosen = np.arange(self.amounts.size) if which is None else which
-        with np.errstate(divide="ignore"):
-            intervals = scale / self.amounts[chosen]
-        freshness = self.freshness[chosen]
+        intervals, freshness = self.intervals(scale)[chosen], self.freshness[chosen]
         return [
             {
                 "item": log.names[k].item() if hasattr(log.names[k], "item") else log.names[k],
-                "interval": float(interval) if np.isfinite(interval) else None,
+                "interval": None if np.isnan(interval) else float(interval),
                 "rate": float(self.rates[k]) / scale,
                 "rate_low": float(self.low[k]) / scale,
                 "rate_high": float(self.high[k]) / scale,

@@ -8,7 +8,7 @@ import numpy as np
 
 from knapsolve.cli.output import counted
 from knapsolve.cli.polls import PollLog
-from knapsolve.cli.units import SECONDS, parse_capacity
+from knapsolve.replay.units import SECONDS, parse_capacity
 
 SLACK = 1e-9  # relative, within which amounts are at their bounds
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from knapsolve._identifiers import factorize
-from knapsolve.cli.source import Source
-from knapsolve.cli.units import SECONDS
+from knapsolve.cli.source import Source, set_aside
+from knapsolve.environments.trace import LATEST
 from knapsolve.replay.log import iso_seconds
+from knapsolve.replay.units import SECONDS
 
 BUNDLED = "debian"
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -52,7 +53,7 @@ def read_log(source: str, item_column: str, time_column: str, unit: str | None, 
     times, read_unit = as_times(name, raw, unit)
     codes, found = factorize(items)
     refuse_rows(name, codes < 0, "has no item")
-    refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    refuse_times(name, times)
     if "--changed-column" in columns:
         _refuse_polls(name, columns["--changed-column"])
     warn_of_unit(name, times, read_unit)
@@ -95,12 +96,13 @@ def read_columns(
     table, found = read(name, data, lambda header: _find(name, header, wanted, optional))
     if table.num_rows == 0:
         raise ValueError(f"{name} holds no rows")
+    text: Callable[[], bytes] | None = None
     if read is _parquet_columns:
-        text = None
+        pass  # its rows have no lines
     elif source != "-" and Path(source).is_file():
         text = partial(_contents, Path(source))  # again, should a row be wrong: its bytes would be a fifth of the peak
     else:  # what comes through a pipe comes once
-        text = partial(bytes, data)
+        text = set_aside(data)
     origin = Source(name, text)
     return origin, {option: table.column(column) for option, column in found.items()}
 
@@ -306,6 +308,12 @@ def _is(kind: Callable[[str], float], text: str) -> bool:
 def refuse_rows(name: Source, bad: np.ndarray, what: str) -> None:
     if bad.any():
         raise ValueError(f"{name}, {name.row(int(np.argmax(bad)))} {what}")
+
+
+def refuse_times(name: Source, times: np.ndarray) -> None:
+    """Refuse times (n,) that are missing, infinite or farther off than a log's may be."""
+    refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    refuse_rows(name, np.abs(times) > LATEST, f"has a time that is not in [-{LATEST:g}, {LATEST:g}]")
 
 
 def check_order(name: Source, codes: np.ndarray, times: np.ndarray, raw: Any) -> None:

@@ -17,6 +17,7 @@ from knapsolve.cli.inputs import (
     check_order,
     read_columns,
     refuse_rows,
+    refuse_times,
     warn_of_unit,
 )
 from knapsolve.cli.output import counted
@@ -60,7 +61,7 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
     times, read_unit = as_times(name, found["--time-column"], unit)
     codes, names = factorize(found["--item-column"])
     refuse_rows(name, codes < 0, "has no item")
-    refuse_rows(name, ~np.isfinite(times), "has no finite time")
+    refuse_times(name, times)
     warn_of_unit(name, times, read_unit)
     changed = _as_changed(name, found["--changed-column"])
     if not sort:

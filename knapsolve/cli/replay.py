@@ -17,19 +17,17 @@ from knapsolve.cli.replay_output import as_document, print_replay
 from knapsolve.cli.repository import read_git
 from knapsolve.cli.units import (
     SCHEDULERS,
-    SECONDS,
     check_plot_path,
     check_work,
     choose,
     choose_all,
-    parse_capacity,
     parse_split,
     parse_time,
-    parse_unit,
     times_in_words,
 )
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
+from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 
 MANY_POLLS = 2e8  # a minute or so
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from knapsolve.cli.output import counted, print_table
-from knapsolve.cli.units import SECONDS, times_in_words
+from knapsolve.cli.units import times_in_words
 from knapsolve.replay import POLICIES, Estimate, ReplayResult, TraceReplay
 from knapsolve.replay.digits import format_estimates
 from knapsolve.replay.result import METRICS
+from knapsolve.replay.units import SECONDS
 
 MUCH_CARRIED = 0.1
 UNITS_OF_AGE = ("day", "hour", "minute", "second", "millisecond")  # the longest that is not too long

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from weakref import finalize
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,23 @@ class Source:
         except OSError:  # the file has gone since
             line = None
         return f"row {place + 1}" if line is None else f"row {place + 1} (line {line})"
+
+
+def set_aside(data: bytes) -> Callable[[], bytes]:
+    """What gives the data again, out of a file without a name that ends with it; from memory if none can be had."""
+    try:
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+        file.write(data)
+        file.flush()
+    except OSError:
+        return partial(bytes, data)
+
+    def again() -> bytes:
+        file.seek(0)
+        return file.read()
+
+    finalize(again, file.close)
+    return again
 
 
 def _line(text: bytes, place: int) -> int | None:

@@ -9,17 +9,18 @@ import numpy as np
 
 from knapsolve.cli.allocation import Allocation
 from knapsolve.cli.polls import PollLog
-from knapsolve.cli.units import SECONDS
+from knapsolve.replay.units import SECONDS
 from knapsolve.schedulers import Timetable
 
 
 def write_intervals(path: Path | BinaryIO, log: PollLog, found: Allocation, scale: float) -> None:
-    """A row an item, in the log's order of first appearance; times in the unit of which the log's has `scale`."""
-    with np.errstate(divide="ignore"):
-        intervals = scale / found.amounts
+    """A row an item, in the log's order of first appearance; times in the unit of which the log's has `scale`.
+
+    The interval of an item that is never polled is an empty field.
+    """
     columns: dict[str, Any] = {
         "item": _text(log.names),
-        "interval": intervals,
+        "interval": found.intervals(scale),
         "rate": found.rates / scale,
         "rate_low": found.low / scale,
         "rate_high": found.high / scale,
@@ -51,5 +52,5 @@ def _write(path: Path | BinaryIO, columns: dict[str, Any]) -> None:
     import pyarrow
     from pyarrow import csv
 
-    table = pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+    table = pyarrow.table({name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()})
     csv.write_csv(table, path, csv.WriteOptions(quoting_style="needed"))

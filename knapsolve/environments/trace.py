@@ -16,6 +16,9 @@ SECONDS = {  # of a unit, as a ratio of whole numbers
 }  # fmt: skip
 
 
+LATEST = 1e140  # times: ages are integrated over time, so that squares of times must be numbers
+
+
 class TraceEnvironment:
     """Recorded changes of real items: a poll finds a change if one was recorded since the item's last poll.
 
@@ -24,7 +27,8 @@ class TraceEnvironment:
     items : array-like of shape (n_changes,)
         Which item changed.
     times : array-like of shape (n_changes,)
-        When, in any unit, ascending within each item. ``datetime64`` values count in seconds since 1970.
+        When, in any unit, ascending within each item, from -1e140 to 1e140. ``datetime64`` values count in seconds
+        since 1970.
     start, stop : float, optional
         The stretch of time to poll in; by default from the first to the last change. All copies are current
         at `start`; changes outside ``(start, stop]`` do not count, but their items are polled nevertheless.
@@ -44,7 +48,7 @@ class TraceEnvironment:
     Raises
     ------
     ValueError, TypeError
-        If the columns do not match, a time is not finite or runs backwards within an item, there are fewer
+        If the columns do not match, a time is not in [-1e140, 1e140] or runs backwards within an item, there are fewer
         than two items, `stop` is not after `start`, or `count_from` not between them.
 
     References
@@ -71,7 +75,7 @@ class TraceEnvironment:
         times = np.asarray(times)
         if times.dtype.kind == "M":
             times = epoch_seconds(times)
-        self.times = check_vector("times", times)
+        self.times = check_vector("times", times, low=-LATEST, high=LATEST)
         codes, self.materials = identify(items, "items")
         check_same_length(items=codes, times=self.times)
         if self.materials.size < 2:
@@ -85,8 +89,9 @@ class TraceEnvironment:
                 f"times must ascend within each item, got {self.times[where]:.15g} after "
                 f"{self.times[where - 1]:.15g} for {shown(self.materials.tolist()[self.items[where]])}"
             )
-        self.start = check_real("start", self.times.min() if start is None else start)
-        self.stop = check_after(self.start, self.times.max() if stop is None else stop)
+        self.start = check_real("start", self.times.min() if start is None else start, low=-LATEST, high=LATEST)
+        stop = check_real("stop", self.times.max() if stop is None else stop, low=-LATEST, high=LATEST)
+        self.stop = check_after(self.start, stop)
         since = self.start if count_from is None else check_real("count_from", count_from)
         if not self.start <= since < self.stop:
             raise ValueError(

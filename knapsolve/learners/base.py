@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._arrays import writeable
+from knapsolve._arrays import set_aside, writeable
 from knapsolve._copies import own_copy
+from knapsolve._frames import as_table
 from knapsolve._identifiers import Positions, encode
 from knapsolve._locks import Shared
 from knapsolve._validation import (
@@ -24,6 +25,10 @@ from knapsolve._validation import (
     shown,
 )
 from knapsolve.nefk.shares import share_out
+
+
+def _nothing() -> None:
+    """Nothing to put back."""
 
 
 class PollLogLearner(Shared, BaseEstimator):
@@ -47,6 +52,7 @@ class PollLogLearner(Shared, BaseEstimator):
     n_materials: int | None
     materials_: np.ndarray
     _state_names: tuple[str, ...] = ()
+    _row_axes: ClassVar[Mapping[str, int | None] | None] = None  # of rows (0: unsaid), if a batch changes its own alone
     _atomic_rows = 65536  # a batch up to this size is learnt and committed in one step: it needs no copy
 
     # -- public ---------------------------------------------------------------
@@ -211,7 +217,8 @@ class PollLogLearner(Shared, BaseEstimator):
         """Learn a log, or raise with the learner as it was; what the learner holds changes in one step."""
         self._check_all_parameters()
         first = fresh or not hasattr(self, "n_features_in_")  # or a simulation has begun it
-        if not first and hasattr(X, "shape"):
+        X = as_table(X)
+        if not first and len(getattr(X, "shape", ())) == 2:  # else _check_log says what is wrong
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, changed, *more = self._check_log(X, y)
         before = vars(self).copy()
@@ -228,7 +235,7 @@ class PollLogLearner(Shared, BaseEstimator):
             if known.size < 2:
                 raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
             if not fresh and gaps.size > self._atomic_rows:
-                self.__dict__.update((name, before[name].copy()) for name in self._state_names)
+                undo = partial(undo, self._set_aside(before, codes))
             self._resize(known.size)
             self._check_materials(known)
             materials = known.view()  # a new object, which tells whether it was committed
@@ -241,13 +248,32 @@ class PollLogLearner(Shared, BaseEstimator):
                     undo()
             raise
 
-    def _undo(self, before: dict[str, Any], bits: np.random.BitGenerator, state: Any) -> None:
-        """Back to what the learner held before a batch: its random numbers, lookup and attributes."""
+    def _set_aside(self, before: dict[str, Any], codes: np.ndarray) -> Callable[[], None]:
+        """Copy what a batch of these materials will change; what puts that back."""
+        arrays = {name: before[name] for name in self._state_names}
+        rows = np.unique(codes[codes < before["materials_"].size])
+        if self._row_axes is not None and 4 * rows.size < before["materials_"].size:
+            return set_aside(arrays, rows, self._row_axes)
+        self.__dict__.update((name, array.copy()) for name, array in arrays.items())
+        return _nothing
+
+    def _undo(
+        self, before: dict[str, Any], bits: np.random.BitGenerator, state: Any, put_back: Callable[[], None] = _nothing
+    ) -> None:
+        """Back to what the learner held before a batch: its random numbers, lookup, state and attributes."""
         bits.state = state
+        put_back()
         lookup = before.get("_lookup")
         if lookup is not None:
             lookup.shrink(before["materials_"].size)
         self.__dict__ = before
+
+    def _keep(self, name: str, settings: Hashable, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `make` says of these settings, kept until they change; copies and pickles leave it behind."""
+        kept = self.__dict__.setdefault("_kept", {})
+        if name not in kept or kept[name][0] != settings:
+            kept[name] = settings, make()
+        return kept[name][1]
 
     def _forget(self) -> None:
         """Back to the state before the first poll."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from knapsolve._core.curve_draws import DRAWS, CurveDraws
 from knapsolve._core.gpoks import CurveGame
 from knapsolve._core.patience import Patience
+from knapsolve._frames import as_table
 from knapsolve._identifiers import locate
 from knapsolve._validation import (
     check_choice,
@@ -187,6 +188,7 @@ class GPOKS(PollLogLearner):
         """
         check_is_fitted(self)
         check_flag("return_std", return_std)
+        X = as_table(X)
         if len(getattr(X, "shape", ())) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps = check_poll_columns(X, self.material, self.elapsed)
@@ -293,6 +295,10 @@ class GPOKS(PollLogLearner):
         if n:
             self._core().draw_own(np.arange(n))
 
+    @property
+    def _row_axes(self) -> dict[str, int | None] | None:  # type: ignore[override]
+        return None if self.fit_kernel else {"_fallbacks": None}
+
     def _falls(self) -> bool:
         return self.draw != "mean" and (self.monotone or self.draw == "optimistic")
 
@@ -330,7 +336,7 @@ class GPOKS(PollLogLearner):
                 f"{n} times its ends, {grid[0]:g} and {grid[-1]:g}"
             )
 
-    def _core(self) -> CurveGame:
+    def _core(self, trades: bool = True) -> CurveGame:
         self._check_materials(self.materials_)
         if self._falls():
             check_falls(self.kernel_, self._process.lift)
@@ -339,20 +345,21 @@ class GPOKS(PollLogLearner):
                 f"capacity and monotone must stay {self._form[-1]:g} and False until fit, for two materials that meet "
                 f"where their curves cross, got {self.capacity!r} and {self.monotone!r}"
             )
-        return self._core_over({name[1:]: getattr(self, name) for name in self._state_names}, self.materials_.size)
+        state = {name[1:]: getattr(self, name) for name in self._state_names}
+        return self._core_over(state, self.materials_.size, trades)
 
-    def _core_over(self, state: dict[str, np.ndarray], n_known: int) -> CurveGame:
-        """The compiled learner over a state of n_known materials."""
+    def _core_over(self, state: dict[str, np.ndarray], n_known: int, trades: bool = True) -> CurveGame:
+        """The compiled learner over a state of n_known materials; without trades it knows no amounts."""
         process = self._process
         tries = int(self.max_tries) if self.sampler == "rejection" else 0
         draws = CurveDraws(process.features, process.lift, self.draw, bool(self.monotone), tries, Patience())
-        return CurveGame(state, n_known, draws, process.amounts, process.edges, self.noise_,
-                         float(self.feedback_noise), float(self.capacity), self._key, self._pairwise)  # fmt: skip
+        return CurveGame(state, n_known, draws, process.amounts, process.edges, self.noise_, float(self.feedback_noise),
+                         float(self.capacity), self._key, self._pairwise, trades)  # fmt: skip
 
     def _learn_polls(
         self, codes: np.ndarray, gaps: np.ndarray, changed: np.ndarray, commit: Callable[[], None]
     ) -> None:
-        core = self._core()
+        core = self._core(trades=False)
         core.learn(codes, gaps, changed, self._generator, bool if self.fit_kernel else commit)
         if self.fit_kernel:
             core = self._refit(commit)

@@ -173,10 +173,8 @@ class HTRAA(PollLogLearner):
         self._check_bases()
         resolutions = self._resolutions(depth)
         largest = int(resolutions.max()) + 1
-        share = np.zeros((resolutions.size, 2, largest + 1 if self.exponent != 1 else 1))
-        for level, resolution in enumerate(resolutions if self.exponent != 1 else []):
-            left = _shares(int(resolution), self.exponent)
-            share[level, :, : resolution + 2] = left, left[::-1]
+        form = (*resolutions.tolist(), self.exponent)
+        share = self._keep("share", form, lambda: _share_tables(resolutions, self.exponent))
         known = self.materials_.size
         core = AutomataTree(self._blocks, self._leaf_of, known, depth, self._bases, largest, share,
                             self.capacity, self.exponent == 1, *UPDATES[self.update])  # fmt: skip
@@ -193,6 +191,15 @@ def _shares(resolution: int, exponent: float) -> np.ndarray:
     with np.errstate(divide="ignore"):
         odds = exponent * (np.log(resolution + 1 - s) - np.log(s))
     return 1 / (1 + np.exp(odds))
+
+
+def _share_tables(resolutions: np.ndarray, exponent: float) -> np.ndarray:
+    """Share of either child at each depth, (n_depths, 2, states 0..largest + 1); one entry where all are linear."""
+    share = np.zeros((resolutions.size, 2, int(resolutions.max()) + 2 if exponent != 1 else 1))
+    for level, resolution in enumerate(resolutions if exponent != 1 else []):
+        left = _shares(int(resolution), exponent)
+        share[level, :, : resolution + 2] = left, left[::-1]
+    return share
 
 
 def _depth(n: int) -> int:

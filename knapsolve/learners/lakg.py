@@ -129,13 +129,14 @@ class LAKG(PollLogLearner):
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Amount of each state, as a float and in units."""
-        table = (np.arange(self.resolution + 1) / self.resolution) ** self.exponent
+        form = (self.resolution, self.exponent)
+        table = self._keep("table", form, lambda: (np.arange(self.resolution + 1) / self.resolution) ** self.exponent)
         bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
         states = getattr(self, "states_", np.empty(0, dtype=np.int32))
         check_states(states, self.resolution)
         held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
         bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))
-        return table, np.rint(np.ldexp(table, bits)).astype(np.uint64)
+        return table, self._keep("units", (*form, bits), lambda: np.rint(np.ldexp(table, bits)).astype(np.uint64))
 
     def _start(self, n: int) -> None:
         self.states_ = np.empty(0, dtype=np.int32)

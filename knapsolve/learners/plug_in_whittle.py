@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class PlugInWhittle(CrawlLogLearner):
     >>> bool(abs(learner.arrival_rates_ - 250).max() < 60)
     True
     """
+
+    _row_axes: ClassVar[dict[str, int | None]] = {"estimates_": 1, "clock_": None}
 
     def __init__(
         self,

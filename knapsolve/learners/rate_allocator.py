@@ -166,8 +166,7 @@ class RateAllocator(PollLogLearner):
     def _check_log(self, X: Any, y: Any) -> tuple[Any, ...]:
         values, gaps, changed = check_poll_log(X, y, self.material, self.elapsed)
         check_elapsed(gaps, self.estimator)
-        table = X if hasattr(X, "shape") else np.asarray(X)
-        return values, gaps, changed, *complete_observations(table, gaps, changed, self.n_changes, self.age)
+        return values, gaps, changed, *complete_observations(X, gaps, changed, self.n_changes, self.age)
 
     @property
     def _atomic_rows(self) -> int:  # type: ignore[override]

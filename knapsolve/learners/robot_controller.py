@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from knapsolve._frames import as_table
 from knapsolve._validation import check_integer, check_real, shown
 from knapsolve.robots.control import iterate_policy, warn_of_gap
 from knapsolve.robots.problem import RobotProblem
@@ -216,7 +217,7 @@ class RobotController(BaseEstimator):
         """Fetch and service times (n_pages, 2) of an event log."""
         data = validate_data(
             self,
-            X,
+            as_table(X),
             reset=fresh,
             dtype=np.float64,
             ensure_min_features=2 if fresh else 1,

@@ -13,9 +13,10 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from knapsolve._copies import own_copy
+from knapsolve._frames import as_table
 from knapsolve._identifiers import Positions, encode, locate
 from knapsolve._validation import check_choice, check_column_key, check_poll_log, check_real, check_vector
-from knapsolve.rates.labels import as_table, outcomes_of
+from knapsolve.rates.labels import outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
@@ -191,7 +192,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = as_table(X)
-        if len(X.shape) == 2:  # else _check_log says what is wrong
+        if len(getattr(X, "shape", ())) == 2:  # else _check_log says what is wrong
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, _ = self._check_log(X, None)
         rates = np.append(self.rates_, self._model.new_rate())
@@ -264,7 +265,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
     ) -> ChangeRateEstimator:
         self._check_parameters()
         X = as_table(X)
-        if not fresh and len(X.shape) == 2:
+        if not fresh and len(getattr(X, "shape", ())) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         labels, outcomes = outcomes_of(y, classes, None if fresh else self.classes_)
         values, gaps, changed = self._check_log(X, outcomes)

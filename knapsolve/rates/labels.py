@@ -11,11 +11,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from knapsolve._validation import shown
 
 
-def as_table(X: Any) -> Any:
-    """`X` as it is if it has a shape, else as an array."""
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
 def outcomes_of(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Both labels in order, and for each poll which of them it has (n,); anything else is left for check_poll_log."""
     if y is None:

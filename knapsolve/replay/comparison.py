@@ -17,8 +17,8 @@ from knapsolve.replay.trace_replay import TraceReplay
 
 def replay(
     log: Any,
-    capacity: float | None = None,
-    policies: Iterable[str] | Mapping[str, Any] | None = None,
+    capacity: float | str | None = None,
+    policies: Iterable[Any] | Mapping[str, Any] | None = None,
     *,
     polls_per_change: float | None = None,
     start: Time | None = None,
@@ -37,10 +37,12 @@ def replay(
     log : (items, times), data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
         since 1970. A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
-    capacity : float, optional
-        Polls per unit of the log's time: per second where times are dates (``20 / 86_400`` for 20 a day).
-    policies : iterable of str, or mapping of names to policies, optional
-        Keys of `POLICIES`, or learners by the names to give them; by default the renewal index and its rivals.
+    capacity : float or str, optional
+        Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
+        ``"20/day"`` or ``"5000/hour"``.
+    policies : iterable of policies, or mapping of names to policies, optional
+        Keys of `POLICIES`, or learners, which go by the names that a mapping gives them, else by their class; by
+        default the renewal index and its rivals. Names must differ.
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop, split : float, str or datetime, optional
@@ -80,7 +82,7 @@ def replay(
     --------
     >>> from knapsolve.datasets import load_debian_uploads
     >>> from knapsolve.replay import replay
-    >>> result = replay(load_debian_uploads(), 20 / 86400, ["uniform", "optimal"],
+    >>> result = replay(load_debian_uploads(), "20/day", ["uniform", "optimal"],
     ...                 start="2021-07-01", stop="2023-01-01", random_state=0)
     >>> result.difference("optimal", "uniform", "detected_share").low > .1
     True
@@ -99,17 +101,32 @@ def replay(
     check_integer("n_runs", n_runs, low=1)
     if policies is None:
         policies = default_policies(split is not None)
-    if isinstance(policies, str):
-        policies = [policies]
-    named = dict(policies) if isinstance(policies, Mapping) else {name: name for name in policies}
-    if not named:
-        raise ValueError("policies must name at least one policy, got none")
+    named = _by_name(policies)
     for policy in named.values():
         if isinstance(policy, str):
             check_choice("policies", policy, POLICIES)
         replayer.learner(policy)
     runs = [replayer.run(p, name=name, n_runs=n_runs, progress=progress) for name, p in named.items()]
     return replayer.compare(runs, n_bootstrap)
+
+
+def _by_name(policies: Any) -> dict[str, Any]:
+    """The policies by their names, in order."""
+    if isinstance(policies, Mapping):
+        pairs = list(policies.items())
+    else:
+        each = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else policies
+        pairs = [(policy if isinstance(policy, str) else type(policy).__name__, policy) for policy in each]
+    if not pairs:
+        raise ValueError("policies must name at least one policy, got none")
+    names = [name for name, _ in pairs]
+    strange = [name for name in names if not isinstance(name, str) or not name]
+    if strange:
+        raise TypeError(f"policies must be named by text that is not empty, got {strange[0]!r}")
+    if len(set(names)) < len(names):
+        shown = ", ".join(map(repr, names))
+        raise ValueError(f"policies must have different names, got {shown}: give each one its own by a mapping")
+    return dict(pairs)
 
 
 def default_policies(training: bool) -> list[str]:

@@ -21,9 +21,11 @@ from knapsolve.environments import TraceEnvironment
 from knapsolve.replay.log import Time, as_split, as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
+from knapsolve.replay.units import polls_a_second
 from knapsolve.simulation import History, simulate
 
 N_RECORDS = 100  # of detections so far, in the test stretch
+FAR = 2.0**60  # polls: no stretch is as long
 
 
 class TraceReplay:
@@ -34,8 +36,9 @@ class TraceReplay:
     log : (items, times), data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item. A data frame has a column
         ``item`` and one of ``time`` and ``timestamp``.
-    capacity : float, optional
-        Polls per unit of the log's time: per second where times are dates (``20 / 86_400`` for 20 a day).
+    capacity : float or str, optional
+        Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
+        ``"20/day"`` or ``"5000/hour"``.
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
     start, stop : float, str or datetime, optional
@@ -86,7 +89,7 @@ class TraceReplay:
     def __init__(
         self,
         log: Any,
-        capacity: float | None = None,
+        capacity: float | str | None = None,
         *,
         polls_per_change: float | None = None,
         start: Time | None = None,
@@ -98,6 +101,8 @@ class TraceReplay:
         if (capacity is None) == (polls_per_change is None):
             both = f"{capacity!r} and {polls_per_change!r}"
             raise ValueError(f"one of capacity and polls_per_change must be given, got {both}")
+        if isinstance(capacity, str):
+            capacity = polls_a_second(capacity)
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))
         whole = as_trace(log, start, stop)
         self.items, self.start, self.stop = whole.materials, whole.start, whole.stop
@@ -117,7 +122,8 @@ class TraceReplay:
         length = self._length(since, self.stop, *given)
         training = 0.0 if self.split is None else self._length(self.start, since, *given)
         self.n_polls, self.n_training_polls = _whole_polls(length), _whole_polls(training)
-        times = (whole.times - since) * self.capacity  # in polls: poll k of the test takes place at k
+        with np.errstate(over="ignore"):  # in polls: poll k of the test takes place at k; beyond it is far off
+            times = np.clip((whole.times - since) * self.capacity, -FAR, FAR)
         if self.split is None:
             times = np.where(times > 0, times, -1.0)  # known from the start, whatever a run's phase
         self._changes, self._length_in_polls = (whole.items, times), length

@@ -173,3 +173,10 @@ def test_rows_of_a_parquet_file_have_no_lines(refuse, folder):
     parquet.write_table(pyarrow.table(columns), folder / "log.parquet")
     message = refuse("allocate", "log.parquet", "--capacity", "1/s")
     assert "log.parquet, row 1: changed must be 0 or 1 (or true, false), got datetime" in message
+
+
+def test_a_timetable_that_cannot_start_is_refused(folder, refuse, succeed):
+    (folder / "log.csv").write_text("item,time,changed\na,0,0\nb,0,0\na,1e9,1\nb,2e9,0\n")
+    command = ("allocate", "log.csv", "--capacity", "1/day", "--schedule", "next.csv")
+    assert "0 polls saved" in succeed(*command, "--horizon", "1s")
+    assert "can be added, got the log's last poll, 2e+09" in refuse(*command, "--horizon", "1ns")

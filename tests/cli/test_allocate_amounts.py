@@ -1,9 +1,15 @@
 """`knapsolve allocate`: its rates, intervals and notes are those of the library, within all bounds."""
 
+import json
+
 import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.csv
 import pytest
 
 from knapsolve import ChangeRateEstimator, criteria, solve_nefk
+from knapsolve.cli.inputs import as_floats
 from tests.cli.poll_logs import COMMAND, as_csv, derived, learnt, read
 
 
@@ -72,7 +78,7 @@ def test_host_caps_bound_amounts_and_timetable(succeed, folder, log):
     assert "Note: within --host-cap there is room for 19 polls a day only" in text
     totals = {}
     for row in read(folder / "out.csv"):
-        totals[row["item"][:14]] = totals.get(row["item"][:14], 0) + 1 / float(row["interval"])
+        totals[row["item"][:14]] = totals.get(row["item"][:14], 0) + 1 / float(row["interval"] or "inf")
     assert totals == pytest.approx({"https://h0.org": 6, "https://h1.org": 1, "https://h2.org": 6, "https://h3.org": 6})
     times = {}
     rows = read(folder / "next.csv")
@@ -124,3 +130,18 @@ def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     assert "1 item was polled only once: it is taken" in text
     new = read(folder / "out.csv")[2]
     assert new["item"] == "new" and np.isfinite(float(new["interval"])) and new["polls"] == "1"
+
+
+def test_an_item_never_polled_has_no_interval_in_tables_and_documents_alike(succeed, folder):
+    rows = [(t, item, int(item == "a" or t == 1)) for t in range(100) for item in "abc"]
+    (folder / "polls.csv").write_text("time,item,changed\n" + "".join(f"{t},{i},{c}\n" for t, i, c in rows))
+    arguments = ("allocate", "polls.csv", "--capacity", "0.01/s", "--criterion", "freshness", "-o", "out.csv", "--json")
+    told = [row["interval"] for row in json.loads(succeed(*arguments))["intervals"]]
+    assert told.count(None) == 1
+    assert [row["interval"] for row in read(folder / "out.csv")].count("") == 1
+    frame = pd.read_csv(folder / "out.csv")
+    assert frame["interval"].dtype == float
+    assert frame["interval"].tolist() == pytest.approx([np.nan if each is None else each for each in told], nan_ok=True)
+    assert (1 / frame["interval"]).sum() == pytest.approx(0.01)
+    again = as_floats(pyarrow.csv.read_csv(folder / "out.csv").column("interval"))  # as the commands read numbers
+    assert np.array_equal(again, frame["interval"], equal_nan=True)

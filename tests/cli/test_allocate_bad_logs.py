@@ -63,12 +63,14 @@ def test_a_bad_row_has_its_line_wherever_it_comes_from(kind, refuse, folder, mon
     assert message in refuse("allocate", source, "--capacity", "1/s")
 
 
-def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monkeypatch):
+@pytest.mark.parametrize("source", ["log.csv", "-"])
+def test_the_text_of_a_log_is_not_kept_while_its_rows_are_checked(folder, monkeypatch, source):
     (folder / "log.csv").write_text("item,time,changed\n" + "a,1,0\n" * 500_000)
     read_columns("log.csv", {"--item-column": "item"})  # which imports
+    monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
     tracemalloc.start()
     try:
-        origin, _ = read_columns("log.csv", {"--item-column": "item"})
+        origin, _ = read_columns(source, {"--item-column": "item"})
         most = 0.5 * (folder / "log.csv").stat().st_size
         for _ in range(500):  # the reader's threads let go of it a moment later
             if (kept := tracemalloc.get_traced_memory()[0]) < most:
@@ -79,4 +81,23 @@ def test_the_text_of_a_file_is_not_kept_while_its_rows_are_checked(folder, monke
     assert kept < most
     assert origin.row(7) == "row 8 (line 9)"
     (folder / "log.csv").unlink()
-    assert origin.row(7) == "row 8"
+    assert origin.row(7) == ("row 8 (line 9)" if source == "-" else "row 8")
+
+
+def test_where_no_file_can_be_made_what_is_piped_in_is_kept_in_memory(folder, monkeypatch):
+    def refuse(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    (folder / "log.csv").write_text("item,time,changed\na,1,0\n")
+    monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
+    origin, _ = read_columns("-", {"--item-column": "item"})
+    assert origin.row(0) == "row 1 (line 2)"
+
+
+@pytest.mark.parametrize("time", ["1e200", "-1.1e140"])
+def test_times_farther_off_than_can_be_squared_are_refused(folder, refuse, time):
+    (folder / "log.csv").write_text(f"item,time,changed\na,{time},0\nb,2e140,0\n")
+    message = r"row 1 (line 2) has a time that is not in [-1e+140, 1e+140]"
+    assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
+    assert message in refuse("replay", "log.csv", "--time-column", "time", "--capacity", "1/s")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from knapsolve.cli.units import parse_capacity, parse_split, parse_time, parse_unit, times_in_words
+from knapsolve.cli.units import parse_split, parse_time, times_in_words
+from knapsolve.replay.units import parse_capacity, parse_unit
 
 
 @pytest.mark.parametrize(

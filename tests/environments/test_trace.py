@@ -53,6 +53,18 @@ def test_dates_without_a_unit_or_beyond_all_days_are_refused():
             TraceEnvironment(["a", "b"], dates)
 
 
+def test_times_whose_squares_are_no_numbers_are_refused_and_ages_up_to_them_are_finite():
+    for times in ([1.0, 1e200], [-1.1e140, 1.0], [1.0, np.inf]):
+        with pytest.raises(ValueError, match=r"^times must be"):
+            TraceEnvironment(["a", "b"], times)
+    for bounds in ({"start": -1e200}, {"stop": 1e200}):
+        with pytest.raises(ValueError, match=r"^(start|stop) must be .*1e\+140"):
+            TraceEnvironment(["a", "b"], [1.0, 2.0], **bounds)
+    trace = TraceEnvironment(["a", "b"], [0.0, 1e140], start=-1e140)
+    history = simulate(UniformPolicy(capacity=1e-139), trace, random_state=0)
+    assert np.isfinite(history.item_age).all() and history.item_age.max() > 1e137
+
+
 def test_between_cuts_the_recording():
     trace = TraceEnvironment(ITEMS, TIMES, 0.0).between(2.5, 8.0)
     assert (trace.start, trace.stop, trace.n_changes.tolist()) == (2.5, 8.0, [2, 0, 1])

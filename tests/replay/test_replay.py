@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knapsolve import EDFScheduler, UniformPolicy
+from knapsolve import LAKG, EDFScheduler, UniformPolicy
 from knapsolve.datasets import load_debian_uploads
 from knapsolve.environments import TraceEnvironment
 from knapsolve.replay import TraceReplay, measure_polls, replay
@@ -167,7 +167,7 @@ class Greedy:
         ({"start": 200.0, "stop": 300.0}, "must hold changes after 200"),
         ({"log": (["a", "a"], [1.0, 2.0])}, "at least 2 different items"),
         ({"log": (["a", "b", "a"], [1.0, 2.0, 0.5])}, "times must ascend within each item"),
-        ({"log": (["a", "b"], [1.0, np.nan])}, "times must be finite"),
+        ({"log": (["a", "b"], [1.0, np.nan])}, r"times must be in .*, got nan"),
         ({"log": 7}, "log must be"),
     ],
 )
@@ -218,6 +218,50 @@ def test_runs_of_one_name_are_refused():
     runs = [replayer.run("uniform"), replayer.run("uniform")]
     with pytest.raises(ValueError, match=r"runs must have different names .* got two that are called 'uniform'"):
         replayer.compare(runs)
+
+
+@pytest.mark.parametrize(
+    ("policies", "error", "message"),
+    [
+        (["uniform", "uniform"], ValueError, "policies must have different names, got 'uniform', 'uniform'"),
+        ([LAKG(), "uniform", LAKG()], ValueError, "different names, got 'LAKG', 'uniform', 'LAKG'"),
+        ({"LAKG": LAKG(), "": LAKG()}, TypeError, "policies must be named by text that is not empty, got ''"),
+        ({1: "uniform"}, TypeError, "named by text that is not empty, got 1"),
+        ({"a": "uniform", None: "uniform"}, TypeError, "named by text that is not empty, got None"),
+        ([], ValueError, "at least one policy"),
+    ],
+)
+def test_policies_without_names_of_their_own_are_refused_before_any_polling(monkeypatch, policies, error, message):
+    monkeypatch.setattr(TraceReplay, "run", lambda *_, **__: pytest.fail("polls were made"))
+    with pytest.raises(error, match=message):
+        replay((["a", "b"], [1.0, 9.0]), 2.0, policies, start=0.0)
+
+
+def test_learners_without_a_mapping_go_by_their_class():
+    result = replay((["a", "b"], [1.0, 9.0]), 2.0, [LAKG(), "uniform"], start=0.0, random_state=0)
+    assert list(result.runs) == ["LAKG", "uniform"]
+
+
+def test_a_capacity_may_be_told_as_on_the_command_line():
+    log = ["a", "b"], ["2021-01-01", "2021-02-01"]
+    as_text, as_number = (
+        replay(log, capacity, "uniform", random_state=0) for capacity in ("1,440/day", 1 / 60)
+    )
+    assert as_text.capacity == pytest.approx(1 / 60, rel=1e-15)
+    assert as_text.table() == as_number.table()
+    assert TraceReplay(log, "2/h").capacity == 2 / 3600
+    for text in ("20", "0/day", "20/fortnight", "x/day"):
+        with pytest.raises(ValueError, match=r"^capacity .*(20/day|positive number|time unit)"):
+            TraceReplay(log, text)
+
+
+def test_changes_far_from_a_short_stretch_are_no_part_of_it():
+    near, far = (
+        TraceReplay((["a", "b", "a", "b"], [1e-101, 5e-101, last, 1.0]), 1e102, start=0.0, stop=1e-100, random_state=0)
+        for last in (1e-99, 1e139)
+    )
+    assert near.n_changes.tolist() == far.n_changes.tolist() == [1, 1]
+    assert near.run("uniform").item_age.tolist() == far.run("uniform").item_age.tolist()
 
 
 def test_measured_polls_may_be_told_as_dates():
