@@ -24,6 +24,17 @@ def writeable(value: Any) -> Any:
     return value
 
 
+def has_rows(arrays: dict[str, Any], n: int, axes: Mapping[str, int | None]) -> bool:
+    """Whether all are whole arrays of n rows or more, along the axes that `set_aside` takes."""
+    places = ((array, axes.get(name, 0)) for name, array in arrays.items())
+    return all(
+        isinstance(array, np.ndarray)
+        and array.flags.c_contiguous
+        and (axis is None or array.shape[axis : axis + 1] >= (n,))
+        for array, axis in places
+    )
+
+
 def set_aside(arrays: dict[str, np.ndarray], rows: np.ndarray, axes: Mapping[str, int | None]) -> Callable[[], None]:
     """Copies of some rows of arrays, which the call puts back; rows lie along axis 0, or `axes` says (None: all)."""
     parts: list[tuple[np.ndarray, Any, np.ndarray]] = []

@@ -41,3 +41,13 @@ def test_targets_are_said_to_be_reached_or_missed(monkeypatch, capsys):
     rows = [line for line in capsys.readouterr().out.splitlines() if "n=64" in line]
     assert ["pass" in row for row in rows] == [True, False]
     assert ["MISS" in row for row in rows] == [False, True]
+
+
+def test_the_cost_of_a_row_is_told_of_every_learner(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import one_row
+
+    monkeypatch.setattr(one_row, "SIZES", (40,))
+    one_row.main(seconds=0.0)
+    names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert names == list(one_row.LEARNERS)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._arrays import set_aside, writeable
+from knapsolve._arrays import has_rows, set_aside, writeable
 from knapsolve._copies import own_copy
 from knapsolve._frames import as_table
 from knapsolve._identifiers import Positions, encode
@@ -251,8 +251,9 @@ class PollLogLearner(Shared, BaseEstimator):
     def _set_aside(self, before: dict[str, Any], codes: np.ndarray) -> Callable[[], None]:
         """Copy what a batch of these materials will change; what puts that back."""
         arrays = {name: before[name] for name in self._state_names}
-        rows = np.unique(codes[codes < before["materials_"].size])
-        if self._row_axes is not None and 4 * rows.size < before["materials_"].size:
+        n = before["materials_"].size
+        rows = np.unique(codes[codes < n])
+        if self._row_axes is not None and 4 * rows.size < n and has_rows(arrays, n, self._row_axes):
             return set_aside(arrays, rows, self._row_axes)
         self.__dict__.update((name, array.copy()) for name, array in arrays.items())
         return _nothing

@@ -48,6 +48,18 @@ def test_a_batch_lost_at_its_end_leaves_everything_as_it_was(learner, rows, foun
     assert state_bytes(learner.partial_fit(rows, found)) == state_bytes(twin.partial_fit(rows, found))
 
 
+def test_arrays_that_were_changed_from_outside_are_named_as_for_large_batches():
+    for name, change in (("totals_", np.s_[:3]), ("last_crawls_", np.s_[:3]), ("estimates_", np.s_[:, :1])):
+        learner = clone(LEARNERS[4]).fit(X, Y)
+        setattr(learner, name, getattr(learner, name)[change])
+        with pytest.raises(ValueError, match=r"_ must have shape"):
+            learner.partial_fit([[30, 3]], [1])
+    learner = clone(LEARNERS[4]).fit(X, Y)
+    twin = clone(LEARNERS[4]).fit(X, Y).partial_fit([[30, 3]], [1])
+    learner.totals_ = np.asfortranarray(learner.totals_)
+    assert np.array_equal(learner.partial_fit([[30, 3]], [1]).totals_, twin.totals_)
+
+
 @pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[4]], ids=lambda each: type(each).__name__)
 def test_a_row_is_learnt_in_place(learner):
     learner = clone(learner).fit(X, Y)
