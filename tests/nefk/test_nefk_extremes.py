@@ -60,6 +60,35 @@ def test_all_items_at_their_bounds(family):
         assert result.residual <= 1e-12
 
 
+KINDS = {name: lambda n, make=make: make(np.linspace(0.2, 0.9, n)) for name, make in FAMILIES.items()} | {
+    "linear": lambda n: criteria.Linear(),
+    "tabulated": lambda n: criteria.Tabulated([0.0, 1.0, 2.0], np.tile([1.0, 0.1, -2.0], (n, 1))),
+    "derivative": lambda n: criteria.FromDerivative(lambda x: 1.0 - 0.7 * x),
+}
+
+
+@pytest.mark.parametrize("n", [1, 3, 40, 40_000])
+@pytest.mark.parametrize("per_group", [0, 1, 3, 20_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_price_is_negative_where_lower_bounds_take_all_and_capacity_may_be_left_over(kind, per_group, n):
+    """At the lower bounds the value of some families falls: one more unit would stay unused."""
+    lower = np.linspace(1.5, 1.9, n) if kind == "tabulated" else np.linspace(6.0, 9.0, n)
+    options = {"lower": lower}
+    if per_group:
+        groups = np.arange(n)[::-1] // per_group
+        options |= {"groups": groups, "group_caps": np.bincount(groups, lower) + np.arange(groups[0] + 1) % 2}
+    for capacity in (lower.sum(), lower.sum() * (1 + 1e-13)):
+        criterion = KINDS[kind](n)
+        result = solve_nefk(criterion, capacity, equality=False, **options)
+        np.testing.assert_array_equal(result.amounts, lower)
+        assert result.residual <= 1e-12
+        assert result.price >= 0.0
+        own = np.zeros(n) if not per_group else result.group_prices[options["groups"]]
+        assert (own >= 0.0).all()
+        assert np.all(criterion.derivative(lower) <= (result.price + own) * (1 + 1e-12))
+    assert solve_nefk(KINDS[kind](n), lower.sum(), **options).price <= result.price  # any sign where all must be used
+
+
 @pytest.mark.parametrize("item", range(5))
 def test_items_exactly_on_their_breakpoint(item):
     """The capacity at which the price is exactly an item's slope at 0."""
