@@ -106,9 +106,6 @@ def solve_nefk(
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
         result = _solve(logs, jobs, place)
-        own = result.group_prices
-        own = None if own is None else np.exp(result.price + own) - np.exp(result.price)
-        result = replace(result, price=math.exp(result.price), group_prices=own)
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
@@ -251,6 +248,8 @@ def _result(problem: Problem, prices: Prices, settled: Settled, count: int, plac
         gap = max(gap, 0.0)
     budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
     amounts, side = place()
+    if problem.criterion._shape == core.LOG_EXPONENTIAL:  # its prices are logarithms
+        price, own = math.exp(price), None if own is None else np.exp(own, out=own)
     group_prices = None
     if own is not None:
         excess = np.subtract(own, price, out=own) if price < np.inf else np.zeros(len(own))
