@@ -202,7 +202,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         space->from[k] = floor;
         space->more[k] = space->less[k] = NAN;
         space->to[k] = has_top ? nextafter(space->top[k], FAR) : FAR;
-        space->target[k] = all->cap[tile.first + space->group[k]];
+        space->target[k] = nefk_cap_of(all, tile.first + space->group[k]);
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
     size_t small = groups; /* sorted by size: the last ones are large */

@@ -11,10 +11,10 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     if (space->all.step[2]) sum_groups(groups, space->offset, lower, floor);
     else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (space->offset[g + 1] - space->offset[g]);
     int any_tight = 0;
-    for (size_t g = 0; g < groups; g++) any_tight |= all->cap[tile.first + g] <= floor[g] * (1.0 + SLACK);
+    for (size_t g = 0; g < groups; g++) any_tight |= nefk_cap_of(all, tile.first + g) <= floor[g] * (1.0 + SLACK);
     if (any_tight) nefk_best_slopes(all->problem, &space->all, groups, space->offset, space, best);
     for (size_t g = 0; g < groups; g++) {
-        double cap = all->cap[tile.first + g], guess = own[tile.first + g];
+        double cap = nefk_cap_of(all, tile.first + g), guess = own[tile.first + g];
         space->low[g] = prices.low;
         space->high[g] = prices.high;
         space->share[g] = 0.0;
@@ -55,7 +55,7 @@ static double search_again(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     size_t groups = tile.last - tile.first, off = 0;
     uint32_t again[NEFK_TILE_GROUPS];
     for (size_t g = 0; g < groups; g++) {
-        double cap = all->cap[tile.first + g];
+        double cap = nefk_cap_of(all, tile.first + g);
         if (space->mark[g] == 0.0 || space->low[g] != space->high[g]) continue;
         if (fabs(space->total[g] - cap) <= OFF * cap) continue;
         space->at[off] = space->high[g];
@@ -93,7 +93,8 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     sum_groups(groups, space->part_offset, space->y, space->slope);
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k], start = space->offset[g], from = space->part_offset[k];
-        double more = space->slope[k], less = space->total[g], cap = all->cap[tile.first + g], share = space->share[g];
+        double more = space->slope[k], less = space->total[g], share = space->share[g];
+        double cap = nefk_cap_of(all, tile.first + g);
         if (isnan(own[tile.first + g])) {
             double room = (more < cap ? more : cap) - less;
             share = room > 0.0 ? prices.share * room / (more - less) : 0.0;
@@ -134,7 +135,7 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     audit->n_wrong = 0;
     blend_groups(all, tile, space, prices, own);
     for (size_t g = 0; g < groups; g++) {
-        double cap = all->cap[tile.first + g], over = space->total[g] - cap, price = own[tile.first + g];
+        double cap = nefk_cap_of(all, tile.first + g), over = space->total[g] - cap, price = own[tile.first + g];
         int capped = !isnan(price);
         if (capped ? price < prices.high : over > CAPPED_BY_ROUNDING * cap) audit->n_wrong++;
         over = (capped ? fabs(over) : over) / cap;

@@ -156,7 +156,7 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
     total_at_ends(all->problem, space, groups, price, half, rough, count);
     for (size_t k = 0; k < groups; k++) {
         size_t g = tile.first + space->group[k];
-        double cap = all->cap[g];
+        double cap = nefk_cap_of(all, g);
         capped[g] = space->high[k] >= cap * (1.0 + near) ? 1 : (space->low[k] > cap * (1.0 - near) ? 2 : 0);
         for (; at < count && rough[at] < space->part_offset[k + 1]; at++)
             if (!capped[g]) rough[kept++] = all->offset[g] + (rough[at] - space->part_offset[k]);

@@ -10,6 +10,8 @@
 #ifndef NEFK_GROUPS_H
 #define NEFK_GROUPS_H
 
+#include <math.h>
+
 #include "nefk_kernel.h"
 
 enum { NEFK_TILE = 16384, NEFK_TILE_GROUPS = 2048 };
@@ -17,8 +19,12 @@ enum { NEFK_TILE = 16384, NEFK_TILE_GROUPS = 2048 };
 typedef struct {
     const nefk_problem *problem;
     const uint32_t *offset;   /* (g + 1,) */
-    const double *cap;        /* (g,) of which entry 0 is infinite */
+    const double *cap;        /* (g - 1,) of the groups from 1 on */
 } nefk_grouped;
+
+static inline double nefk_cap_of(const nefk_grouped *all, size_t group) {
+    return group ? all->cap[group - 1] : INFINITY;
+}
 
 typedef struct { size_t first, last; } nefk_tile;
 

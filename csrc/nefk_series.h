@@ -76,7 +76,7 @@ NEFK_INLINE double nefk_activity(int shape, nefk_item item, double gap, double p
     double active = gap > room ? 1.0 : 0.0;
     active = gap <= -room ? -1.0 : active;
     if (shape == NEFK_HARMONIC || shape == NEFK_POWER) active = 1.0;
-    active = item.v > 0.0 ? active : -1.0;
+    if (shape != NEFK_QUADRATIC) active = item.v > 0.0 ? active : -1.0; /* its price may be negative */
     return shape == NEFK_POWER || item.a > 0.0 ? active : -1.0;
 }
 

@@ -100,9 +100,10 @@ NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double
         amount = a * (e / (root * (1.0 + root)));
         slope = 0.5 * a / root;
     } else if (shape == NEFK_HARMONIC) {
-        double root = sqrt(1.0 + 4.0 / y);
-        amount = a * ((2.0 / y) / (1.0 + root));
-        slope = a / (y * root);
+        double least = (y > 0.0) & (y < 1e-307) ? 1e-307 : y; /* 4 / y must not overflow */
+        double root = sqrt(1.0 + 4.0 / least);
+        amount = a * ((2.0 / least) / (1.0 + root));
+        slope = a / (least * root);
         takes = a > 0.0 ? item.v : 0.0;
     } else if (shape == NEFK_LOGARITHMIC) {
         amount = a * (e / y);

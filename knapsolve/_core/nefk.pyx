@@ -279,14 +279,15 @@ cdef class TileSpace:
 
 
 cdef class Tiles:
-    """Items in order by group, where each group starts (g + 1,), and caps (g,)."""
+    """Items in order by group, where each group starts (g + 1,), and caps (g - 1,) of all but the first."""
 
     cdef nefk_grouped view
     cdef object _keep
 
     def __cinit__(self, Items items, const uint32_t[::1] offset, const double[::1] cap):
         self._keep = (items, offset, cap)
-        self.view.problem, self.view.offset, self.view.cap = &items.problem, &offset[0], &cap[0]
+        self.view.problem, self.view.offset = &items.problem, &offset[0]
+        self.view.cap = &cap[0] if cap.shape[0] else NULL
 
     def bounds(self, size_t first, size_t last, TileSpace space, double[::1] lower, double[::1] upper):
         """Sums of the bounds of groups [first, last), written to lower and upper (g,)."""

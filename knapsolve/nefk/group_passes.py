@@ -7,6 +7,7 @@ and in the settling pass all steps of the searches for their own prices. So a gr
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.passes import CHUNK, Prices, Settled, fold, worst
+from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
@@ -81,20 +82,20 @@ def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint3
     n = len(groups)
     if n >= LARGEST_ORDER:
         raise ValueError(f"groups must have less than 2**32 items, got {n}")
-    chunks = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
-    offset = np.zeros(n_groups + 2, dtype=np.uint32)
+    chunks = list(parts_of(n))
+    starts = np.zeros(n_groups + 3, dtype=np.uint32)
     in_order = all(groups[part.start - 1] <= groups[part.start] for part in chunks[1:])
     for part in chunks:
         chunk = groups[part].astype(np.intp)
         in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
-        core.count_groups(chunk, offset[1:])
-    np.cumsum(offset, out=offset)
+        core.count_groups(chunk, starts[2:])
+    np.cumsum(starts, out=starts)
     if in_order:
-        return None, offset
-    order, fill = np.empty(n, dtype=np.uint32), offset[:-1].copy()
-    for part in chunks:
-        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, fill, order)
-    return order, offset
+        return None, starts[1:]
+    order = np.empty(n, dtype=np.uint32)
+    for part in chunks:  # each start moves on to the next group's
+        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, starts[1:], order)
+    return order, starts[:-1]
 
 
 def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list[int]]:
@@ -117,7 +118,7 @@ class GroupPasses:
     def __init__(self, problem: Problem, n_jobs: int, by_group: tuple[Any, Any] | None = None) -> None:
         self.problem, self.n_jobs, self.count = problem, n_jobs, 0
         self.shape = problem.criterion._shape
-        self.caps = np.concatenate([[np.inf], problem.caps])
+        self.caps = problem.caps
         sorted_ = by_group or sort_by_group(problem.groups, len(problem.caps))
         self.order: Any = sorted_[0]
         self.offset: NDArray[np.uint32] = sorted_[1]
@@ -130,7 +131,7 @@ class GroupPasses:
 
     def _large(self, group: int) -> LargeGroup:
         where = slice(int(self.offset[group]), int(self.offset[group + 1]))
-        cap = float(self.caps[group])
+        cap = self.cap_of(group)
         if self.order is None:
             part, here = self.problem.take(where, cap), where
         else:
@@ -146,6 +147,10 @@ class GroupPasses:
         for one in self.large:
             one.passes.__exit__()
 
+    def cap_of(self, group: int) -> float:
+        """Cap of one of g + 1 groups, of which the first has none."""
+        return float(self.caps[group - 1]) if group else math.inf
+
     def _run(self, work: Callable[[int, int, core.TileSpace], Any], every: int = 1) -> list[Any]:
         """`work(first, last, space)` of every tile, or every so many-th, in order."""
         tiles = self.tiles[::every]
@@ -159,7 +164,7 @@ class GroupPasses:
 
     def bounds_by_group(self) -> tuple[Array, Array]:
         """Sums of lower and of upper bounds by group (g + 1,) each."""
-        lower, upper = np.zeros(len(self.caps)), np.zeros(len(self.caps))
+        lower, upper = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
         if not any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
             return self._even_bounds(lower, upper)
         self._run(lambda a, b, space: self._tiles.bounds(a, b, space, lower, upper))
@@ -179,7 +184,7 @@ class GroupPasses:
 
         With `every`, of every so many-th tile alone, else 0.
         """
-        total, slope = np.zeros((2, len(self.caps)))
+        total, slope = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
         self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
         if every:
             return total, slope
@@ -232,7 +237,7 @@ class GroupPasses:
     def _settle_large(
         self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any, side: Any
     ) -> tuple[Settled, int]:
-        cap, g = self.caps[one.group], one.group
+        cap, g = self.cap_of(one.group), one.group
         if one.passes.bounds()[0] >= cap * (1 - SLACK):
             edge = edge_price(one.problem, one.passes, at_lower=True)
             own[g] = edge if edge > prices.high else np.nan

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.loose_caps import Found, capped_sums
+from knapsolve.nefk.loose_caps import Slopes, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -28,7 +28,8 @@ from knapsolve.nefk.narrow import (
     next_half,
     size_of,
 )
-from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.passes import Prices, Settled, parts_of
+from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step_beside
 
 Array = NDArray[np.float64]
@@ -42,21 +43,23 @@ MOST_ROUGH = 4  # one in so many items may be rough
 
 
 def solve_groups(
-    passes: GroupPasses, search: Array, amounts: Any, side: Any, known: Found | None = None
+    passes: GroupPasses, search: Array, place: Place, known: list[tuple[Array, Slopes]]
 ) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
-    With `known`, the first totals are taken already, at the search's price.
+    `known` may hold totals and slopes (g + 1,) at the search's price; it is emptied. The arrays by group take much
+    memory where groups are small: at most three of them live at a time, two once there are amounts.
     """
     mu = math.nan
     if passes.shape == core.QUADRATIC and not passes.problem.equality:
         _settle_sign(passes, search)
-    if known is None:
+    if not known:
         sampled_guess(passes, search)
+    total: Any = None
+    slope: Any = None
     while search[core.STATE] == core.RUNNING:
-        mu = float(search[core.PRICE])
-        total, slope = (known.total, known.slope) if known else passes.respond(mu)
-        known = None
+        mu, total, slope = float(search[core.PRICE]), None, None
+        total, slope = known.pop() if known else passes.respond(mu)
         step_beside(search, passes.shape, *capped_sums(passes, total, slope))
         half = math.nan
         if passes.problem.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
@@ -65,16 +68,19 @@ def solve_groups(
             price = float(search[core.PRICE])
             half *= size_of(passes.shape, price)
             capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
-            own = own_guesses(passes, mu, total, slope)
-            del total, slope  # room for the working space
-            found = _settle_model(passes, search, half, mu, own, capped, amounts, side)
+            own, total, slope = own_guesses(passes, mu, total, slope), None, None
+            found = _settle_model(passes, search, half, mu, own, capped, place)
             if found:
                 return found
+            del own, capped
+            place.clear()
+    if passes.problem.n > MANY:
+        total = slope = None
     prices = _end(passes, search)
-    if mu != prices.high or passes.problem.n > MANY:
+    if mu != prices.high or total is None:
         total, slope = passes.respond(float(prices.high))
-    own = own_guesses(passes, float(prices.high), total, slope)
-    settled, _ = passes.settle(prices, own, float(prices.high), amounts, side)
+    own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
+    settled, _ = passes.settle(prices, own, float(prices.high), *place())
     return prices, own[1:], settled
 
 
@@ -89,7 +95,7 @@ class GroupSample:
         self.large = []
         for one in passes.large:
             part = one.problem.sample(LARGE_SAMPLE)
-            self.large.append((float(passes.caps[one.group]), one.problem.n / part.n, part.passes()))
+            self.large.append((passes.cap_of(one.group), one.problem.n / part.n, part.passes()))
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
@@ -126,32 +132,35 @@ def _settle_sign(passes: GroupPasses, search: Array) -> None:
         search[core.PRICE] = abs(search[core.PRICE])
 
 
-def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Array) -> Array:
+def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> Array:
     """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
 
-    By one Newton step, or by what a sample of all items takes at higher prices.
+    By one Newton step, or by what a sample of all items takes at higher prices. Written over `total`.
     """
+    bent = passes.shape not in LINEAR
     with np.errstate(all="ignore"):
-        if passes.shape in LINEAR:
-            guess = total - passes.caps
-            guess /= slope
-            guess += mu
-        elif passes.problem.n > MANY:
-            guess = _along_a_sample(passes, mu, passes.caps / total)
-        else:
-            guess = total / passes.caps
-            np.log(guess, out=guess)
-            guess *= total
-            guess /= slope
-            np.exp(np.minimum(guess, 5.0, out=guess), out=guess)
-            guess *= mu
-    guess[~np.isfinite(guess)] = mu
-    guess[total <= passes.caps] = np.nan
-    return guess
+        curve = _along_a_sample(passes, mu) if bent and passes.problem.n > MANY else None
+    for part in parts_of(len(passes.caps)):
+        taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
+        loose = taken <= cap
+        with np.errstate(all="ignore"):
+            if curve:
+                guess = np.exp(np.interp(np.log(cap / taken), *curve))
+            elif bent:
+                guess = mu * np.exp(np.minimum(np.log(taken / cap) * taken / steep, 5.0))
+            else:
+                guess = mu + (taken - cap) / steep
+        guess[~np.isfinite(guess)] = mu
+        guess[loose] = np.nan
+        taken[:] = guess
+    total[0] = np.nan
+    return total
 
 
-def _along_a_sample(passes: GroupPasses, mu: float, shares: Array) -> Array:
-    """Prices at which a sample of the items takes `shares` of what it does at mu."""
+def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
+    """Logarithms of the shares of what a sample of the items takes at mu that it does at higher prices, and of these
+    prices; both from the last one back.
+    """
     part, prices = passes.problem.sample(CURVE_SAMPLE), [mu]
     totals: list[float] = []
     with part.passes() as sample:
@@ -159,16 +168,17 @@ def _along_a_sample(passes: GroupPasses, mu: float, shares: Array) -> Array:
             totals.append(sample.respond(prices[-1])[0])
             prices.append(prices[-1] * CURVE_STEP)
     taken = np.maximum(totals, 1e-300)
-    found = np.interp(np.log(shares), np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1])
-    return np.exp(found, out=found)
+    return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
 
 
-def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Array) -> NDArray[np.int8]:
+def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Slopes) -> NDArray[np.int8]:
     """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
-    with np.errstate(all="ignore"):
-        reach = total - passes.caps
-        reach /= slope
-    return (reach > CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)).astype(np.int8)
+    capped = np.zeros(len(total), dtype=np.int8)
+    least = CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)
+    for part in parts_of(len(passes.caps)):
+        with np.errstate(all="ignore"):
+            capped[1:][part] = (total[1:][part] - passes.caps[part]) / slope[1:][part] > least
+    return capped
 
 
 def _end(passes: GroupPasses, search: Array) -> Prices:
@@ -202,19 +212,19 @@ class GroupModel:
                 self.valid &= found is not None
                 if found is not None:
                     model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
-                    self.large.append((one.group, float(passes.caps[one.group]), model))
+                    self.large.append((one.group, passes.cap_of(one.group), model))
 
     def _open_groups(self) -> None:
         """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
         passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
-        self.fixed = float(np.sum(passes.caps, where=self.capped == 1))
+        self.fixed = float(np.sum(passes.caps, where=self.capped[1:] == 1))
         if self.open.size:
             which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
             items = which if passes.order is None else passes.order[which]
             sizes = np.diff(passes.offset)[self.open]
             part = passes.problem.take(items, 1.0)
             groups = np.repeat(np.arange(self.open.size), sizes)
-            self.some = GroupPasses(replace(part, groups=groups, caps=passes.caps[self.open]), 1)
+            self.some = GroupPasses(replace(part, groups=groups, caps=passes.caps[self.open - 1]), 1)
 
     def reopen(self, wrong: NDArray[np.bool_]) -> bool:
         """Take some groups (g + 1,) by all their items that were taken to be capped; False if one is large."""
@@ -240,7 +250,7 @@ class GroupModel:
         """Own prices (g + 1,) of the groups that are not marked 1: a guess, NaN where the cap is loose at a price."""
         own[self.open] = np.nan
         if self.some is not None:
-            over = (self.some.respond(price)[0] > self.some.caps)[1:]
+            over = self.some.respond(price)[0][1:] > self.some.caps
             own[self.open[over]] = price
         for group, cap, model in self.large:
             own[group] = price if model.respond(price)[0] > cap else np.nan
@@ -253,8 +263,7 @@ def _settle_model(
     floor: float,
     own: Array,
     capped: NDArray[np.int8],
-    amounts: Any,
-    side: Any,
+    place: Place,
 ) -> tuple[Prices, Array, Settled] | None:
     """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it."""
     target = float(search[core.TARGET])
@@ -269,7 +278,7 @@ def _settle_model(
         inner[core.LOW], inner[core.HIGH] = low, high
         prices = find_prices(model, inner)
         model.decide(float(prices.high), own)
-        settled, wrong = passes.settle(prices, own, min(floor, low), amounts, side)
+        settled, wrong = passes.settle(prices, own, min(floor, low), *place())
         if wrong:
             below = own < prices.high
             if np.count_nonzero(below) != wrong or not model.reopen(below):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.passes import CHUNK
+from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 
 FEW = 2  # items for every group from which on no look is worth it
@@ -21,13 +20,13 @@ def as_bounds(problem: Problem) -> Problem | None:
     if problem.n > FEW * len(problem.caps):
         return None
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
-    for part in _parts(problem.n):
+    for part in parts_of(problem.n):
         core.count_groups(np.ascontiguousarray(problem.groups[part], dtype=np.intp), count)
     if count[1:].max() > 1:
         return None
     del count
     upper = np.empty(problem.n)
-    for part in _parts(problem.n):
+    for part in parts_of(problem.n):
         cap = _caps(problem, part)
         if (cap < _part_of(problem.lower, part)).any():
             return None
@@ -41,7 +40,7 @@ def price_caps(problem: Problem, side: NDArray[np.int8]) -> NDArray[np.float64]:
     `side` changes to that of the problem's own bounds.
     """
     own = np.full(len(problem.caps), np.nan)
-    for part in _parts(problem.n):
+    for part in parts_of(problem.n):
         cap, place = _caps(problem, part), side[part]
         fixed = (place == -1) & (cap <= _part_of(problem.lower, part))
         which = np.flatnonzero(((place == 1) | fixed) & (cap < _part_of(problem.upper, part)))
@@ -50,10 +49,6 @@ def price_caps(problem: Problem, side: NDArray[np.int8]) -> NDArray[np.float64]:
             with problem.take(part.start + which, 1.0).passes() as passes:
                 own[problem.groups[part][which]] = passes.worth(cap[which])[1]
     return own
-
-
-def _parts(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK))
 
 
 def _part_of(column: Any, part: slice) -> Any:

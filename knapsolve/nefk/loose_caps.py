@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.passes import CHUNK
+from knapsolve.nefk.passes import CHUNK, parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import step_beside
 
 Array = NDArray[np.float64]
+Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
 PART = 8192  # items whose amounts stay in the second-level cache
 SAMPLE = 64  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 8192, 32768
@@ -37,15 +38,7 @@ ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
 TRIES = 3
-
-
-@dataclass(frozen=True)
-class Found:
-    """A price below the answer's, and what every group takes there and its slope, (g + 1,) each."""
-
-    price: float
-    total: Array
-    slope: Array
+WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 
 
 class GroupTotals:
@@ -53,9 +46,9 @@ class GroupTotals:
 
     def __init__(self, problem: Problem, items: Any, n_jobs: int = 1) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
-        self.caps = np.concatenate([[np.inf], problem.caps])
-        counts, self.in_order, last = np.zeros(len(self.caps), dtype=np.uint32), True, -1
-        for part in _parts(problem.n, CHUNK):
+        self.caps = problem.caps
+        counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
+        for part in parts_of(problem.n):
             chunk = self.groups(part)
             core.count_groups(chunk, counts)
             self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
@@ -68,18 +61,18 @@ class GroupTotals:
 
     def bounds_by_group(self) -> tuple[Array, Array]:
         """Sums of lower and of upper bounds, which are one number for all items, by group (g + 1,) each."""
-        lower, upper = self.sizes.astype(np.float64), np.zeros(len(self.caps))
+        lower, upper = self.sizes.astype(np.float64), np.zeros(len(self.sizes))
         np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
         np.multiply(lower, self.problem.lower, out=lower)
         return lower, upper
 
-    def respond(self, price: float) -> tuple[Array, Array]:
-        """What every group takes at a price, and minus its derivative, (g + 1,) each; summed in the items' order."""
-        sums = np.zeros((len(self.caps), 2))
+    def respond(self, price: float) -> Array:
+        """What every group takes at a price beside minus its derivative, (g + 1, 2); summed in the items' order."""
+        sums = np.zeros((len(self.sizes), 2))
         self.count += 1
         for part, taken in self._amounts(price):
             core.add_by_group(self.groups(part), taken, sums)
-        return sums[:, 0], sums[:, 1]
+        return sums
 
     def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
         """Amounts and slopes (2, m) of one part of the items after the other; good until the next is asked for."""
@@ -93,18 +86,13 @@ class GroupTotals:
             core.respond_each(self.items, price, part.start, part.stop, taken)
             return part, taken
 
-        parts = _parts(self.problem.n, size)
+        parts = parts_of(self.problem.n, size)
         if jobs < 2:
             yield from map(fill, parts, itertools.repeat(buffers[0]))
             return
         with ThreadPoolExecutor(jobs) as pool:
             while wave := list(itertools.islice(parts, jobs)):
                 yield from list(pool.map(fill, wave, buffers))
-
-
-def _parts(n: int, size: int) -> Iterator[slice]:
-    """Slices of `size` items, the last one perhaps shorter."""
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 class SampledTotals:
@@ -121,24 +109,26 @@ class SampledTotals:
         chosen = large.copy()
         chosen[0], chosen[1::every] = True, True
         which = _sampled_items(problem, np.roll(large, -1), np.roll(chosen, -1), every)
-        names = np.roll(np.cumsum(chosen) - 2, -1)
-        caps = np.where(large, totals.caps / every, totals.caps)[1:][chosen[1:]]
+        names = np.roll(np.cumsum(chosen, dtype=np.int32) - np.int32(2), -1)
+        caps = problem.caps[chosen[1:]]
+        caps[large[1:][chosen[1:]]] /= every
         part = replace(problem.take(which, problem.capacity), groups=names[problem.groups[which]], caps=caps)
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
-        total, slope = self.totals.respond(price)
+        total, slope = self.totals.respond(price).T
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
 
 
-def capped_sums(passes: Any, total: Array, slope: Array) -> tuple[float, float, float]:
+def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
-    loose = total <= passes.caps
-    fixed = float(np.sum(passes.caps, where=~loose))
-    return float(np.sum(total, where=loose)) + fixed, float(np.sum(slope, where=loose)), fixed
+    loose = np.ones(len(total), dtype=bool)
+    np.less_equal(total[1:], passes.caps, out=loose[1:])
+    fixed = float(np.sum(passes.caps, where=~loose[1:]))
+    return float(np.sum(total, where=loose)) + fixed, float(np.sum(slope, where=loose, dtype=np.float64)), fixed
 
 
 def _sampled_items(problem: Problem, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:
@@ -147,13 +137,15 @@ def _sampled_items(problem: Problem, large: Any, chosen: Any, every: int) -> NDA
     """
     small, found = chosen & ~large, [np.arange(0, problem.n, every)]
     found[0] = found[0][large[problem.groups[found[0]]]]
-    for part in _parts(problem.n if small.any() else 0, CHUNK):
+    for part in parts_of(problem.n if small.any() else 0):
         found.append(part.start + np.flatnonzero(small[problem.groups[part]]))
     return np.sort(np.concatenate(found))
 
 
-def below_the_answer(totals: GroupTotals, search: Array) -> Found | None:
-    """A price that is surely below the answer's and near it; None if a sample and a few steps do not lead to one."""
+def below_the_answer(totals: GroupTotals, search: Array) -> tuple[float, Array] | None:
+    """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
+    (g + 1, 2); None if a sample and a few steps do not lead to one.
+    """
     sample, rough, shape = SampledTotals(totals), search.copy(), totals.shape
     rough[core.TOLERANCE] = ROUGHLY
     for _ in range(SAMPLE_STEPS):
@@ -168,45 +160,77 @@ def below_the_answer(totals: GroupTotals, search: Array) -> Found | None:
         low = narrow.bracket(shape, price, margin * narrow.size_of(shape, price))[0]
         if not (narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH]):
             return None
-        found = None  # room for the next
-        found, after = Found(low, *totals.respond(low)), search.copy()
-        total, slope, fixed = capped_sums(totals, found.total, found.slope)
+        taken = None  # room for the next
+        taken, after = totals.respond(low), search.copy()
+        total, slope, fixed = capped_sums(totals, *taken.T)
         after[core.PRICE] = low
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
         if total > search[core.TARGET] * (1.0 + SURE) and (moved <= NEAR or not more):
-            return found
+            return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A problem of which only the caps of groups `kept` (k,) are left, and a price below its answer's."""
+    """A problem of which only the caps of the groups `kept` (g,), of which there are k, are left."""
 
-    kept: NDArray[np.intp]
+    kept: NDArray[np.bool_]
     caps: Array
-    found: list[Found]  # taken out when it has been used: it is large
+    known: list[tuple[Array, Slopes]]  # totals and slopes (k + 1,) at the search's price, taken out for use: large
     search: Array
     order: NDArray[np.uint32]
     offset: NDArray[np.uint32]
     count: int
 
 
-def without_loose_caps(totals: GroupTotals, found: Found, search: Array) -> Reduced:
-    """Drop the caps that are loose at a price below the answer's; put the items of the other groups in order."""
-    problem, tight = totals.problem, found.total > totals.caps * (1.0 - SURE)
-    kept = np.flatnonzero(tight[1:])
-    names = np.full(len(totals.caps), -1, dtype=np.int32)  # of groups, -1 first
-    names[1 + kept] = np.arange(kept.size)
-    offset = np.zeros(kept.size + 2, dtype=np.uint32)
-    np.cumsum(totals.sizes[1 + kept], out=offset[2:])
-    offset[1:] += np.uint32(problem.n - int(offset[-1]))
-    order, fill = np.empty(problem.n if kept.size else 0, dtype=np.uint32), offset[:-1].copy()
-    for part in _parts(order.size, CHUNK):
-        core.sort_into_groups(totals.groups(part), part.start, fill, order, names)
-    at_price = [np.concatenate([[np.sum(sums, where=~tight)], sums[1 + kept]]) for sums in (found.total, found.slope)]
-    search[core.PRICE] = found.price
-    left = [Found(found.price, *at_price)]
-    return Reduced(kept, problem.caps[kept], left, search, order, offset, totals.count)
+def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: Array) -> Reduced:
+    """Drop the caps that are loose at a price below the answer's; put the items of the other groups in order.
+
+    The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
+    """
+    problem, kept = totals.problem, np.empty(len(totals.caps), dtype=bool)
+    for part in parts_of(kept.size):
+        kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SURE)
+    if np.count_nonzero(kept) > WORTH_NAMING * kept.size:
+        kept = np.broadcast_to(True, kept.shape)  # takes no room
+    known, k = [_split(taken, kept)], np.count_nonzero(kept)
+    names, caps, sizes = None, totals.caps, totals.sizes[1:]
+    if k < kept.size:
+        which = np.flatnonzero(kept)  # faster than a mask
+        caps, sizes = caps[which], sizes[which]
+        names = np.zeros(kept.size + 1, dtype=np.int32)  # of groups, -1 first
+        np.cumsum(kept, out=names[1:])
+        names[1:] *= kept
+        names -= 1
+        del which
+    starts = np.zeros(k + 3, dtype=np.uint32)
+    np.cumsum(sizes, out=starts[3:])
+    starts[2:] += np.uint32(problem.n - int(starts[-1]))
+    del totals.sizes, sizes
+    order = np.empty(problem.n if k else 0, dtype=np.uint32)
+    for part in parts_of(order.size):  # each start moves on to the next group's
+        core.sort_into_groups(totals.groups(part), part.start, starts[1:], order, names)
+    search[core.PRICE] = price
+    return Reduced(kept, caps, known, search, order, starts[:-1] if k else starts[1:], totals.count)
+
+
+def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
+    """The two columns of a table (g + 1, 2): first what those not kept sum to, then the entries that are.
+
+    The first ends up in the room of the table, which becomes smaller.
+    """
+    rest = [column[0] + np.sum(column[1:], where=~kept) for column in taken.T]
+    first, k = taken.reshape(-1), 1
+    second = np.empty(1 + np.count_nonzero(kept), dtype=np.float32)
+    for part in parts_of(kept.size):
+        which = 1 + part.start + np.flatnonzero(kept[part])
+        with np.errstate(over="ignore", under="ignore"):
+            first[k : k + len(which)], second[k : k + len(which)] = taken[which].T
+        k += len(which)
+    first[0], second[0] = rest
+    del first
+    taken.resize(k, refcheck=False)
+    return taken, second

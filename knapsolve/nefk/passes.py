@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -114,6 +114,11 @@ class Passes:
         value, slope = np.empty(self.n), np.empty(self.n)
         self._run(lambda a, b: core.worth(self.items, a, b, amounts, value, slope) or ())
         return value, slope
+
+
+def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
+    """Slices of `size` items, the last one perhaps shorter."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def worst(violations: Iterable[float]) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from knapsolve._validation import check_column, check_flag, check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
+from knapsolve.nefk.passes import parts_of
 
 SLACK = 5e-13  # relative difference of sums that counts as none
 
@@ -152,13 +153,14 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
     least = None
     if by_group is not None:
         least, most = by_group
-        over = least[1:] > problem.caps * (1 + SLACK)
-        if over.any():
-            g = int(np.argmax(over))
-            raise InfeasibleError(
-                f"the lower bounds of group {g} sum to {shown(least[1 + g])}, "
-                f"more than its cap {shown(problem.caps[g])}"
-            )
+        for part in parts_of(len(problem.caps)):
+            over = least[1:][part] > problem.caps[part] * (1 + SLACK)
+            if over.any():
+                g = part.start + int(np.argmax(over))
+                raise InfeasibleError(
+                    f"the lower bounds of group {g} sum to {shown(least[1 + g])}, "
+                    f"more than its cap {shown(problem.caps[g])}"
+                )
         upper = float(most[0] + np.minimum(most[1:], problem.caps, out=most[1:]).sum())
     if lower > problem.capacity * (1 + SLACK):
         sums = f"sum to {shown(lower)}, more than the capacity {shown(problem.capacity)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,3 +76,20 @@ class NEFKResult:
     def at_upper(self) -> NDArray[np.bool_]:
         """Which items sit at their upper bound, (n,)."""
         return self.side > 0
+
+
+class Place:
+    """Where amounts and their sides (n,) are written: made when first asked for, so that searches have the room."""
+
+    def __init__(self, n: int, out: NDArray[Any] | None) -> None:
+        self._n, self._out = n, out
+        self._arrays: tuple[NDArray[Any], NDArray[np.int8]] | None = None
+
+    def __call__(self) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        if self._arrays is None:
+            self._arrays = np.empty(self._n) if self._out is None else self._out, np.empty(self._n, dtype=np.int8)
+        return self._arrays
+
+    def clear(self) -> None:
+        """Give the room back."""
+        self._arrays = None

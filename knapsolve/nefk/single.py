@@ -51,7 +51,9 @@ def find_and_settle(
 
 
 def edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
-    """The price just beyond which all items sit at a bound; 0 if none can move."""
+    """The price just beyond which all items sit at a bound; 0 if none can move, and never less where capacity may be
+    left over.
+    """
     whole = problem if problem.order is None else problem.take(slice(None), problem.capacity)
     bounds = whole.lower if at_lower else whole.upper
     edge = np.ascontiguousarray(np.broadcast_to(np.asarray(bounds, dtype=np.float64), whole.n))
@@ -60,4 +62,6 @@ def edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
     if not free.any():
         return 0.0
     price = float(slope[free].max() if at_lower else slope[free].min())
+    if not problem.equality:
+        price = max(price, 0.0)
     return price + (4e-16 if at_lower else -4e-16) * abs(price) if math.isfinite(price) else price

@@ -24,7 +24,7 @@ from knapsolve.nefk.loose_caps import GroupTotals, Reduced, below_the_answer, wi
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
-from knapsolve.nefk.result import NEFKResult
+from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.search import step
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
@@ -102,25 +102,22 @@ def solve_nefk(
     array([3.089, 4.152, 5.836, 6.922])
     """
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality)
-    amounts, side = _check_out(out, problem.n), np.empty(problem.n, dtype=np.int8)
+    place = Place(problem.n, _check_out(out, problem.n))
     jobs = effective_n_jobs(n_jobs)
-    result = _solve(problem, jobs, amounts, side)
+    result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
-        result = _solve(logs, jobs, amounts, side)
-        own = result.group_prices
-        own = None if own is None else np.exp(result.price + own) - np.exp(result.price)
-        result = replace(result, price=math.exp(result.price), group_prices=own)
-    if not result.residual <= (DOUBTFUL if amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
+        result = _solve(logs, jobs, place)
+    if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return result
 
 
-def _check_out(out: Any, n: int) -> NDArray[Any]:
-    """`out`, or a new array (n,) of doubles."""
+def _check_out(out: Any, n: int) -> NDArray[Any] | None:
+    """`out`, if it is None or fits."""
     if out is None:
-        return np.empty(n)
+        return None
     if not isinstance(out, np.ndarray) or out.dtype not in (np.float64, np.float32):
         raise TypeError(f"out must be an array of float64 or float32, got {getattr(out, 'dtype', type(out))}")
     if out.shape != (n,) or not out.flags.c_contiguous or not out.flags.writeable:
@@ -128,24 +125,24 @@ def _check_out(out: Any, n: int) -> NDArray[Any]:
     return out
 
 
-def _solve(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult:
+def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
     with problem.passes(n_jobs) as passes:
         if problem.groups is None:
-            prices, settled = _solve_single(problem, passes, amounts, side, n_jobs)
-            return _result(problem, prices, settled, passes.count, amounts, side, None)
+            prices, settled = _solve_single(problem, passes, place, n_jobs)
+            return _result(problem, prices, settled, passes.count, place, None)
         if isinstance(passes, ArrayPasses):
-            return _solve_array_groups(problem, passes, amounts, side)
-        lone = _solve_lone(problem, n_jobs, amounts, side)
+            return _solve_array_groups(problem, passes, place)
+        lone = _solve_lone(problem, n_jobs, place)
         if lone:
             return lone
-        reduced = _reduce(problem, passes, n_jobs)
+        reduced = _solve_reduced(problem, passes, n_jobs, place)
         if reduced:
-            return _solve_reduced(problem, passes, reduced, n_jobs, amounts, side)
+            return reduced
         with GroupPasses(problem, n_jobs) as grouped:
-            return _solve_groups(problem, passes, grouped, amounts, side)
+            return _solve_groups(problem, passes, grouped, place)
 
 
-def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs: int) -> tuple[Prices, Settled]:
+def _solve_single(problem: Problem, passes: Any, place: Place, n_jobs: int) -> tuple[Prices, Settled]:
     bounds = check_feasible(problem, passes)
     if bounds.lower >= problem.capacity * (1 - SLACK):
         prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
@@ -153,20 +150,20 @@ def _solve_single(problem: Problem, passes: Any, amounts: Any, side: Any, n_jobs
         price = edge_price(problem, passes, at_lower=False)
         prices = Prices(price, price) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
     else:
-        return find_and_settle(problem, passes, new_search(problem, passes), amounts, side, n_jobs)
-    return prices, passes.settle(prices, amounts, side)
+        return find_and_settle(problem, passes, new_search(problem, passes), *place(), n_jobs)
+    return prices, passes.settle(prices, *place())
 
 
-def _solve_lone(problem: Problem, n_jobs: int, amounts: Any, side: Any) -> NEFKResult | None:
+def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | None:
     """The answer where no group has two items, else None."""
     bounded = as_bounds(problem)
     if bounded is None:
         return None
     with bounded.passes(n_jobs) as passes:
-        prices, settled = _solve_single(bounded, passes, amounts, side, n_jobs)
+        prices, settled = _solve_single(bounded, passes, place, n_jobs)
         count = passes.count
     del bounded, passes  # room for the prices
-    return _result(problem, prices, settled, count, amounts, side, price_caps(problem, side))
+    return _result(problem, prices, settled, count, place, price_caps(problem, place()[1]))
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
@@ -181,37 +178,46 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
         return None
     search = new_search(problem, passes)
     found = below_the_answer(totals, search) if search[core.STATE] == core.RUNNING else None
-    return without_loose_caps(totals, found, search) if found else None
+    return without_loose_caps(totals, *found, search) if found else None
 
 
-def _solve_reduced(problem: Problem, passes: Any, reduced: Reduced, n_jobs: int, amounts: Any, side: Any) -> NEFKResult:
-    own, search, found = np.full(len(problem.caps), np.nan), reduced.search, reduced.found.pop()
-    if not reduced.kept.size:
-        step(search, passes.shape, float(found.total[0]), float(found.slope[0]))
-        free = replace(problem, groups=None, caps=reduced.caps)
-        prices, settled = find_and_settle(free, passes, search, amounts, side, n_jobs, found.price)
-        return _result(problem, prices, settled, passes.count + reduced.count, amounts, side, own)
+def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> NEFKResult | None:
+    """The answer where it is worth it to leave out caps that are surely loose, else None."""
+    reduced = _reduce(problem, passes, n_jobs)
+    if reduced is None:
+        return None
+    kept, search, count, own = reduced.kept, reduced.search, reduced.count, np.empty(0)
     some = replace(problem, caps=reduced.caps)
-    with GroupPasses(some, n_jobs, (reduced.order, reduced.offset)) as grouped:
-        prices, own[reduced.kept], settled = solve_groups(grouped, search, amounts, side, found)
-    count = passes.count + reduced.count + grouped.count
-    return _result(problem, prices, settled, count, amounts, side, own)
+    if not kept.any():
+        before, sums = float(search[core.PRICE]), reduced.known.pop()
+        step(search, passes.shape, *(float(x[0]) for x in sums))
+        prices, settled = find_and_settle(replace(some, groups=None), passes, search, *place(), n_jobs, before)
+    else:
+        with GroupPasses(some, n_jobs, (reduced.order, reduced.offset)) as grouped:
+            prices, own, settled = solve_groups(grouped, search, place, reduced.known)
+        count += grouped.count
+        del grouped
+    del some, reduced  # room for the prices
+    if not kept.all():
+        known, own = own, np.full(kept.size, np.nan)
+        own[np.flatnonzero(kept)] = known
+    return _result(problem, prices, settled, passes.count + count, place, own)
 
 
-def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, amounts: Any, side: Any) -> NEFKResult:
+def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place) -> NEFKResult:
     least = check_feasible(problem, passes, grouped.bounds_by_group()).lower
     if least >= problem.capacity * (1 - SLACK):
         prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
         own = np.full(len(problem.caps) + 1, np.nan)
-        settled, _ = grouped.settle(prices, own, 0.0, amounts, side)
+        settled, _ = grouped.settle(prices, own, 0.0, *place())
         own = own[1:]
     else:
         search = new_search(problem, passes)
-        prices, own, settled = solve_groups(grouped, search, amounts, side)
-    return _result(problem, prices, settled, passes.count + grouped.count, amounts, side, own)
+        prices, own, settled = solve_groups(grouped, search, place, [])
+    return _result(problem, prices, settled, passes.count + grouped.count, place, own)
 
 
-def _solve_array_groups(problem: Problem, passes: ArrayPasses, amounts: Any, side: Any) -> NEFKResult:
+def _solve_array_groups(problem: Problem, passes: ArrayPasses, place: Place) -> NEFKResult:
     bounds = check_feasible(problem, passes, passes.bounds_by_group())
     if bounds.lower >= problem.capacity * (1 - SLACK):
         prices, own = Prices(*2 * (edge_price(problem, passes, at_lower=True),)), np.full(len(problem.caps), -np.inf)
@@ -221,8 +227,8 @@ def _solve_array_groups(problem: Problem, passes: ArrayPasses, amounts: Any, sid
         own = _reprice_tight_groups(problem, passes, own, tight)
         for column in (prices.low, prices.high):  # nothing but an infinite price holds an infinite slope at 0
             column[1:][own == np.inf] = np.inf
-    settled = passes.settle(prices, amounts, side)
-    return _result(problem, prices, settled, passes.count, amounts, side, own)
+    settled = passes.settle(prices, *place())
+    return _result(problem, prices, settled, passes.count, place, own)
 
 
 def _reprice_tight_groups(problem: Problem, passes: Any, own: Any, tight: Any) -> NDArray[np.float64]:
@@ -236,15 +242,16 @@ def _reprice_tight_groups(problem: Problem, passes: Any, own: Any, tight: Any) -
     return own
 
 
-def _result(
-    problem: Problem, prices: Prices, settled: Settled, count: int, amounts: Any, side: Any, own: Any
-) -> NEFKResult:
+def _result(problem: Problem, prices: Prices, settled: Settled, count: int, place: Place, own: Any) -> NEFKResult:
     """The answer; `own` (g,) are the own prices of groups, not above the common one (or NaN) where a cap is loose."""
     price = float(np.ravel(prices.high)[0])
     gap = settled.total - problem.capacity
     if not problem.equality and price <= 0.0:
         gap = max(gap, 0.0)
     budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
+    amounts, side = place()
+    if problem.criterion._shape == core.LOG_EXPONENTIAL:  # its prices are logarithms
+        price, own = math.exp(price), None if own is None else np.exp(own, out=own)
     group_prices = None
     if own is not None:
         excess = np.subtract(own, price, out=own) if price < np.inf else np.zeros(len(own))

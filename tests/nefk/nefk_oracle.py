@@ -140,6 +140,7 @@ def assert_optimal(family, p, result, capacity, weights=1.0, lower=0.0, upper=np
     scale = np.maximum(abs(result.price), w if family == "quadratic" else 0.0 * w)
     inside, bottom, top = (x > low) & (x < high), (x <= low) & (low < high), (x >= high) & (low < high)
     off = (at - result.price) / scale
+    inside &= x > 1e-300  # a power's amount that no double can hold stays on their floor
     assert np.all(np.abs(off[inside]) <= 5 * tolerance)
     at_zero = bottom & (x == 0)
     if at_zero.any():

@@ -44,7 +44,7 @@ def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_thread
         for ours, theirs in zip(totals.respond(0.3), totals_of("freshness", p, options, jobs).respond(0.3)):
             np.testing.assert_array_equal(ours, theirs)
     with GroupPasses(totals.problem, 1) as passes:
-        for ours, tiles in zip(totals.respond(0.3), passes.respond(0.3)):
+        for ours, tiles in zip(totals.respond(0.3).T, passes.respond(0.3)):
             np.testing.assert_allclose(ours, tiles, rtol=1e-12)
         np.testing.assert_array_equal(totals.bounds_by_group(), passes.bounds_by_group())
 
@@ -62,30 +62,37 @@ def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups)
     whole = np.append(0, np.arange(1, n_groups + 1, every))
     expected = totals.sizes[large].sum() / every + totals.sizes[whole][~large[whole]].sum()
     assert part.n == pytest.approx(expected, rel=0.05, abs=300)
-    capped = np.minimum(totals.respond(0.3)[0], totals.caps).sum()
+    capped = np.minimum(totals.respond(0.3)[:, 0], np.append(np.inf, totals.caps)).sum()
     assert sample.respond(0.3)[0] == pytest.approx(capped, rel=0.1)
 
 
 @pytest.mark.parametrize("n_groups", [20, 14_000])
-@pytest.mark.parametrize("tightness", [[1.5, 2.0], [0.5, 40.0], [0.8, 2.5]])
-def test_dropped_caps_are_loose_at_the_answer_and_the_others_are_kept_in_order(n_groups, tightness):
+@pytest.mark.parametrize(
+    ("tightness", "all_kept"),
+    [([1.5, 2.0], False), ([0.5, 40.0, 40.0], False), ([0.8, 2.5, 2.5], False), ([0.5, 0.5, 0.5, 40.0], True)],
+)
+def test_dropped_caps_are_loose_at_the_answer_and_the_others_are_kept_in_order(n_groups, tightness, all_kept):
     p, options = grouped("freshness", n_groups, 3, tightness)
     totals = totals_of("freshness", p, options)
     search = new_search(totals.problem, totals.problem.passes())
-    found = below_the_answer(totals, search)
-    reduced = without_loose_caps(totals, found, search)
+    price, table = below_the_answer(totals, search)
+    taken = table.copy()
+    reduced = without_loose_caps(totals, price, table, search)
     result = solve("freshness", p, 0.3 * N, **options)
-    assert found.price < result.price
-    assert set(np.flatnonzero(result.group_prices > 0.0)) <= set(reduced.kept)
-    assert reduced.kept.size < n_groups
+    assert price < result.price
+    kept = np.flatnonzero(reduced.kept)
+    assert set(np.flatnonzero(result.group_prices > 0.0)) <= set(kept)
+    assert (kept.size == n_groups) == all_kept
     names = np.full(n_groups + 1, -1)
-    names[reduced.kept] = np.arange(reduced.kept.size)
+    names[kept] = np.arange(kept.size)
     left = names[options["groups"]]
-    if reduced.kept.size:
+    if kept.size:
         np.testing.assert_array_equal(reduced.order, np.argsort(left, kind="stable"))
-    np.testing.assert_array_equal(np.diff(reduced.offset), np.bincount(left + 1, minlength=reduced.kept.size + 1))
-    (left_over,) = reduced.found
-    assert left_over.total.sum() == pytest.approx(found.total.sum(), rel=1e-12)
+    np.testing.assert_array_equal(np.diff(reduced.offset), np.bincount(left + 1, minlength=kept.size + 1))
+    ((total, slope),) = reduced.known
+    for ours, all_groups, tolerance in zip((total, slope), taken.T, (1e-12, 1e-6)):
+        np.testing.assert_array_equal(ours[1:], all_groups[1 + kept].astype(ours.dtype))
+        assert ours.sum() == pytest.approx(all_groups.sum(), rel=tolerance)
 
 
 @pytest.mark.parametrize("family", ["detection", "freshness", "logarithmic", "exponential", "quadratic", "power"])

@@ -60,6 +60,35 @@ def test_all_items_at_their_bounds(family):
         assert result.residual <= 1e-12
 
 
+KINDS = {name: lambda n, make=make: make(np.linspace(0.2, 0.9, n)) for name, make in FAMILIES.items()} | {
+    "linear": lambda n: criteria.Linear(),
+    "tabulated": lambda n: criteria.Tabulated([0.0, 1.0, 2.0], np.tile([1.0, 0.1, -2.0], (n, 1))),
+    "derivative": lambda n: criteria.FromDerivative(lambda x: 1.0 - 0.7 * x),
+}
+
+
+@pytest.mark.parametrize("n", [1, 3, 40, 40_000])
+@pytest.mark.parametrize("per_group", [0, 1, 3, 20_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_price_is_negative_where_lower_bounds_take_all_and_capacity_may_be_left_over(kind, per_group, n):
+    """At the lower bounds the value of some families falls: one more unit would stay unused."""
+    lower = np.linspace(1.5, 1.9, n) if kind == "tabulated" else np.linspace(6.0, 9.0, n)
+    options = {"lower": lower}
+    if per_group:
+        groups = np.arange(n)[::-1] // per_group
+        options |= {"groups": groups, "group_caps": np.bincount(groups, lower) + np.arange(groups[0] + 1) % 2}
+    for capacity in (lower.sum(), lower.sum() * (1 + 1e-13)):
+        criterion = KINDS[kind](n)
+        result = solve_nefk(criterion, capacity, equality=False, **options)
+        np.testing.assert_array_equal(result.amounts, lower)
+        assert result.residual <= 1e-12
+        assert result.price >= 0.0
+        own = np.zeros(n) if not per_group else result.group_prices[options["groups"]]
+        assert (own >= 0.0).all()
+        assert np.all(criterion.derivative(lower) <= (result.price + own) * (1 + 1e-12))
+    assert solve_nefk(KINDS[kind](n), lower.sum(), **options).price <= result.price  # any sign where all must be used
+
+
 @pytest.mark.parametrize("item", range(5))
 def test_items_exactly_on_their_breakpoint(item):
     """The capacity at which the price is exactly an item's slope at 0."""
@@ -108,3 +137,46 @@ def test_amounts_that_no_price_can_tell_apart_are_warned_of():
     limits = {"groups": given["groups"], "group_caps": given["caps"], "lower": given["lower"], "upper": upper}
     with pytest.warns(ConvergenceWarning, match="amounts are off by 0.02"):
         solve_nefk(criteria.Logarithmic(np.full(30, given["scale"])), given["capacity"], **limits)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_items_without_weight_take_their_upper_bounds_at_a_negative_price_however_many_items(grouped):
+    """The value of a quadratic falls beyond 1 / curvature: those that lose nothing are filled up first."""
+    generator, n = np.random.default_rng(3), 70_000
+    curvature, upper = np.exp(generator.standard_normal(n)), np.exp(generator.standard_normal(n)) + 0.5
+    weights = np.where(generator.random(n) < 0.2, 0.0, np.exp(generator.standard_normal(n)))
+    options = {"groups": generator.integers(-1, 20, n), "group_caps": np.full(20, 1e6)} if grouped else {}
+    result = solve_nefk(criteria.Quadratic(curvature), 0.9 * upper.sum(), weights=weights, upper=upper, **options)
+    assert result.price < 0.0
+    assert result.residual <= 1e-12
+    np.testing.assert_array_equal(result.amounts[weights == 0], upper[weights == 0])
+    assert np.abs(result.amounts.sum() / upper.sum() - 0.9) <= 1e-12
+
+
+@pytest.mark.parametrize("price", [0.0, 1e-323, 1.5e-308, 5e-307, 1e-300, 1e-200])
+def test_harmonic_amounts_do_not_fall_at_prices_near_the_smallest_double(price):
+    rates = np.array([0.03, 1.0, 30.0])
+    more, less = (criteria.Harmonic(rates).inverse(x) for x in (price, max(price * 10.0, 1e-300)))
+    assert (more >= less).all()
+    assert (less > 1e90).all()
+
+
+def test_own_prices_are_right_where_capacity_is_left_over_at_price_zero():
+    """The first guess of an own price is 0, and the group's total is flat over three hundred decades."""
+    weights, rates, upper = np.array([8e-3, 2.7]), np.array([3.6e-6, 7.5e-2]), 5.9
+    options = {"weights": weights, "upper": upper, "groups": [0, 0], "group_caps": [6.9]}
+    result = solve_nefk(criteria.Harmonic(rates), 1e3, equality=False, **options)
+    assert result.price == 0.0
+    x = result.amounts[0]
+    np.testing.assert_allclose(result.amounts, [1.0, 5.9], rtol=1e-12)
+    np.testing.assert_allclose(result.group_prices, weights[0] * rates[0] / (x * (x + rates[0])), rtol=1e-12)
+
+
+def test_own_prices_keep_their_digits_where_the_budgets_price_is_below_the_least_double():
+    """Prices are then found by their logarithms: those of groups must not be taken as a difference of these."""
+    upper, weights = np.array([1e7, 1e7, 30.0]), np.array([1.0, 1.0, 2.0])
+    options = {"weights": weights, "upper": upper, "groups": [-1, -1, 0], "group_caps": [20.0]}
+    result = solve_nefk(criteria.Exponential(1.0), 1e7, **options)
+    np.testing.assert_allclose(result.amounts, [0.5 * (1e7 - 20.0)] * 2 + [20.0], rtol=1e-12)
+    assert result.price == 0.0
+    np.testing.assert_allclose(result.group_prices, 2.0 * np.exp(-20.0), rtol=1e-12)

@@ -7,8 +7,10 @@ import pytest
 from nefk_oracle import FAMILIES, random_parameters, slope, solve, value
 from scipy import optimize
 
+import knapsolve._core.nefk as core
 from knapsolve import InfeasibleError, criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.problem import check_problem
 
 
 def random_problem(family, n, n_groups, seed, with_bounds):
@@ -211,3 +213,25 @@ def test_newtons_method_leaves_out_what_caps_hold(monkeypatch):
     assert min(prices) > 0.5 * result.price
     assert len(prices) <= 4
     assert result.n_passes <= 11  # a wrong second derivative in the search of own prices takes more
+
+
+@pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 4.7), (criteria.Detection, 4.2)])
+def test_own_prices_are_found_in_fewer_evaluations_than_newtons_method_takes(kind, most):
+    """Halley's step knows how the total bends: without that term each search takes one evaluation more."""
+    generator, n, size, mu = np.random.default_rng(5), 10_000, 5, 0.1
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = np.arange(n) // size
+
+    def passes_of(caps):
+        return GroupPasses(check_problem(kind(rates), 1.0, weights, 0.0, np.inf, groups, caps, True), 1)
+
+    with passes_of(np.ones(n // size)) as free:
+        taken = free.respond(mu)[0][1:]
+    own, amounts, side = np.append(np.nan, np.full(n // size, mu)), np.empty(n), np.empty(n, dtype=np.int8)
+    with passes_of(1e-9 + taken * generator.uniform(0.3, 0.9, n // size)) as passes:
+        (tile,) = passes.tiles
+        found = passes._tiles.settle(*tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
+    evaluations, off, wrong = found[6], found[5], found[7]
+    assert off <= 1e-12
+    assert wrong == 0
+    assert evaluations <= most

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nefk_oracle import FAMILIES, assert_optimal, solve
 
@@ -20,6 +20,7 @@ def columns(items):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_any_problem_is_solved_to_1e_minus_12(family):
+    @example([(0.9765625, 1.0), (0.25, 1.0)], 1e-12)  # a power of which one amount would be 1e-384
     @settings(max_examples=60, deadline=None)
     @given(st.lists(item(family), min_size=1, max_size=12), st.floats(1e-12, 1e12))
     def check(items, capacity):

@@ -127,6 +127,15 @@ def test_float32_output_rounds_the_same_amounts():
     np.testing.assert_array_equal(wide.amounts.astype(np.float32), narrow.amounts)
 
 
+def peak_of(*arguments, **options):
+    """Most memory that a solve takes beyond its arguments, in bytes."""
+    tracemalloc.start()
+    solve_nefk(*arguments, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
 @pytest.mark.parametrize("n_groups", [10, 200_000, 1_000_000])
 def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
     n = 1_000_000
@@ -136,11 +145,27 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
         groups = generator.permutation(n)
     caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.5, 3.0, n_groups)
     criterion = criteria.Freshness(rates)
-    tracemalloc.start()
-    solve_nefk(criterion, 0.25 * n, groups=groups, group_caps=caps, n_jobs=2)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak <= 3 * 8 * n
+    assert peak_of(criterion, 0.25 * n, groups=groups, group_caps=caps, n_jobs=2) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize("caps", [(0.5, 3.0), (0.2, 0.9), (20.0, 30.0)])
+@pytest.mark.parametrize(
+    "items",
+    [1.2, pytest.param(1.5, marks=pytest.mark.slow), 2.0, pytest.param(3.0, marks=pytest.mark.slow)],
+)
+def test_memory_stays_below_three_arrays_where_groups_have_one_to_three_items(items, caps, in_order):
+    """There every array by group counts. The two megabytes that a thread keeps to work in are made before."""
+    n, dtype = 1_000_000, np.float32 if in_order else np.float64
+    n_groups, generator = int(n / items), np.random.default_rng(8)
+    groups, rates = generator.integers(-1, n_groups, n), np.exp(generator.standard_normal(n)).astype(dtype)
+    if in_order:
+        groups.sort()
+    limits = 0.3 * np.bincount(groups + 1, minlength=n_groups + 1)[1:] * generator.uniform(*caps, n_groups) + 1e-9
+    capacity, criterion = min(0.25 * n, 0.98 * limits.sum()), criteria.Freshness(rates)
+    options = {"groups": groups, "group_caps": limits, "n_jobs": 1}
+    solve_nefk(criteria.Freshness(rates[:30]), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
+    assert peak_of(criterion, capacity, **options) <= 3 * 8 * n
 
 
 @pytest.mark.parametrize("first", range(0, 3000, 250))
@@ -209,7 +234,9 @@ def test_groups_on_the_wrong_side_of_their_caps_end_where_exact_passes_end(famil
         return reopen(model, wrong)
 
     def nearly_capped(passes, mu, high, total, slope):
-        filled = np.divide(total, passes.caps, out=np.zeros_like(total), where=passes.caps < np.inf)
+        filled = np.append(
+            0.0, np.divide(total[1:], passes.caps, out=np.zeros_like(passes.caps), where=passes.caps < np.inf)
+        )
         capped = (filled > 1.0).astype(np.int8)
         capped[np.argmax(np.where(filled > 1.0, 0.0, filled))] = 1  # the fullest of the loose ones
         return capped
