@@ -176,6 +176,15 @@ def test_value_iteration_makes_as_many_sweeps_as_allowed():
     assert runs[-1].upper < runs[-2].upper
 
 
+def test_few_states_are_solved_at_rates_far_apart():
+    """Value iteration, once taken for few states, stopped at bounds 2e-6 apart."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        control = solve_robot_control(3, 4, arrival_rate=1e-6, starvation_weight=1.0)
+    assert control.lower <= control.gain <= control.upper <= control.lower + 1e-9
+    assert control.gain == pytest.approx(mm1k_cost(3e-6, 4, 1.0), abs=1e-9)  # all robots, always
+
+
 def test_a_tolerance_below_rounding_warns_instead_of_hanging():
     with pytest.warns(ConvergenceWarning):
         control = solve_robot_control(30, 10, 0.05, 1.4, tol=1e-18)
