@@ -12,6 +12,7 @@ from knapsolve._core.censored import Grouped
 MOST_ITEMS = 4096  # the prior is fitted on every so many-th item if there are more
 SHAPES = (0.02, 20.0)
 START = 0.5  # shape before anything is known, in changes
+SPREAD = 1.2  # standard deviation of the log shape about it: few changes, one an item, tell nothing of it
 SHARP = 20.0  # information, in changes, from which a likelihood is taken for that of a Gamma
 SEEN = 0.99  # polls that found a change, below which it is one too
 OFFSETS = np.arange(-20.0, 12.0, 0.2)  # of log L from its mode: a sharp posterior's deviation is .16
@@ -26,7 +27,7 @@ def gamma_prior(sample: Grouped, guess: float) -> tuple[float, float]:
     """Shape (in changes) and time of the Gamma prior of largest marginal likelihood, from a guess of the mean rate.
 
     The guess counts as one item more that was seen to change START times, so that the mean is not 0 where nothing
-    changed, nor infinite where every poll found a change. In the end the shape is lowered for what the mean itself is
+    changed, nor infinite where every poll found a change; the log shape is a priori normal. In the end the shape is lowered for what the mean itself is
     uncertain by: what other items tell of it, in changes, is k a / (k + a) for each that has k of its own.
     O(polls of the sample) for the likelihoods, O(items of the sample) for each of some twenty priors tried.
     Reference: Carlin and Louis, Bayes and empirical Bayes methods for data analysis (2000), section 3.3.
@@ -72,7 +73,7 @@ class Evidence:
         self.likelihoods = sample.likelihoods(taken, self.log_rates, MOST_POLLS_AN_ITEM)
 
     def loss(self, logs: Array) -> tuple[float, Array]:
-        """The negative log marginal likelihood of (log shape, log mean), and its gradient, by Fisher's identity."""
+        """The negative log posterior of (log shape, log mean), and its gradient, by Fisher's identity."""
         shape, mean = np.exp(logs)
         span = shape / mean
         a, b = shape + self.changes, span + self.time
@@ -89,4 +90,5 @@ class Evidence:
             moments += self.weight * float(((mass * self.rates).sum(axis=1) / sums).sum())
         by_shape = n * (np.log(span) + 1 - digamma(shape)) + log_moments - moments / mean
         by_mean = moments / mean - n
-        return -total, -np.array([shape * by_shape, shape * by_mean])
+        doubt = (logs[0] - np.log(START)) / SPREAD
+        return 0.5 * doubt**2 - total, np.array([doubt / SPREAD - shape * by_shape, -shape * by_mean])
