@@ -27,8 +27,9 @@ def gamma_prior(sample: Grouped, guess: float) -> tuple[float, float]:
     """Shape (in changes) and time of the Gamma prior of largest marginal likelihood, from a guess of the mean rate.
 
     The guess counts as one item more that was seen to change START times, so that the mean is not 0 where nothing
-    changed, nor infinite where every poll found a change; the log shape is a priori normal. In the end the shape is lowered for what the mean itself is
-    uncertain by: what other items tell of it, in changes, is k a / (k + a) for each that has k of its own.
+    changed, nor infinite where every poll found a change; the log shape is a priori normal. In the end the shape is
+    lowered for what the mean itself is uncertain by: what other items tell of it, in changes, is k a / (k + a) for each
+    that has k of its own.
     O(polls of the sample) for the likelihoods, O(items of the sample) for each of some twenty priors tried.
     Reference: Carlin and Louis, Bayes and empirical Bayes methods for data analysis (2000), section 3.3.
     """

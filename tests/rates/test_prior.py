@@ -116,6 +116,13 @@ def test_of_a_large_log_some_items_are_integrated_over_and_stand_for_the_others(
     assert (changes, changes / time) == pytest.approx((0.7, 1.0), rel=0.15)
 
 
+def test_items_that_are_known_well_are_points():
+    rates = np.random.default_rng(9).gamma(2.0, 0.5, 400)
+    items, gaps, changed = log_of(rates, 200, 1.0)
+    changes, time = gamma_prior(grouped(400, items, gaps, changed, np.full(items.size, 1e9)), 0.2)
+    assert (changes, changes / time) == pytest.approx((2.0, rates.mean()), rel=0.1)
+
+
 @pytest.mark.parametrize("weight", [1e-9, 1.0, 1e9, 1e99])
 @pytest.mark.parametrize("changed", [0, 1])
 def test_whatever_was_seen_the_prior_is_finite_and_within_reach(changed, weight):
