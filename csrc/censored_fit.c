@@ -61,6 +61,21 @@ static double log_likelihood(const censored_item *item, double log_rate, double 
     return sum;
 }
 
+void censored_likelihoods(const censored_item *item, const double *log_rate, ptrdiff_t m, ptrdiff_t stride, double *out)
+{
+    for (ptrdiff_t j = 0; j < m; j++) {
+        double rate = exp(log_rate[j]), sum = 0.0;
+        for (ptrdiff_t k = 0; k < item->changes; k += stride) {
+            double h = rate * item->gap[k], w = weight_of(item, k);
+            if (h > 700.0) continue; /* sure to have changed */
+            double quiet = nefk_exp_negative(h);
+            double found = h < 1.0 ? h * (quiet + h * nefk_gamma2_over_square(h)) : 1.0 - quiet;
+            sum -= w * (h > DBL_MIN ? nefk_negative_log(found, quiet) : -log_rate[j] - log(item->gap[k]));
+        }
+        out[j] = item->count * log_rate[j] - rate * item->exposure + (double)stride * sum;
+    }
+}
+
 /* Where l has fallen below `lowest`, from the top in one direction: found by growing steps. */
 static double edge(const censored_item *item, double centre, double lowest, double step)
 {

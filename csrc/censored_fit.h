@@ -22,6 +22,10 @@ typedef struct {
 /* The rate after at most `steps` steps, with the curvature -l'' (in changes) there and the last step's relative size. */
 double censored_rate(const censored_item *item, int steps, double *curvature, double *last_step);
 
+/* l, a constant apart, at each of the logs of m rates (m,): O(polls m). Where only every `stride`-th changed poll is looked
+ * at, each stands for as many. */
+void censored_likelihoods(const censored_item *item, const double *log_rate, ptrdiff_t m, ptrdiff_t stride, double *out);
+
 /* Rates (m,) below which the posterior, with density exp(l) over log L, has the given shares (m,), ascending.
  * `rate` and `curvature` are those of censored_rate. 128 cells on each side of the mode, finer towards it, integrated by
  * Hermite's cubic: with a change seen, a tail of 2.5% is met to 2e-5 of itself, one of 5e-7 to .5%. Without one it is the Gamma of shape A and time Q: ask that instead. */

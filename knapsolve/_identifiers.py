@@ -20,11 +20,13 @@ def factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         first = {identifier_kind(value): value for value in uniques[::-1].tolist()}
         if len(first) > 1:
             raise _mixed(*list(first.values())[:2])
-    elif uniques.dtype.kind == "f" and (np.abs(uniques) >= 2.0**53).any():
-        raise ValueError(
-            "material identifiers of 2**53 and more must not be floats, which round them, got "
-            f"{float(np.abs(uniques).max())!r}: pass integers or strings, in a data frame or an object array"
-        )
+    elif uniques.dtype.kind == "f":
+        digits = min(53, np.finfo(uniques.dtype).nmant + 1)
+        if (np.abs(uniques) >= uniques.dtype.type(2**digits)).any():
+            raise ValueError(
+                f"material identifiers of 2**{digits} and more must not be {uniques.dtype}, which rounds them, got "
+                f"{float(np.abs(uniques).max())!r}: pass integers or strings, in a data frame or an object array"
+            )
     return codes, uniques
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,17 @@ def test_mixed_kinds_of_identifiers_are_refused(values, arrow, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(TypeError, match=r"must be of one kind, got .* beside "):
         factorize(np.array(values, dtype=object))
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(np.float16, 2**11), (np.float32, 2**24), (np.float64, 2**53)])
+def test_floats_are_identifiers_as_far_as_they_tell_integers_apart(dtype, most):
+    """20,000,001 and 20,000,000 are one number as float32: two materials would be one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        codes, _ = factorize(np.array([most - 1, most - 2, most - 1], dtype=dtype))
+    assert codes.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="identifiers of 2\\*\\*"):
+        factorize(np.array([1, most], dtype=dtype))
 
 
 @pytest.mark.parametrize("arrow", [True, False])

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, intptr_t as intp_t
 
 cdef extern from "censored_fit.h":
     ctypedef struct censored_item:
@@ -17,6 +17,8 @@ cdef extern from "censored_fit.h":
         Py_ssize_t changes
         double count, exposure
     double censored_rate(const censored_item *item, int steps, double *curvature, double *last_step) noexcept nogil
+    void censored_likelihoods(const censored_item *item, const double *log_rate, Py_ssize_t m, Py_ssize_t stride,
+                              double *out) noexcept nogil
     void censored_quantiles(const censored_item *item, double rate, double curvature, const double *share,
                             Py_ssize_t m, double *quantile) noexcept nogil
 
@@ -29,7 +31,7 @@ cdef class Grouped:
     cdef readonly Py_ssize_t n_items
     cdef readonly object counts, exposures, polls   # (n,) counted changes, quiet time, weight of all polls
     cdef readonly object found   # (n,) weight of the polls that found a change and do not tell how many there were
-    cdef int64_t[::1] first
+    cdef readonly int64_t[::1] first   # (n + 1,) where each item's changed polls begin
     cdef double[::1] gap, weight
     cdef double[::1] count, exposure
     cdef bint weighted
@@ -123,6 +125,29 @@ cdef class Grouped:
                     i += 1
             PyErr_CheckSignals()
         return rates, curvatures, worst
+
+    def likelihoods(self, const intp_t[::1] items, const double[:, ::1] log_rates, Py_ssize_t most_polls):
+        """Log likelihood of each of k items, a constant apart, at the logs of m rates (k, m) of its own.
+
+        Of an item with more than `most_polls` changed polls, evenly spaced ones stand for the others.
+        """
+        cdef Py_ssize_t at = 0, n_items = items.shape[0], m = log_rates.shape[1], stride
+        cdef int64_t done
+        cdef double[:, ::1] out
+        cdef censored_item one
+        result = np.empty((n_items, m))
+        out = result
+        while at < n_items:
+            done = 0
+            with nogil:
+                while at < n_items and done < CHUNK:
+                    one = self.item(items[at], 0.0, 0.0)
+                    stride = max(1, one.changes // most_polls)
+                    censored_likelihoods(&one, &log_rates[at, 0], m, stride, &out[at, 0])
+                    done += m * (1 + one.changes // stride)
+                    at += 1
+            PyErr_CheckSignals()
+        return result
 
     def quantiles(self, double prior_count, double prior_exposure, const double[::1] rate,
                   const double[::1] curvature, const double[::1] share):

@@ -57,7 +57,7 @@ class GPOKS(PollLogLearner):
         non-increasing by isotonic regression.
     kernel : scikit-learn kernel, optional
         Covariance of the unit value, over amounts as shares of the capacity or their decimal logarithm;
-        ``RBF(1.0)`` by default.
+        ``RBF(1.0)`` by default. White noise in it makes the unit value itself rough: that of observations is `noise`.
     noise : float, default=0.1
         Variance of an observation about the unit value.
     scale : {"auto", "linear", "log"}, default="auto"

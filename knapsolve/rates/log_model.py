@@ -82,6 +82,8 @@ class LogModel:
         if self._fitted is None or self._fitted[-1] != self._filled():
             filled, polls = self._filled(), self._whole() if self.parts else None
             exponent = None if polls is None else scale_of(polls.elapsed)
+            if polls is not None and exponent is None and not isinstance(self.prior, str):
+                exponent = 0  # the prior has a unit of time, if the log has none
             if polls is None or exponent is None:
                 return None, 0, (0.5, 0.5), np.ones(self.n_items), np.ones(self.n_items), 0
             longest = polls.elapsed

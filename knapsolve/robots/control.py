@@ -12,7 +12,6 @@ from knapsolve.robots.problem import RobotProblem, first_policy, prolong_policy
 from knapsolve.robots.result import RobotControl
 
 STEP = 0.99999  # the paper's tau: any less only slows the iteration, and 1 could meet a periodic chain
-SMALL = 24  # states below which value iteration takes no longer than policy iteration
 COARSE_EVALUATIONS = 4  # a coarse grid serves only as a start
 ATTEMPTS, EVALUATIONS = 16, 15
 ROUNDING = 1e-12  # of the largest bias
@@ -54,7 +53,7 @@ def solve_robot_control(
         Largest number of sweeps (value iteration) or evaluations (policy iteration).
     method : {"auto", "policy-iteration", "relative-value-iteration"}
         Policy iteration evaluates by substitution and starts from coarser problems; value iteration is the
-        paper's. "auto" is policy iteration but for a handful of states.
+        paper's. "auto" is policy iteration.
 
     Returns
     -------
@@ -87,8 +86,6 @@ def solve_robot_control(
     tol = check_real("tol", tol, low=0.0, low_open=True)
     max_iter = check_integer("max_iter", max_iter, low=1)
     method = check_choice("method", method, {"auto", "policy-iteration", "relative-value-iteration"})
-    if method == "auto" and problem.shape[0] * problem.shape[1] < SMALL:
-        method = "relative-value-iteration"
     iterate = iterate_values if method == "relative-value-iteration" else iterate_policy
     control = iterate(problem, tol, max_iter)
     warn_of_gap(control, tol, stacklevel=3)

@@ -113,6 +113,17 @@ def test_where_nothing_ever_changed_rates_are_about_half_a_change_in_all_that_ti
         assert 0.05 < (rates * 20.0 * n).max() < 2.0
 
 
+def test_where_no_time_passed_a_given_prior_and_the_changes_found_are_what_is_known():
+    """A change found in no time counts as a change; without a prior there is no unit of time, and rates are 1."""
+    X = [["a", 0.0], ["b", 0.0], ["b", 0.0]]
+    estimator = ChangeRateEstimator(prior=(2.0, 4.0)).fit(X, [0, 1, 0])
+    np.testing.assert_allclose(estimator.rates_, [2 / 4, 3 / 4])
+    ends = [gamma.ppf((0.05, 0.95), shape, scale=1 / 4) for shape in (2.0, 3.0)]
+    np.testing.assert_allclose(estimator.rate_interval(0.9), ends)
+    np.testing.assert_allclose(estimator.predict_proba([["c", 4.0]])[0, 1], 1 - np.exp(-2.0))
+    np.testing.assert_allclose(ChangeRateEstimator().fit(X, [0, 1, 0]).rates_, 1.0)
+
+
 def test_pooling_helps_items_that_were_polled_once():
     rates = gamma_rates(4_000, shape=3.0)
     X, y, *_ = poisson_log(8_000, rates)

@@ -148,3 +148,12 @@ def test_the_mean_is_found_where_substitution_cannot_help():
     assert control.problem.counter().evaluation(action, np.empty((5, 5))) is None
     assert control.n_mean == pytest.approx(1.0)
     assert control.n_min == control.n_max == 1
+
+
+def test_few_states_are_solved_at_rates_far_apart():
+    """Value iteration, once taken for few states, stopped at bounds 2e-6 apart."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        control = solve_robot_control(3, 4, arrival_rate=1e-6, starvation_weight=1.0)
+    assert control.lower <= control.gain <= control.upper <= control.lower + 1e-9
+    assert control.gain == pytest.approx(mm1k_cost(3e-6, 4, 1.0), abs=1e-9)  # all robots, always
