@@ -14,7 +14,7 @@ from knapsolve._core.censored import Grouped
 from knapsolve.rates.censored import scale_of, solved, unscaled
 from knapsolve.rates.polls import Polls
 from knapsolve.rates.prior import MOST_ITEMS, START, gamma_prior
-from knapsolve.rates.prior_doubt import FEW, widening
+from knapsolve.rates.prior_doubt import FEW, least_likely, widening
 
 Array = NDArray[np.float64]
 TINIEST = 1e-300  # of a rate's quantile, in changes
@@ -138,5 +138,7 @@ class LogModel:
         if isinstance(self.prior, str) and self.n_items <= FEW:
             own, told = np.maximum(curvatures - changes, 0.0), np.maximum(curvatures / rates - time, 0.0)
             ratios = widening(own, told, (changes, time), shares)
-            scaled = scaled * np.where(shares < 0.5, np.fmin(ratios, 1.0), np.fmax(ratios, 1.0))  # outwards alone
+            wider = scaled * np.where(shares < 0.5, np.fmin(ratios, 1.0), np.fmax(ratios, 1.0))  # outwards alone
+            least = np.fmin(scaled, least_likely(items, rates, own, shares))
+            scaled = np.where(shares < 0.5, np.fmax(wider, least), wider)
         return np.ldexp(scaled, -exponent)

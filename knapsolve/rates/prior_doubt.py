@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv, gammaln
 
-from knapsolve.rates.prior import SHAPES, START
+from knapsolve._core.censored import Grouped
+from knapsolve.rates.prior import MOST_POLLS_AN_ITEM, OFFSETS, SHAPES, SHARP, START
 
 Array = NDArray[np.float64]
 FEW = 256  # items: more of them know their prior
@@ -47,3 +48,25 @@ def widening(changes: Array, time: Array, prior: tuple[float, float], shares: Ar
         fitted = np.maximum(gammaincinv(changes + shape, share) / (time + prior[1]), TINIEST)
         ratios[:, column] = np.exp((low + high) / 2) / fitted
     return ratios
+
+
+def least_likely(items: Grouped, rates: Array, own: Array, shares: Array) -> Array:
+    """The rates (n_items, m) below the likeliest at which polls are as likely as `shares` (m,) of their largest chance.
+
+    What bounds an item from below whatever the prior: no Gamma says that a rate is not small, which is all that polls
+    say that each found a change. So it is 0 where an item's `own` changes are enough for a Gamma. Rates that are lower
+    than this give all changed polls with a chance below `shares`.
+    """
+    least = np.zeros((items.n_items, shares.size))
+    blurred = np.flatnonzero((own < SHARP) & (items.found > 0))
+    at = np.log(rates[blurred])[:, None] + OFFSETS
+    chances = items.likelihoods(blurred, at, MOST_POLLS_AN_ITEM)
+    for column, share in enumerate(np.log(shares)):
+        above = chances - chances.max(axis=1, keepdims=True) - share
+        first = np.argmax(above >= 0, axis=1)
+        rows, before = np.arange(blurred.size), np.maximum(first - 1, 0)
+        low, high = above[rows, before], above[rows, first]
+        part = np.divide(-low, high - low, out=np.ones(blurred.size), where=first > 0)
+        ends = np.exp(at[rows, before] + part * (at[rows, first] - at[rows, before]))
+        least[blurred, column] = np.where(first > 0, ends, 0.0)
+    return least

@@ -82,3 +82,16 @@ def test_the_doubt_moves_ends_outwards_alone(gap, weight, monkeypatch):
     monkeypatch.setattr("knapsolve.rates.log_model.FEW", 0)
     inner_low, inner_high = estimator.rate_interval(0.9).T
     assert (low <= inner_low).all() and (high >= inner_high).all() and (low < high).all()
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("blur", [0.0, 0.01])
+def test_what_always_changed_is_not_slow(n, blur):
+    """At rates below the lower end so many changes have a chance of 2.5% at most, and the more there are the higher."""
+    ends = []
+    for polls in (1, 3, 10, 50, 2000):
+        log = [[item, 1.0] for item in range(n)] * polls + [[item, blur] for item in range(n)]
+        changed = [1] * (n * polls) + [0] * n
+        ends.append(ChangeRateEstimator().fit(log, changed).rate_interval(0.95)[:, 0])
+        assert (ends[-1] > 0.9 * -np.log1p(-(0.025 ** (1 / polls)))).all()
+    assert (np.diff(ends, axis=0) > 0).all()
