@@ -101,7 +101,7 @@ def test_logs_nearly_right_never_do_worse_than_an_error(n, data):
     except ALLOWED:
         assert not hasattr(learner, "materials_")
     else:
-        assert learner.materials_.size == learner.allocate().size >= 2
+        assert learner.materials_.size == learner.allocate().size >= 1
         assert np.isfinite(learner.amounts_).all()
 
 

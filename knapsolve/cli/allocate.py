@@ -126,8 +126,6 @@ def command(
     columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
     more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
     log = read_polls(polls, columns | more, None if time_unit is None else parse_unit(time_unit), sort)
-    if rates == "renewal" and log.names.size < 2:
-        raise ValueError(f"--rates renewal needs at least 2 different items, {polls} holds only {log.names[0]!s}")
     if caps and log.hosts is None:
         log.hosts, log.host_names = hosts_of_urls(log.names)
     begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)

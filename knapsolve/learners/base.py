@@ -202,7 +202,7 @@ class PollLogLearner(Shared, BaseEstimator):
     def _check_all_parameters(self) -> None:
         check_capacity(self.capacity)
         if self.n_materials is not None:
-            check_integer("n_materials", self.n_materials, low=2, high=2**30)
+            check_integer("n_materials", self.n_materials, low=1, high=2**30)
         for role in ("material", "elapsed"):
             check_column_key(role, getattr(self, role))
         self._check_parameters()
@@ -232,8 +232,6 @@ class PollLogLearner(Shared, BaseEstimator):
             bits = self._generator.bit_generator
             undo = partial(self._undo, before, bits, bits.state)
             codes, known = self._encode(values)
-            if known.size < 2:
-                raise ValueError("a poll log must hold at least 2 materials, got 1 (n_samples = 1 material)")
             if not fresh and gaps.size > self._atomic_rows:
                 undo = partial(undo, self._set_aside(before, codes))
             self._resize(known.size)

@@ -52,7 +52,7 @@ def poll_log(n_polls, n_materials, seed=0):
     """A log in which material k changes with probability 1 / (k + 1)."""
     rng = np.random.default_rng(seed)
     material = rng.integers(0, n_materials, n_polls)
-    material[: min(2, n_polls)] = [0, 1][: min(2, n_polls)]  # a log needs two materials
+    material[:2] = np.arange(min(2, n_polls)) % n_materials
     elapsed = rng.exponential(2.0, n_polls)
     changed = (rng.random(n_polls) < 1 / (material + 1)).astype(int)
     return np.column_stack([material, elapsed]), changed

@@ -19,7 +19,10 @@ from tests.learners.crawl_twins import Totals, fit
 RATES = {"arrival_rates": [250.0] * 4, "decay_rates": [0.7, 0.35, 0.7, 0.21]}
 
 
-@parametrize_with_checks([PlugInWhittle()])
+@parametrize_with_checks(
+    [PlugInWhittle()],
+    expected_failed_checks=lambda estimator: {"check_fit_non_negative": "its negative numbers are identifiers"},
+)
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
 

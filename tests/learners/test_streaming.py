@@ -23,9 +23,9 @@ LEARNER = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 @pytest.mark.filterwarnings("ignore:nothing to choose from")
 @settings(deadline=None, max_examples=25)
 @given(
-    n_materials=st.integers(2, 40),
-    n_polls=st.integers(4, 250),
-    cuts=st.lists(st.integers(2, 250), max_size=4, unique=True),
+    n_materials=st.integers(1, 40),
+    n_polls=st.integers(1, 250),
+    cuts=st.lists(st.integers(1, 250), max_size=4, unique=True),
     seed=st.integers(0, 10_000),
     known=st.booleans(),
 )
@@ -37,10 +37,20 @@ def test_any_cut_of_the_log_gives_the_same_learner(learner, n_materials, n_polls
     whole = clone(learner).fit(X, y)
     cuts = [0, *sorted(cut for cut in cuts if cut < n_polls), n_polls]
     for a, b in pairwise(cuts):
-        if len(set(X[a:b, 0])) < 2 and not known and a == 0:
-            return  # a first batch needs two materials
         learner.partial_fit(X[a:b], y[a:b])
     assert state_of(learner) == state_of(whole)
+
+
+@LEARNER
+@pytest.mark.parametrize("known", [None, 1])
+def test_one_material_has_all(learner, known):
+    learner = clone(learner).set_params(n_materials=known, capacity=1.0)
+    X = np.column_stack([np.zeros(40), np.ones(40)])
+    assert learner.fit(X, np.arange(40) % 3 == 0).allocate(7.0).tolist() == [7.0]
+    if known:
+        assert learner.amounts_.size == 1
+    else:
+        assert learner.partial_fit([[1, 1.0]], [0]).amounts_.size == 2
 
 
 @pytest.mark.parametrize("learner", [LAKG(resolution=300), HTRAA(resolution=40, random_state=0)])
