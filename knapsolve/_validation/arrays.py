@@ -31,9 +31,7 @@ def check_vector(
             raise TypeError(f"its type is {given.dtype}")
         vector = given.astype(dtype, order="C", copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(
-            f"{name} must be an array of real numbers, got {type(values).__name__}: {error}"
-        ) from error
+        raise TypeError(f"{name} must be an array of real numbers, got {_culprit(values, error)}") from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -48,6 +46,17 @@ def check_vector(
         allowed = interval(low, high, low_open, high_open, finite)
         raise ValueError(f"{name} must be {allowed}, got {shown(vector[where])} at position {where}")
     return vector
+
+
+def _culprit(values: Any, error: Exception) -> str:
+    """Which entry is no number, or else what the values are and why that is wrong."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "OUS":
+        for place, value in enumerate(values.tolist()):
+            try:
+                float(value)
+            except (TypeError, ValueError, OverflowError):
+                return f"{shown(value)} at position {place}"
+    return f"{type(values).__name__}: {error}"
 
 
 def check_array(name: str, values: Any) -> np.ndarray:

@@ -1,10 +1,11 @@
 """Logs as lists of rows are checked as arrays are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from knapsolve import GPOKS, LSPEWhittle, PlugInWhittle, RateAllocator, RobotController
+from knapsolve import GPOKS, LSPEWhittle, PlugInWhittle, RateAllocator, RenewalIndexPolicy, RobotController
 from knapsolve.rates import ChangeRateEstimator
 from tests.learners.cases import LEARNERS, state_of
 
@@ -64,3 +65,12 @@ def test_lists_teach_what_arrays_teach(learner):
         of_lists.partial_fit(X[part], Y[part])
         of_arrays.partial_fit(np.array(X[part]), np.array(Y[part]))
     assert known_as(of_lists) == known_as(of_arrays)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [("soon", "'soon'"), (pd.Timedelta("1h"), "Timedelta"), ("", "''"), (10**400, "1000")]
+)
+def test_what_is_no_number_is_shown_with_its_place(wrong, said):
+    for rows in ([["a", 1.0], ["b", wrong]], np.array([["a", 1.0], ["b", wrong]], dtype=object)):
+        with pytest.raises(TypeError, match=rf"elapsed must be .*{said}.*at position 1"):
+            RenewalIndexPolicy().fit(rows, [0, 1])
