@@ -15,6 +15,7 @@ from knapsolve.cli.allocation import Allocation, allocate
 from knapsolve.cli.bounds import Limits, a, caps_of_hosts, check_room, parse_host_caps, what_binds
 from knapsolve.cli.output import counted, print_table, report
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
+from knapsolve.cli.source import name_of
 from knapsolve.cli.table_files import write_intervals, write_schedule
 from knapsolve.cli.units import (
     check_distinct,
@@ -202,7 +203,8 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, limits: Limit
     per = facts["time_unit"]
     each = a(per)
     follow = "follows" if log.items.size == 1 else "follow"
-    print(f"\n{facts['polls']}: {counted(facts['n_polls'], 'poll')} of {counted(facts['n_items'], 'item')}", end="; ")
+    polls, items = counted(facts["n_polls"], "poll"), counted(facts["n_items"], "item")
+    print(f"\n{name_of(facts['polls'])}: {polls} of {items}", end="; ")
     print(f"{facts['n_changed']:,} of the {log.items.size:,} that {follow} another found a change.")
     once = int((log.polls == 1).sum())
     if once:

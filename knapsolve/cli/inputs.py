@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._identifiers import factorize
-from knapsolve.cli.source import Source, set_aside
+from knapsolve.cli.source import Source, malformation, name_of, set_aside, unpacked
 from knapsolve.environments.trace import LATEST
 from knapsolve.replay.log import iso_seconds
 from knapsolve.replay.units import SECONDS
@@ -83,10 +83,10 @@ def read_columns(
         import pyarrow  # noqa: F401
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("reading files needs pyarrow: pip install 'knapsolve[cli]'") from error
+    name = name_of(source)
     if source == "-":
-        name, data = "standard input", sys.stdin.buffer.read()
+        data = unpacked(name, sys.stdin.buffer.read())
     else:
-        name = source
         if not Path(source).exists():
             raise ValueError(f"there is no file {source!r}{hint}")
         data = _contents(Path(source))
@@ -136,14 +136,7 @@ def _bundled() -> Log:
 
 def _contents(path: Path) -> bytes:
     """The bytes of a file, unpacked."""
-    import pyarrow
-
-    data = path.read_bytes()  # also of a pipe, in which pyarrow would seek
-    compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix)
-    if compression is None:
-        return data
-    with pyarrow.input_stream(pyarrow.BufferReader(data), compression=compression) as stream:
-        return bytes(stream.read())
+    return unpacked(str(path), path.read_bytes())  # also of a pipe, in which pyarrow would seek
 
 
 Finder = Callable[[list[str]], dict[str, str]]  # from a header, the columns to read by option
@@ -166,11 +159,15 @@ def _csv_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[str, s
         null_values=[""],
     )
     parse = arrow_csv.ParseOptions(newlines_in_values=True)
-    try:
-        source = pyarrow.BufferReader(data.lstrip())
-        table = arrow_csv.read_csv(source, parse_options=parse, convert_options=convert)
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{name} is malformed: {error}") from error
+    for threads in (True, False):  # without threads the error numbers the row
+        read = arrow_csv.ReadOptions(use_threads=threads)
+        try:
+            source = pyarrow.BufferReader(data.lstrip())
+            table = arrow_csv.read_csv(source, read_options=read, parse_options=parse, convert_options=convert)
+            break
+        except pyarrow.ArrowInvalid as error:
+            if not threads:
+                raise ValueError(f"{name} is malformed: {malformation(data, error)}") from error
     return table, found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from knapsolve.cli.output import counted, print_table
+from knapsolve.cli.source import name_of
 from knapsolve.cli.units import times_in_words
 from knapsolve.replay import POLICIES, Estimate, ReplayResult, TraceReplay
 from knapsolve.replay.digits import format_estimates
@@ -77,7 +78,7 @@ def _print_facts(result: ReplayResult, replayer: TraceReplay, unit: str, facts: 
     start, since, until = times_in_words(unit, result.start, split, result.stop)
     changes = f"{counted(result.n_changes.sum(), 'change')} from {since} to {until}"
     polls = f"{facts['capacity']} makes {counted(replayer.n_polls, 'poll')} ({facts['scheduler']})"
-    print(f"\n{facts['trace']}: {counted(result.items.size, 'item')}, {changes}; {polls}.")
+    print(f"\n{name_of(facts['trace'])}: {counted(result.items.size, 'item')}, {changes}; {polls}.")
     if result.split is not None:
         training = f"from {start} ({counted(replayer.n_training_polls, 'poll')})"
         print(f"Learners are trained {training}, and go on polling and learning without a break.")

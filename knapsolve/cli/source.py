@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from weakref import finalize
+
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}  # by their first bytes
+
+
+def name_of(source: str) -> str:
+    """What to call a source that was typed."""
+    return "standard input" if source == "-" else source
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,30 @@ def set_aside(data: bytes) -> Callable[[], bytes]:
 
     finalize(again, file.close)
     return again
+
+
+def unpacked(name: str, data: bytes) -> bytes:
+    """Data as they are, or unpacked if their first bytes say that they are packed."""
+    import pyarrow
+
+    compression = next((method for start, method in PACKED.items() if data.startswith(start)), None)
+    if compression is None:
+        return data
+    try:
+        with pyarrow.input_stream(pyarrow.BufferReader(data), compression=compression) as stream:
+            return bytes(stream.read())
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{name} cannot be unpacked ({compression}): {error}") from error
+
+
+def malformation(data: bytes, error: Exception) -> str:
+    """What is wrong with a CSV file, with the row and line if pyarrow says."""
+    ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+    if ragged is None:
+        return str(error)
+    row, expected, got = map(int, ragged.groups())
+    where = Source("", partial(bytes, data)).row(row - 2)  # the header is pyarrow's row 1
+    return f"{where} has {got} value{'' if got == 1 else 's'}, the header {expected}"
 
 
 def _line(text: bytes, place: int) -> int | None:

@@ -207,6 +207,9 @@ class ReplayResult:
 
         return ReplayDisplay.from_result(self, ax=ax)
 
+    def __repr__(self) -> str:
+        return str(self)  # not thousands of items
+
     def __str__(self) -> str:
         heads = ["policy", *(metric.replace("_", " ") for metric in METRICS)]
         columns = [format_estimates([self.estimate(name, metric) for name in self.runs], metric) for metric in METRICS]

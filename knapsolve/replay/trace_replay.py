@@ -100,7 +100,7 @@ class TraceReplay:
     ):
         if (capacity is None) == (polls_per_change is None):
             both = f"{capacity!r} and {polls_per_change!r}"
-            raise ValueError(f"one of capacity and polls_per_change must be given, got {both}")
+            raise ValueError(f"exactly one of capacity and polls_per_change must be given, got {both}")
         if isinstance(capacity, str):
             capacity = polls_a_second(capacity)
         self.scheduler = check_choice("scheduler", scheduler, ("edf", "random"))

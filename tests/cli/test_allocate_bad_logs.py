@@ -1,6 +1,8 @@
 """`knapsolve allocate`: a bad log is one line that names the row, wherever the log comes from."""
 
+import bz2
 import gzip
+import io
 import os
 import threading
 import tracemalloc
@@ -48,15 +50,17 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
     assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
 
 
-@pytest.mark.parametrize("kind", ["file", "pipe", "standard input", "unpacked"])
+@pytest.mark.parametrize("kind", ["file", "pipe", "standard input", "unpacked", "packed input"])
 def test_a_bad_row_has_its_line_wherever_it_comes_from(kind, refuse, folder, monkeypatch):
     text, message = BAD_LOGS["blank lines, breaks"]
-    source = {"standard input": "-", "unpacked": "log.csv.gz"}.get(kind, "log.csv")
+    source = {"standard input": "-", "packed input": "-", "unpacked": "log.csv.gz"}.get(kind, "log.csv")
     if kind == "pipe":  # it can be read once
         os.mkfifo("log.csv")
         threading.Thread(target=lambda: (folder / "log.csv").write_text(text), daemon=True).start()
     elif kind == "unpacked":
         (folder / source).write_bytes(gzip.compress(text.encode()))
+    elif kind == "packed input":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(bz2.compress(text.encode()))))
     else:
         (folder / "log.csv").write_text(text)
         monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
@@ -101,3 +105,8 @@ def test_times_farther_off_than_can_be_squared_are_refused(folder, refuse, time)
     message = r"row 1 (line 2) has a time that is not in [-1e+140, 1e+140]"
     assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
     assert message in refuse("replay", "log.csv", "--time-column", "time", "--capacity", "1/s")
+
+
+def test_what_comes_by_standard_input_is_called_so(succeed, folder, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"item,time,changed\na,0,0\na,1,1\n")))
+    assert "\nstandard input: 2 polls of 1 item" in succeed("allocate", "-", "--capacity", "1/s")
