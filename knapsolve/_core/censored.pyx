@@ -151,20 +151,25 @@ cdef class Grouped:
 
     def quantiles(self, double prior_count, double prior_exposure, const double[::1] rate,
                   const double[::1] curvature, const double[::1] share):
-        """Posterior quantiles (n, m) of each rate at the given ascending shares (m,)."""
+        """Posterior quantiles (n, m) of each rate at the given ascending shares (m,).
+
+        NaN for items of which no poll hides how many changes there were: their posterior is a Gamma.
+        """
         cdef Py_ssize_t i = 0
         cdef int64_t done
         cdef double[:, ::1] out
         cdef censored_item one
-        result = np.empty((self.n_items, share.shape[0]))
+        result = np.full((self.n_items, share.shape[0]), np.nan)
         out = result
         while i < self.n_items:
             done = 0
             with nogil:
                 while i < self.n_items and done < CHUNK:
                     one = self.item(i, prior_count, prior_exposure)
-                    censored_quantiles(&one, rate[i], curvature[i], &share[0], share.shape[0], &out[i, 0])
-                    done += 260 * (1 + one.changes)
+                    if one.changes:
+                        censored_quantiles(&one, rate[i], curvature[i], &share[0], share.shape[0], &out[i, 0])
+                        done += 260 * one.changes
+                    done += 1
                     i += 1
             PyErr_CheckSignals()
         return result

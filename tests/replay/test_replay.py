@@ -272,3 +272,9 @@ def test_measured_polls_may_be_told_as_dates():
         assert measure_polls(log, ["a", "b"], times).item_fresh.tolist() == expected.item_fresh.tolist()
     with pytest.raises(ValueError, match="split must lie between start"):
         measure_polls(log, ["a"], ["2021-01-15"], split="2022-01-01")
+
+
+def test_a_result_shows_as_its_table():
+    items, times = np.arange(3000) % 1000, np.arange(3000.0)
+    result = replay((items, times), 1.0, ["uniform"], random_state=0)
+    assert repr(result) == str(result) and len(repr(result).splitlines()) == 2
