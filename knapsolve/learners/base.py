@@ -104,7 +104,10 @@ class PollLogLearner(Shared, BaseEstimator):
         return self._learn(X, y, fresh=False)
 
     def allocate(self, capacity: float | None = None) -> np.ndarray:
-        """Amounts that share out the capacity, in the proportions learnt.
+        """Amounts that share out the capacity by what was learnt.
+
+        They are in the proportions learnt, but for learners of rates (`RenewalIndexPolicy`, `RateAllocator`): these
+        give what is best at that capacity, which may be 0 where it is scarce.
 
         Parameters
         ----------
