@@ -23,6 +23,7 @@ from knapsolve.replay.units import SECONDS
 BUNDLED = "debian"
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
+SMALL = 2**20  # bytes, that are read without threads: a process that ends as they start may abort
 YEAR_10000 = 253_402_300_800.0  # seconds since 1970
 DEBIAN_START = "2019-07-06"  # Debian 10: most of the changelogs are cut off at it, nothing before is complete
 DEBIAN_SPLIT = "2021-07-01"  # two years to learn in, eighteen months to show it
@@ -159,7 +160,7 @@ def _csv_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[str, s
         null_values=[""],
     )
     parse = arrow_csv.ParseOptions(newlines_in_values=True)
-    for threads in (True, False):  # without threads the error numbers the row
+    for threads in (len(data) > SMALL, False):  # without threads the error numbers the row
         read = arrow_csv.ReadOptions(use_threads=threads)
         try:
             source = pyarrow.BufferReader(data.lstrip())
@@ -178,7 +179,7 @@ def _parquet_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[st
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         found = find(file.schema_arrow.names)
-        table = file.read(columns=list(found.values()))
+        table = file.read(columns=list(found.values()), use_threads=len(data) > SMALL)
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{name} is a malformed Parquet file: {error}") from error
     return table, found

@@ -4,8 +4,11 @@ import bz2
 import gzip
 import io
 import os
+import subprocess
+import sys
 import threading
 import tracemalloc
+from pathlib import Path
 from time import sleep
 
 import pytest
@@ -110,3 +113,18 @@ def test_times_farther_off_than_can_be_squared_are_refused(folder, refuse, time)
 def test_what_comes_by_standard_input_is_called_so(succeed, folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"item,time,changed\na,0,0\na,1,1\n")))
     assert "\nstandard input: 2 polls of 1 item" in succeed("allocate", "-", "--capacity", "1/s")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads as Linux does")
+def test_a_small_parquet_file_is_read_without_threads(folder):
+    """A process that ended at once, with a message, while they started was aborted: twice in 36 runs."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"item": ["a", "b"]}), folder / "log.parquet")
+    script = (
+        "import os, pyarrow.parquet; from knapsolve.cli.inputs import read_columns; "
+        "before = os.listdir('/proc/self/task'); read_columns('log.parquet', {'--item-column': 'item'}); print(before == os.listdir('/proc/self/task'))"
+    )
+    told = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    assert told.stdout == "True\n"
