@@ -124,7 +124,8 @@ def test_a_small_parquet_file_is_read_without_threads(folder):
     parquet.write_table(pyarrow.table({"item": ["a", "b"]}), folder / "log.parquet")
     script = (
         "import os, pyarrow.parquet; from knapsolve.cli.inputs import read_columns; "
-        "before = os.listdir('/proc/self/task'); read_columns('log.parquet', {'--item-column': 'item'}); print(before == os.listdir('/proc/self/task'))"
+        "before = os.listdir('/proc/self/task'); read_columns('log.parquet', {'--item-column': 'item'}); "
+        "print(before == os.listdir('/proc/self/task'))"
     )
     told = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert told.stdout == "True\n"
