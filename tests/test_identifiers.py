@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from knapsolve import LAKG
-from knapsolve._identifiers import Positions, encode, factorize
+from knapsolve._identifiers import Positions, encode, factorize, locate
 
 COLUMNS = {
     "integers": np.array([5, 3, 5, 9, 3]),
@@ -177,12 +177,16 @@ def batches(draw):
 @settings(deadline=None, max_examples=300)
 @given(batches())
 @example([np.array([2**62, 2**62 + 1]), np.array([2**62 + 1], dtype=np.uint64)])
+@example([np.array([2**62]), np.array([0.5]), np.array([2**62 + 1])])
 def test_numbers_of_any_kinds_in_turn_are_found_as_python_compares_them(batches):
     by_hand, known, positions = {}, np.empty(0), None
     for batch in batches:
         codes, known, positions = encode(batch, known, positions)
         assert codes.tolist() == [by_hand.setdefault(value, len(by_hand)) for value in batch.tolist()]
         assert known.tolist() == list(by_hand)
+        assert locate(batch, known).tolist() == codes.tolist()  # by new positions, as of a pickled learner
+        again, joined, _ = encode(batches[-1], known, None)
+        assert joined[again].tolist() == batches[-1].tolist()
 
 
 @pytest.mark.parametrize("known", [[1, 2, 5], [5, 1, 2], ["b", "a", "c"]])
