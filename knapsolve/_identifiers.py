@@ -67,7 +67,9 @@ class Positions:
         """Positions (n,) of distinct identifiers, -1 of those not known. O(n log(known)) for numbers."""
         places = np.full(identifiers.size, -1, dtype=np.intp)
         if self._ordered.size:
-            at = np.minimum(np.searchsorted(self._ordered, identifiers), self._ordered.size - 1)
+            with np.errstate(invalid="ignore", over="ignore"):
+                alike = identifiers.astype(self._ordered.dtype)  # else numpy would turn all that are known into others
+            at = np.minimum(np.searchsorted(self._ordered, alike), self._ordered.size - 1)
             here = np.flatnonzero(self._ordered[at] == identifiers)
             places[here] = at[here] if self._order is None else self._order[at[here]]
         if self._hashed:

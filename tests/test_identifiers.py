@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -198,3 +199,17 @@ def test_positions_forget_what_came_last(known):
     positions.shrink(4)
     assert (len(positions), positions.find(more).tolist()) == (4, [3, -1])
     assert positions.find(np.array(known)[::-1]).tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("known", [np.int64, np.int32, np.float64, np.uint16])
+@pytest.mark.parametrize("given", [np.int64, np.int8, np.float64, np.float32])
+def test_a_few_numbers_of_another_kind_are_found_without_a_copy_of_all_that_are_known(known, given):
+    if np.dtype(known).kind == "u" and np.dtype(given).kind == "i":
+        pytest.skip("numpy does not compare them exactly")
+    positions, few = Positions(np.arange(50_000).astype(known)), np.array([77, -1, 14]).astype(given)
+    positions.find(few)
+    tracemalloc.start()
+    found = positions.find(few)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found.tolist(), peak < 10_000) == ([77, -1, 14], True)
