@@ -41,13 +41,15 @@ def identify(values: Any, role: str = "material") -> tuple[np.ndarray, np.ndarra
 class Positions:
     """Where each known identifier stands. Numbers known from the start lie in order, all others are hashed.
 
-    Order takes 8 or 16 bytes an identifier and hashing about a hundred; `in_order` says whether it may be used.
+    Order takes 8 or 16 bytes an identifier and hashing about a hundred; `in_order` says whether it may be used. It may
+    not for floats of 2**53 and more, as integers that others were joined to may be: numpy would round what it finds.
     """
 
     def __init__(self, known: np.ndarray, in_order: bool = True) -> None:
         self._ordered, self._order = known[:0], None
         self._hashed: dict[Hashable, int] = {}
-        if in_order and known.dtype.kind in "iuf":
+        exact = known.dtype.kind in "iu" or (known.dtype.kind == "f" and not (np.abs(known) >= 2.0**53).any())
+        if in_order and exact:
             ascends = bool((known[1:] > known[:-1]).all())
             self._order = None if ascends else np.argsort(known, kind="stable")
             self._ordered = known.copy() if self._order is None else known[self._order]
@@ -65,7 +67,9 @@ class Positions:
         """Positions (n,) of distinct identifiers, -1 of those not known. O(n log(known)) for numbers."""
         places = np.full(identifiers.size, -1, dtype=np.intp)
         if self._ordered.size:
-            at = np.minimum(np.searchsorted(self._ordered, identifiers), self._ordered.size - 1)
+            with np.errstate(invalid="ignore", over="ignore"):
+                alike = identifiers.astype(self._ordered.dtype)  # else numpy would turn all that are known into others
+            at = np.minimum(np.searchsorted(self._ordered, alike), self._ordered.size - 1)
             here = np.flatnonzero(self._ordered[at] == identifiers)
             places[here] = at[here] if self._order is None else self._order[at[here]]
         if self._hashed:

@@ -99,15 +99,6 @@ def state_at_index(const double[::1] index, const double[::1] rate, const double
     return good
 
 
-def content_at_age(const double[::1] age, const double[::1] rate, const double[::1] decay,
-                   const double[::1] max_age, double[::1] out):
-    """Write the mean contents x (1 - e^(-c min(age, M))) into out (n,)."""
-    cdef Py_ssize_t i, n = out.shape[0]
-    with nogil:
-        for i in range(n):
-            out[i] = whittle_content(at(rate, i) / at(decay, i), at(decay, i), at(max_age, i), at(age, i))
-
-
 def response_to_price(const double[::1] rate, const double[::1] decay, const double[::1] max_age,
                       double price, Py_ssize_t start, Py_ssize_t stop):
     """(sum of a site's best net income a step, sum of its crawls a step) at a price a crawl.

@@ -192,19 +192,8 @@ class GPOKS(PollLogLearner):
         if len(getattr(X, "shape", ())) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps = check_poll_columns(X, self.material, self.elapsed)
-        codes = locate(values, self.materials_)
-        with np.errstate(divide="ignore"):
-            features = self._features_at(np.minimum(1 / gaps, self.grid_[-1]))
-        mean, variance = np.zeros(gaps.size), (features**2).sum(axis=0)
-        for i in np.unique(codes[codes < self.materials_.size]):
-            precision, information = posterior_sums(
-                self._process.features, self._counts[i : i + 1], self._sums[i : i + 1], self.noise_
-            )
-            here = codes == i
-            factor = np.linalg.cholesky(precision[0])
-            white = np.linalg.solve(factor, features[:, here])
-            mean[here] = np.linalg.solve(factor, information[0]) @ white
-            variance[here] = (white**2).sum(axis=0)
+        with self._lock:
+            mean, variance = self._posterior(values, gaps)
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def sample_curves(self, material: Any, n_curves: int = 1, random_state: Any = None) -> np.ndarray:
@@ -234,18 +223,21 @@ class GPOKS(PollLogLearner):
         check_is_fitted(self)
         n_curves = check_integer("n_curves", n_curves, low=1, high=10**8)
         generator = resolve_random_state(random_state)
-        known = self.materials_.tolist()
-        if material not in known:
-            raise ValueError(f"material must be one of the {len(known)} in materials_, got {material!r}")
-        code, state = known.index(material), {name[1:]: getattr(self, name) for name in self._state_names}
-        copies = {key: rows.copy() if key == "fallbacks" else rows[[code, code]] for key, rows in state.items()}
-        return self._core_over(copies, 2).sample(n_curves, generator)
+        with self._lock:
+            known = self.materials_.tolist()
+            if material not in known:
+                raise ValueError(f"material must be one of the {len(known)} in materials_, got {material!r}")
+            code, state = known.index(material), {name[1:]: getattr(self, name) for name in self._state_names}
+            copies = {key: rows.copy() if key == "fallbacks" else rows[[code, code]] for key, rows in state.items()}
+            core = self._core_over(copies, 2)
+        return core.sample(n_curves, generator)
 
     @property
     def n_fallbacks_(self) -> int:
         """Number of draws for which no admissible curve was found."""
         check_is_fitted(self)
-        return int(self._fallbacks[0])
+        with self._lock:
+            return int(self._fallbacks[0])
 
     @property
     def grid_(self) -> np.ndarray:
@@ -257,7 +249,25 @@ class GPOKS(PollLogLearner):
     def curves_(self) -> np.ndarray:
         """The curves held now, (n_materials, n_points)."""
         check_is_fitted(self)
-        return self._curves[: self.materials_.size].copy()
+        with self._lock:
+            return self._curves[: self.materials_.size].copy()
+
+    def _posterior(self, values: Any, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Means and variances (n_samples,) of unit values."""
+        codes = locate(values, self.materials_)
+        with np.errstate(divide="ignore"):
+            features = self._features_at(np.minimum(1 / gaps, self.grid_[-1]))
+        mean, variance = np.zeros(gaps.size), (features**2).sum(axis=0)
+        for i in np.unique(codes[codes < self.materials_.size]):
+            precision, information = posterior_sums(
+                self._process.features, self._counts[i : i + 1], self._sums[i : i + 1], self.noise_
+            )
+            here = codes == i
+            factor = np.linalg.cholesky(precision[0])
+            white = np.linalg.solve(factor, features[:, here])
+            mean[here] = np.linalg.solve(factor, information[0]) @ white
+            variance[here] = (white**2).sum(axis=0)
+        return mean, variance
 
     def _features_at(self, amounts: np.ndarray) -> np.ndarray:
         process = self._process

@@ -123,9 +123,10 @@ class HTRAA(PollLogLearner):
     def states_(self) -> np.ndarray:
         """States of the automata, (n_nodes,), in heap order; 0 where there is none."""
         check_is_fitted(self)
-        n = self._leaf_of.size
-        block, lane, level = _places(np.arange(1, 2 ** _depth(n)), n)
-        states = self._blocks[block, lane]
+        with self._lock:
+            n = self._leaf_of.size
+            block, lane, level = _places(np.arange(1, 2 ** _depth(n)), n)
+            states = self._blocks[block, lane]
         return np.concatenate([[0], np.where(states < self._bases[level, lane], states, 0)]).astype(np.int32)
 
     def _start(self, n: int) -> None:

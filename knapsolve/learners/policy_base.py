@@ -66,7 +66,8 @@ class LoggedPolicy(PollLogLearner):
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
         check_is_fitted(self)
-        return share_out(self._weights(), self.capacity)
+        with self._lock:
+            return share_out(self._weights(), self.capacity)
 
     def _core(self) -> FixedAmounts:
         return FixedAmounts(self.amounts_)

@@ -142,7 +142,8 @@ class RateAllocator(PollLogLearner):
     def rates_(self) -> np.ndarray:
         """Change rates held now, (n_materials,), per unit of time."""
         check_is_fitted(self)
-        return self._model.rates()
+        with self._lock:
+            return self._model.rates()
 
     @property
     def amounts_(self) -> np.ndarray:

@@ -93,9 +93,10 @@ class WindowedRatePolicy(PollLogLearner):
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
         check_is_fitted(self)
-        shares: np.ndarray = np.full(self.materials_.size, self._shares.mean() if self._shares.size else 1.0)
-        shares[: self._shares.size] = self._shares
-        return share_out(shares, self.capacity)
+        with self._lock:
+            shares: np.ndarray = np.full(self.materials_.size, self._shares.mean() if self._shares.size else 1.0)
+            shares[: self._shares.size] = self._shares
+            return share_out(shares, self.capacity)
 
     def _check_parameters(self) -> None:
         check_choice("criterion", self.criterion, PRIORS)

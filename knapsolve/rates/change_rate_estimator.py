@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from knapsolve._copies import own_copy
 from knapsolve._frames import as_table
 from knapsolve._identifiers import Positions, encode, locate
+from knapsolve._locks import Shared
 from knapsolve._validation import check_choice, check_column_key, check_poll_log, check_real, check_vector
 from knapsolve.rates.labels import outcomes_of
 from knapsolve.rates.models import ESTIMATORS, make_model
@@ -22,7 +23,7 @@ from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 
 
-class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
+class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
     """Change rates from a poll log: P(changed | rate L, elapsed e) = 1 - exp(-L e).
 
     A binary classifier of polls: it predicts whether a poll of a material after some time will find a change.
@@ -168,7 +169,7 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             If a parameter or the log is not as described; the estimator is as it was.
         """
-        return self._learn(X, y, classes, sample_weight, fresh=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, classes, sample_weight, fresh=False)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Chances that polls find no change and a change.
@@ -195,8 +196,9 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         if len(getattr(X, "shape", ())) == 2:  # else _check_log says what is wrong
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps, _ = self._check_log(X, None)
-        rates = np.append(self.rates_, self._model.new_rate())
-        expected = rates[locate(values, self.materials_, self._lookup)] * gaps
+        with self._lock:
+            rates = np.append(self.rates_, self._model.new_rate())
+            expected = rates[locate(values, self.materials_, self._lookup)] * gaps
         return np.column_stack([np.exp(-expected), -np.expm1(-expected)])
 
     def predict(self, X: Any) -> np.ndarray:
@@ -219,10 +221,11 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             If `X` is not as described.
         """
-        changed = self.predict_proba(X)[:, 1] > 0.5
-        if not all(self._seen):
-            changed[:] = self._seen[1]
-        return self.classes_[changed.astype(np.intp)]
+        with self._lock:
+            changed = self.predict_proba(X)[:, 1] > 0.5
+            if not all(self._seen):
+                changed[:] = self._seen[1]
+            return self.classes_[changed.astype(np.intp)]
 
     def rate_interval(self, level: float = 0.95) -> NDArray[np.float64]:
         """Credible intervals of the rates, between quantiles of equal tails.
@@ -250,19 +253,29 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         level = check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         if self.estimator == "multiplicative":
             raise ValueError("estimator must be one that knows how sure it is for intervals, got 'multiplicative'")
-        return self._model.interval(np.array([(1 - level) / 2, min((1 + level) / 2, np.nextafter(1.0, 0.0))]))
+        with self._lock:
+            return self._model.interval(np.array([(1 - level) / 2, min((1 + level) / 2, np.nextafter(1.0, 0.0))]))
 
     @property
     def rates_(self) -> NDArray[np.float64]:
         """Change rates held now, (n_materials,), per unit of time."""
         check_is_fitted(self)
-        return self._model.rates()
+        with self._lock:
+            return self._model.rates()
 
     # -- how learning goes ------------------------------------------------------
 
     def _learn(
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, fresh: bool
     ) -> ChangeRateEstimator:
+        with self._lock:
+            self._learn_alone(X, y, classes, sample_weight, fresh or not self.__sklearn_is_fitted__())
+        return self
+
+    def _learn_alone(
+        self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, fresh: bool
+    ) -> None:
+        """Learn a log, or raise with the estimator as it was."""
         self._check_parameters()
         X = as_table(X)
         if not fresh and len(getattr(X, "shape", ())) == 2:
@@ -299,7 +312,6 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
                 _forget_newcomers(lookup, before)
                 self.__dict__ = before
             raise
-        return self
 
     def _new_model(self) -> Any:
         return make_model(self.estimator, self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
@@ -335,7 +347,8 @@ class ChangeRateEstimator(ClassifierMixin, BaseEstimator):
         return tags
 
     def __copy__(self):
-        return own_copy(self)
+        with self._lock:
+            return own_copy(self)
 
     def __getstate__(self):
         state = dict(super().__getstate__())

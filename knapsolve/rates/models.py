@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from knapsolve.rates.filter_model import FilterModel
 from knapsolve.rates.log_model import LogModel
-from knapsolve.rates.polls import Polls
 
 ESTIMATORS = ("mle", "recursive", "bayes", "multiplicative")
-
-Array = NDArray[np.float64]
-
-
-class RateModel(Protocol):
-    """What ChangeRateEstimator and RateAllocator need of a model."""
-
-    atomic_rows: int
-
-    def copy(self) -> Any: ...
-
-    def fork(self) -> Any: ...
-
-    def learn(self, polls: Polls, n_items: int, commit: Callable[[], None]) -> None: ...
-
-    def rates(self) -> Array: ...
-
-    def new_rate(self) -> float: ...
-
-    def interval(self, shares: Array) -> Array: ...
 
 
 def make_model(

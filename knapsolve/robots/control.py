@@ -14,6 +14,7 @@ from knapsolve.robots.result import RobotControl
 STEP = 0.99999  # the paper's tau: any less only slows the iteration, and 1 could meet a periodic chain
 COARSE_EVALUATIONS = 4  # a coarse grid serves only as a start
 ATTEMPTS, EVALUATIONS = 16, 15
+POLISHING = 96  # sweeps that may bring bounds closer where a bias is large: substitution rounds more than a sweep does
 ROUNDING = 1e-12  # of the largest bias
 
 
@@ -93,7 +94,7 @@ def solve_robot_control(
 
 
 def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotControl:
-    """Policy iteration from a coarser problem; value iteration helps where it sticks.
+    """Policy iteration from a coarser problem; value iteration helps where it sticks, and at the end.
 
     Stops where no action would gain more than half the tolerance.
     """
@@ -117,6 +118,11 @@ def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotCon
             solver.improve(bias, action)
     if best.bias is None or not (solved or done >= max_iter or best.is_exhausted()):
         return iterate_values(problem, tol, max_iter, best.bias)
+    if done < max_iter and not best.bounds[1] - best.bounds[0] <= tol:
+        bias[...] = best.bias
+        done += solver.iterate_values(bias, STEP, tol, min(POLISHING, max_iter - done), 16, scratch(bias))[0]
+        bias -= bias[1, 1]
+        best.offer(best.gain, solver.bounds(bias), bias)
     return finish(problem, best.gain, best.bounds, best.bias, done)
 
 

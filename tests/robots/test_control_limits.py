@@ -157,3 +157,12 @@ def test_few_states_are_solved_at_rates_far_apart():
         control = solve_robot_control(3, 4, arrival_rate=1e-6, starvation_weight=1.0)
     assert control.lower <= control.gain <= control.upper <= control.lower + 1e-9
     assert control.gain == pytest.approx(mm1k_cost(3e-6, 4, 1.0), abs=1e-9)  # all robots, always
+
+
+@pytest.mark.parametrize("arguments", [(1, 3, 1.6e-10, 613.0, 0.17), (2, 2, 170.0, 1.9e12, 1.4e12)])
+@pytest.mark.parametrize("method", ["auto", "relative-value-iteration"])
+def test_bounds_that_substitution_leaves_open_are_closed_by_sweeps(arguments, method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        control = solve_robot_control(*arguments, method=method)
+    assert control.upper - control.lower <= 1e-9 * arguments[-1]
