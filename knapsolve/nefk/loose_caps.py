@@ -230,7 +230,8 @@ def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
         with np.errstate(over="ignore", under="ignore"):
             first[k : k + len(which)], second[k : k + len(which)] = taken[which].T
         k += len(which)
-    first[0], second[0] = rest
+    with np.errstate(over="ignore", under="ignore"):
+        first[0], second[0] = rest
     del first
     taken.resize(k, refcheck=False)
     return taken, second
