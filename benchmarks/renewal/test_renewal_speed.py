@@ -93,7 +93,8 @@ def test_a_poll(benchmark, n, capsys):
 
 @pytest.mark.parametrize("n", [1_000, 100_000, 1_000_000])
 def test_a_poll_from_python(n, capsys, monkeypatch):
-    """`suggest(1)` and `partial_fit`, with the list of those that come next and with a look at all items each time."""
+    """`suggest(1)` and `partial_fit`, with the list of those that come next and with a look at all items each time;
+    and `allocate()`."""
     rng = np.random.default_rng(2)
     first = np.column_stack([rng.permutation(n), np.full(n, n)])
     policy = RenewalIndexPolicy(n_materials=n).fit(first, rng.random(n) < 0.2)
@@ -111,3 +112,4 @@ def test_a_poll_from_python(n, capsys, monkeypatch):
     full = min(seconds(lambda: polls(1)) for _ in range(10))
     with capsys.disabled():
         print(f"\nn={n}: suggest(1) and partial_fit {1e3 * ours:.2f} ms; looking at all items {1e3 * full:.2f} ms")
+        print(f"allocate() {1e3 * min(seconds(policy.allocate) for _ in range(3)):.1f} ms")
