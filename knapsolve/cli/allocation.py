@@ -101,20 +101,33 @@ def _renewal_rates(log: PollLog) -> Rates:
 
 
 def _estimated_rates(log: PollLog, estimator: str) -> Rates:
-    """An item without a second poll may be like any other: its rate is the estimator's for a newcomer."""
-    columns = {"n_changes": log.n_changes, "age": log.age}
-    told = {role: values for role, values in columns.items() if values is not None}
-    places = {role: 2 + number for number, role in enumerate(told)}
-    model = ChangeRateEstimator(estimator, **places)  # type: ignore[arg-type]
+    """An item without a second poll may be like any other: all that is known of it is the prior that items share.
+
+    Its rate is the estimator's for a newcomer; its interval is that of "mle", as no other estimator has such a prior.
+    """
+    once = log.polls == 1
+    low, rates, high = np.empty((3, log.names.size))
     with working("estimating rates") if log.items.size > LONG else nullcontext():
-        model.fit(np.column_stack([log.items, log.elapsed, *told.values()]), log.changed)
-        known, intervals = model.materials_.astype(np.intp), model.rate_interval()
-    typical = float(np.median(log.elapsed))
-    newcomer = -np.log(model.predict_proba([[-2.0, typical, *np.zeros(len(told))]])[0, 0]) / typical
-    low, high = (np.full(log.names.size, np.quantile(model.rates_, tail)) for tail in (TAIL, 1 - TAIL))
-    rates = np.full(log.names.size, newcomer)
-    rates[known], (low[known], high[known]) = model.rates_, intervals.T
+        model = _fitted(log, estimator)
+        places, ends = model.materials_.astype(np.intp), model.rate_interval()
+        rates[once], (low[once], high[once]) = model.rates_[-1], ends[-1]
+        if once.any() and estimator != "mle":
+            low[once], high[once] = _fitted(log, "mle").rate_interval()[-1]
+        known = places[:-1]
+        rates[known], (low[known], high[known]) = model.rates_[:-1], ends[:-1].T
     return np.minimum(low, rates), rates, np.maximum(high, rates)
+
+
+def _fitted(log: PollLog, estimator: str) -> ChangeRateEstimator:
+    """What the log tells, and of one item more, in the end, which was polled again after no time: that tells nothing."""
+    columns = [np.append(log.items, log.names.size), np.append(log.elapsed, 0.0)]
+    places = {}
+    for role in ("n_changes", "age"):
+        if (told := getattr(log, role)) is not None:
+            places[role] = len(columns)
+            columns.append(np.append(told, np.nan))
+    model = ChangeRateEstimator(estimator, **places)  # type: ignore[arg-type]
+    return model.fit(np.column_stack(columns), np.append(log.changed, 0))
 
 
 def _learn(policy: RenewalIndexPolicy, log: PollLog) -> None:

@@ -28,7 +28,8 @@ def widening(changes: Array, time: Array, prior: tuple[float, float], shares: Ar
     Reference: Kass and Steffey, JASA 84 (1989), on the doubt that empirical Bayes leaves out.
     """
     shape, own = prior[0], changes[:, None]
-    told = START + (1 - 1 / changes.size) * float((changes * shape / (changes + shape)).sum())
+    seen = max(int(np.count_nonzero(changes + time)), 1)
+    told = START + (1 - 1 / seen) * float((changes * shape / (changes + shape)).sum())
     means = np.log(prior[0]) - np.log(prior[1]) + np.linspace(-REACH, REACH, MEANS_TRIED) / np.sqrt(told)
     shapes, log_means = (each.ravel() for each in np.meshgrid(np.geomspace(*SHAPES, SHAPES_TRIED), means))
     spans = shapes * np.exp(np.clip(-log_means, -690.0, 690.0))

@@ -130,6 +130,26 @@ def test_items_polled_once_are_taken_for_others_like(succeed, folder):
     assert new["item"] == "new" and np.isfinite(float(new["interval"])) and new["polls"] == "1"
 
 
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_intervals_of_items_polled_once_hold_their_rates(succeed, folder, estimator):
+    """Between quantiles of the others' estimates .71 of them did (of 95%): estimates lie nearer together than rates."""
+    covered = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rates, rows = rng.gamma(0.7, 1 / 0.7, 90), []
+        for item, rate in enumerate(rates):
+            gaps = rng.exponential(1.0, 4 * (item % 2))
+            times = np.append(0.0, np.cumsum(gaps))
+            changed = np.append(0, rng.random(gaps.size) < -np.expm1(-rate * gaps)).astype(int)
+            rows += [f"{item},{time},{hit}" for time, hit in zip(times, changed)]
+        (folder / "polls.csv").write_text("item,time,changed\n" + "\n".join(rows) + "\n")
+        succeed("allocate", "polls.csv", "--capacity", "9/s", "--rates", estimator, "-o", "out.csv")
+        once = [row for row in read(folder / "out.csv") if row["polls"] == "1"]
+        assert len(once) == 45
+        covered += [float(row["rate_low"]) <= rates[int(row["item"])] <= float(row["rate_high"]) for row in once]
+    assert 0.88 < np.mean(covered) < 0.99
+
+
 def test_an_item_never_polled_has_no_interval_in_tables_and_documents_alike(succeed, folder):
     rows = [(t, item, int(item == "a" or t == 1)) for t in range(100) for item in "abc"]
     (folder / "polls.csv").write_text("time,item,changed\n" + "".join(f"{t},{i},{c}\n" for t, i, c in rows))

@@ -95,3 +95,13 @@ def test_what_always_changed_is_not_slow(n, blur):
         ends.append(ChangeRateEstimator().fit(log, changed).rate_interval(0.95)[:, 0])
         assert (ends[-1] > 0.9 * -np.log1p(-(0.025 ** (1 / polls)))).all()
     assert (np.diff(ends, axis=0) > 0).all()
+
+
+def test_polls_after_no_time_tell_nothing_of_others():
+    rng = np.random.default_rng(3)
+    items, gaps, changed = np.repeat(np.arange(4), 5), rng.exponential(1.0, 20), rng.integers(0, 2, 20)
+    known = ChangeRateEstimator().fit(np.column_stack([items, gaps]), changed)
+    more = np.column_stack([np.append(items, [9, 9]), np.append(gaps, [0.0, 0.0])])
+    asked = ChangeRateEstimator().fit(more, np.append(changed, [0, 0]))
+    np.testing.assert_array_equal(asked.rates_[:4], known.rates_)
+    np.testing.assert_allclose(asked.rate_interval()[:4], known.rate_interval(), rtol=1e-12)
