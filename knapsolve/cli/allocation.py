@@ -119,7 +119,7 @@ def _estimated_rates(log: PollLog, estimator: str) -> Rates:
 
 
 def _fitted(log: PollLog, estimator: str) -> ChangeRateEstimator:
-    """What the log tells, and of one item more, in the end, which was polled again after no time: that tells nothing."""
+    """What the log tells, and last of one item more, polled again after no time, which tells nothing."""
     columns = [np.append(log.items, log.names.size), np.append(log.elapsed, 0.0)]
     places = {}
     for role in ("n_changes", "age"):
