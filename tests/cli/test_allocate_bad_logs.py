@@ -42,6 +42,27 @@ BAD_LOGS = {
         "row 2 (line 3) has n_changes that is not whole",
     ),
     "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
+    "contrary rows": (
+        "item,time,changed\nu/1,3,0\nb,2,0\nu/1,3,1\n",
+        "log.csv, row 3 (line 4): changed is 1 for item 'u/1', but 0 at the same time in row 1 (line 2)",
+    ),
+    "whose clock": (
+        "item,time,changed\nu/1,3,0\nb,2,0\nu/1,2,1\n",
+        "row 3 (line 4): times must ascend within each item, got 2 after 3 in row 1 (line 2) for item 'u/1' (--sort",
+    ),
+    "open quote": (
+        'item,time,changed\n"a\nb",1,0\n"b,2,0\nb,3,1\n',
+        "log.csv, row 2 (line 4): a quote is opened there and never closed",
+    ),
+    "open quote in a column that is not read": (
+        'item,time,changed,note\na,1,0,x\na,2,0,"y\na,3,1,z\n',
+        "log.csv, row 2 (line 3): a quote is opened there and never closed",
+    ),
+    "open quote before a megabyte": (
+        'item,time,changed\na,1,0\n"a,2,0\n' + "a,3,1\n" * 200_000,
+        "log.csv, row 2 (line 3): a quote is opened there and never closed",
+    ),
+    "open quote in the header": ('"item,time,changed\na,1,0\n', "log.csv, line 1: a quote is opened there"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
 }
 
