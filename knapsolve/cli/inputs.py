@@ -17,7 +17,7 @@ import numpy as np
 from knapsolve._identifiers import factorize
 from knapsolve.cli.source import Source, malformation, name_of, refuse_open_quote, set_aside, unpacked
 from knapsolve.environments.trace import LATEST
-from knapsolve.replay.log import iso_seconds
+from knapsolve.replay.log import HALF, iso_seconds
 from knapsolve.replay.units import SECONDS
 
 BUNDLED = "debian"
@@ -38,7 +38,7 @@ class Log:
     unit: str
     start: float
     stop: float
-    split: str = "50%"
+    split: str = HALF
 
 
 def read_log(source: str, item_column: str, time_column: str, unit: str | None, sort: bool) -> Log:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -13,6 +15,7 @@ from knapsolve.environments import TraceEnvironment
 from knapsolve.environments.trace import epoch_seconds
 
 Time = float | str | date | np.datetime64
+HALF = "50%"  # of a stretch: as much to learn in as to show it
 
 
 def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironment:
@@ -33,16 +36,31 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
 
 
 def as_split(log: Any, split: Time | None, whole: TraceEnvironment) -> float | None:
-    """Where counting begins: what `split` says, else a TraceEnvironment if that is inside; None is from the start."""
-    since = as_time("split", split)
-    if since is None and isinstance(log, TraceEnvironment):
-        inside = max(log.start, whole.start) < log.count_from < whole.stop
-        return log.count_from if inside else None
+    """Where counting begins: what `split` says, None being the start.
+
+    A TraceEnvironment that counts from a moment inside keeps it where `split` is None or HALF.
+    """
+    unsaid = split is None or (isinstance(split, str) and split == HALF)
+    if unsaid and isinstance(log, TraceEnvironment) and max(log.start, whole.start) < log.count_from < whole.stop:
+        return log.count_from
+    share = as_share(split)
+    since = as_time("split", split) if share is None else whole.start + share * (whole.stop - whole.start)
     if since is not None and not whole.start < since < whole.stop:
         raise ValueError(
-            f"split must lie between start={whole.start:.15g} and stop={whole.stop:.15g}, got {since:.15g}"
+            f"split must lie between start={whole.start:.15g} and stop={whole.stop:.15g}, got "
+            + (f"{since:.15g}" if share is None else repr(split))
         )
     return since
+
+
+def as_share(value: Any) -> float | None:
+    """The share that a text such as 50% says, NaN if its number is none; None of all else."""
+    if not (isinstance(value, str) and re.fullmatch(r"\s*[\d.]+\s*%\s*", value)):
+        return None
+    try:
+        return float(value.strip()[:-1]) / 100
+    except ValueError:
+        return math.nan
 
 
 def as_time(name: str, value: Time | None) -> float | None:
