@@ -34,9 +34,10 @@ def replay(
 
     Parameters
     ----------
-    log : (items, times), data frame or TraceEnvironment
+    log : (items, times), rows, data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
-        since 1970. A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
+        since 1970. Rows are a list of (item, time). A data frame has a column ``item`` and one of ``time`` and
+        ``timestamp``.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
@@ -153,7 +154,7 @@ def measure_polls(
 
     Parameters
     ----------
-    log : (items, times), data frame or TraceEnvironment
+    log : (items, times), rows, data frame or TraceEnvironment
         Which item changed when, as for `replay`.
     items : array-like of shape (n_polls,)
         Which item was polled.

@@ -33,9 +33,9 @@ class TraceReplay:
 
     Parameters
     ----------
-    log : (items, times), data frame or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item. A data frame has a column
-        ``item`` and one of ``time`` and ``timestamp``.
+    log : (items, times), rows, data frame or TraceEnvironment
+        Which item changed when, in any unit of time, ascending within each item. Rows are a list of (item, time).
+        A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
