@@ -86,6 +86,8 @@ def read_columns(
         raise ModuleNotFoundError("reading files needs pyarrow: pip install 'knapsolve[cli]'") from error
     name = name_of(source)
     if source == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
         data = unpacked(name, sys.stdin.buffer.read())
     else:
         if not Path(source).exists():

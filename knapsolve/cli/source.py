@@ -72,12 +72,14 @@ def unpacked(name: str, data: bytes) -> bytes:
 
 def malformation(data: bytes, error: Exception) -> str:
     """What is wrong with a CSV file, with the row and line if pyarrow says."""
-    ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-    if ragged is None:
+    numbered = re.search(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)", str(error))
+    if numbered is None:
         return str(error)
-    row, expected, got = map(int, ragged.groups())
-    where = Source("", partial(bytes, data)).row(row - 2)  # the header is pyarrow's row 1
-    return f"{where} has {got} value{'' if got == 1 else 's'}, the header {expected}"
+    row, expected, got = numbered.groups()
+    where = Source("", partial(bytes, data)).row(int(row) - 2)  # the header is pyarrow's row 1
+    if got is None:
+        return f"{where} is not in UTF-8"
+    return f"{where} has {got} value{'' if got == '1' else 's'}, the header {expected}"
 
 
 def refuse_open_quote(name: str, data: bytes) -> None:

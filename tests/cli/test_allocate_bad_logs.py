@@ -13,6 +13,7 @@ from time import sleep
 
 import pytest
 
+from knapsolve.cli import main
 from knapsolve.cli.inputs import read_columns
 
 BAD_LOGS = {
@@ -89,6 +90,24 @@ def test_a_bad_row_has_its_line_wherever_it_comes_from(kind, refuse, folder, mon
         (folder / "log.csv").write_text(text)
         monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
     assert message in refuse("allocate", source, "--capacity", "1/s")
+
+
+def test_values_in_another_encoding_are_told_with_their_row(refuse, folder):
+    (folder / "log.csv").write_bytes("item,time,changed\n\na,0,0\ncafé,2,1\n".encode("latin-1"))
+    assert "log.csv is malformed: row 2 (line 4) is not in UTF-8" in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+def test_standard_input_that_is_closed_is_told(refuse, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    assert "standard input is closed" in refuse("allocate", "-", "--capacity", "1/s")
+
+
+def test_files_are_saved_though_standard_output_is_closed(folder, monkeypatch):
+    (folder / "log.csv").write_text("item,time,changed\na,0,0\na,1,1\n")
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["allocate", "log.csv", "--capacity", "1/s", "-o", "out.csv"]) == 0
+    sys.stdout.close()
+    assert (folder / "out.csv").read_text().startswith('"item","interval"')
 
 
 @pytest.mark.parametrize("source", ["log.csv", "-"])
