@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import gamma
 
 from knapsolve import criteria
 from knapsolve.cli.bounds import Limits
@@ -18,7 +17,6 @@ from knapsolve.nefk import solve_nefk
 from knapsolve.rates import ChangeRateEstimator
 
 LONG = 500_000  # polls: from here on there is a bar, which moves this often
-TAIL = 0.025
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,10 @@ def allocate(
     weights = np.ones(log.names.size) if log.weights is None else log.weights
     if not weights.any():
         raise ValueError("the weight column must hold at least one positive weight")
-    low, rates, high = _renewal_rates(log) if rates_by == "renewal" else _estimated_rates(log, rates_by)
+    low, rates, high = _estimated_rates(log, "mle" if rates_by == "renewal" else rates_by)
+    if rates_by == "renewal":  # its filters know rates, but not how sure they are
+        rates = _renewal_rates(log)
+        low, high = np.minimum(low, rates), np.maximum(high, rates)
     if criterion == "renewal":  # its long-run amounts are those best for detection with its weights of a change found
         weights = weights * (1 - balance + balance * capacity / (4 * rates.size * rates))
     kinds = {"renewal": criteria.Detection, "detection": criteria.Detection, "freshness": criteria.Freshness}
@@ -91,13 +92,10 @@ def allocate(
 Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # low, rate, high
 
 
-def _renewal_rates(log: PollLog) -> Rates:
+def _renewal_rates(log: PollLog) -> np.ndarray:
     policy = RenewalIndexPolicy(n_materials=log.names.size, capacity=log.pace)
     _learn(policy, log)
-    rates = policy.rates_
-    shape = policy.items_[: rates.size, 2] + 2.0  # of the last filter's Gamma, whose mean is the rate
-    low, high = (gamma.ppf(tail, shape) * (rates / shape) for tail in (TAIL, 1 - TAIL))
-    return low, rates, high
+    return policy.rates_
 
 
 def _estimated_rates(log: PollLog, estimator: str) -> Rates:
