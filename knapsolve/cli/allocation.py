@@ -101,18 +101,19 @@ def _renewal_rates(log: PollLog) -> np.ndarray:
 def _estimated_rates(log: PollLog, estimator: str) -> Rates:
     """An item without a second poll may be like any other: all that is known of it is the prior that items share.
 
-    Its rate is the estimator's for a newcomer; its interval is that of "mle", as no other estimator has such a prior.
+    That is what "mle" says, whichever the estimator: no other has such a prior.
     """
     once = log.polls == 1
     low, rates, high = np.empty((3, log.names.size))
     with working("estimating rates") if log.items.size > LONG else nullcontext():
         model = _fitted(log, estimator)
-        places, ends = model.materials_.astype(np.intp), model.rate_interval()
-        rates[once], (low[once], high[once]) = model.rates_[-1], ends[-1]
-        if once.any() and estimator != "mle":
-            low[once], high[once] = _fitted(log, "mle").rate_interval()[-1]
-        known = places[:-1]
+        known, ends = model.materials_[:-1].astype(np.intp), model.rate_interval()
         rates[known], (low[known], high[known]) = model.rates_[:-1], ends[:-1].T
+        if once.any():
+            if estimator != "mle":
+                model = _fitted(log, "mle")
+                ends = model.rate_interval()
+            rates[once], (low[once], high[once]) = model.rates_[-1], ends[-1]
     return np.minimum(low, rates), rates, np.maximum(high, rates)
 
 

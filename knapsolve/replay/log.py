@@ -85,7 +85,7 @@ def as_moments(times: Any) -> Any:
         pass
     texts = column.tolist()
     numbers = [_is_number(each) for each in texts]
-    if any(numbers):
+    if any(numbers) and not all(numbers):
         row = numbers.index(False)
         as_time(f"times[{row}]", texts[row])
         raise ValueError(f"times must be numbers or dates throughout, got {texts[row]!r} at position {row}")
@@ -94,10 +94,9 @@ def as_moments(times: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     try:
-        float(value)
-    except (TypeError, ValueError):
+        return not math.isnan(float(value))
+    except (TypeError, ValueError, OverflowError):
         return False
-    return True
 
 
 def iso_seconds(text: str) -> float:

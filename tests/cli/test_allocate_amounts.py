@@ -122,12 +122,15 @@ def test_one_item_gets_all_within_its_bounds(estimator, succeed, folder):
         assert [float(row["interval"]) for row in read(folder / "out.csv")] == pytest.approx([interval])
 
 
-def test_items_polled_once_are_taken_for_others_like(succeed, folder):
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_items_polled_once_are_taken_for_others_like(succeed, folder, estimator):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\nb,0,0\nnew,1,0\na,2,1\nb,3,0\na,4,1\n")
-    text = succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv")
+    text = succeed("allocate", "polls.csv", "--capacity", "4/s", "-o", "out.csv", "--rates", estimator)
     assert "1 item was polled only once: it is taken" in text
     new = read(folder / "out.csv")[2]
     assert new["item"] == "new" and np.isfinite(float(new["interval"])) and new["polls"] == "1"
+    pooled = ChangeRateEstimator().fit([["a", 2.0], ["b", 3.0], ["a", 2.0]], [1, 0, 1])
+    assert float(new["rate"]) == pytest.approx(-np.log(pooled.predict_proba([["new", 1.0]])[0, 0]))
 
 
 @pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive", "renewal"])
