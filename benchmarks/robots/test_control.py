@@ -16,6 +16,7 @@ from rivals import mdpsolver_average, problem, quantecon_discounted
 
 from knapsolve import solve_robot_control
 from knapsolve._core.robot_control import RobotSolver
+from knapsolve.robots import control
 
 LONG = os.environ.get("KNAPSOLVE_LONG_BENCHMARKS", "0") not in ("", "0")
 SIZES = [(16, 5), (100, 15), (300, 100), (1000, 300)]
@@ -58,10 +59,10 @@ def test_targets():
 
 def test_memory_beyond_the_result():
     tracemalloc.start()
-    control = ours(1000, 300)()
+    solved = ours(1000, 300)()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    print(f"(1000, 300): {(peak - control.bias.nbytes) / 1e6:.1f} MB beyond the result")
+    print(f"(1000, 300): {(peak - solved.bias.nbytes) / 1e6:.1f} MB beyond the result")
 
 
 @pytest.mark.parametrize("size", GRID if LONG else GRID[-1:], ids=str)
@@ -71,9 +72,9 @@ def test_worst_of_a_grid(size):
     took, apart = {}, 0.0
     for rate, weight in itertools.product(np.geomspace(0.3, 3, side), np.geomspace(0.1, 10, side)):
         start = time.perf_counter()
-        control = solve_robot_control(robots, buffer, rate / robots, weight, tol=1e-8)
+        solved = solve_robot_control(robots, buffer, rate / robots, weight, tol=1e-8)
         took[rate, weight] = time.perf_counter() - start
-        apart = max(apart, control.upper - control.lower)
+        apart = max(apart, solved.upper - solved.lower)
     slowest = sorted(took, key=took.get)[-5:]
     for rate, weight in slowest:
         again = fastest(lambda r=rate, w=weight: solve_robot_control(robots, buffer, r / robots, w, tol=1e-8), 5)
@@ -83,6 +84,18 @@ def test_worst_of_a_grid(size):
         f"({robots}, {buffer}), worst of {len(took)}: {took[worst]:.4f} s, scaled {took[worst] / factor:.4f} s, "
         f"at lam N = {worst[0]:.3f}, gamma = {worst[1]:.3f}; bounds at most {apart:.1e} apart"
     )
+
+
+@pytest.mark.filterwarnings("ignore:the control problem")
+@pytest.mark.parametrize("load", [2.0, 3.0, 50.0])
+def test_large_weights(monkeypatch, load):
+    """Rounding decides between actions: beside it, without policies that are blurred by it (then sweeps help out)."""
+    for what, blurs in (("", control.BLURS), (", not blurred", control.BLURS[:1])):
+        monkeypatch.setattr(control, "BLURS", blurs)
+        start = time.perf_counter()
+        found = solve_robot_control(1000, 300, load / 1000, 1e7)
+        took, apart = time.perf_counter() - start, found.upper - found.lower
+        print(f"(1000, 300), lam N = {load:g}, gamma = 1e7{what}: {took:.1f} s, bounds {apart:.1e} apart")
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

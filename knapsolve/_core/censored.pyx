@@ -29,7 +29,7 @@ cdef class Grouped:
     """Sufficient statistics of n items."""
 
     cdef readonly Py_ssize_t n_items
-    cdef readonly object counts, exposures, polls   # (n,) counted changes, quiet time, weight of all polls
+    cdef readonly object counts, exposures, polls   # (n,) changes counted, quiet time, weight of telling polls
     cdef readonly object found   # (n,) weight of the polls that found a change and do not tell how many there were
     cdef readonly int64_t[::1] first   # (n + 1,) where each item's changed polls begin
     cdef double[::1] gap, weight
@@ -75,7 +75,8 @@ cdef class Grouped:
                     if memory < INFINITY:
                         w *= exp(-later[i] / memory)
                         later[i] += elapsed[row]
-                    polls[i] += w
+                    if changed[row] or elapsed[row] > 0.0:
+                        polls[i] += w
                     if known_counts is not None and known_counts[row] >= 0.0:
                         self.count[i] += w * known_counts[row]
                         self.exposure[i] += w * known_exposures[row]

@@ -9,7 +9,7 @@ Reference: Talim, Liu, Nain and Coffman, "Controlling robots of Web search engin
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.math cimport INFINITY, fmin, isfinite
+from libc.math cimport INFINITY, fmax, fmin, isfinite
 from libc.stdint cimport int32_t, uint8_t
 from scipy.linalg.cython_lapack cimport dgetrf, dgetrs
 
@@ -182,9 +182,10 @@ cdef class RobotSolver:
         return status
 
     def iterate_policy(self, uint8_t[:, ::1] action, double[:, ::1] bias, double tol, Py_ssize_t limit,
-                       double slack):
+                       double slack, double rounding=0.0):
         """Policy iteration from `action`, in place, until no change gains more than `slack` or up to `limit`.
 
+        Actions that are better by at most `rounding` times the largest bias stay as they are.
         Return (evaluations, done, gain): the bias and the gain are those of the last policy evaluated. A
         policy that cannot be evaluated ends the run with the bias undefined and an infinite gain.
         """
@@ -197,7 +198,7 @@ cdef class RobotSolver:
             k += 1
             with nogil:
                 largest = policy_bias(&self.model, self.values, gain, &bias[0, 0])
-                noise = fmin(tol / 4.0, 1e-13 * (1.0 + largest))
+                noise = fmax(fmin(tol / 4.0, 1e-13 * (1.0 + largest)), rounding * largest)
                 policy_improve(&self.model, &bias[0, 0], noise, &action[0, 0], &gained)
         return k, gained <= slack, gain
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import gamma
 
 from knapsolve import criteria
 from knapsolve.cli.bounds import Limits
@@ -18,7 +17,6 @@ from knapsolve.nefk import solve_nefk
 from knapsolve.rates import ChangeRateEstimator
 
 LONG = 500_000  # polls: from here on there is a bar, which moves this often
-TAIL = 0.025
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,10 @@ def allocate(
     weights = np.ones(log.names.size) if log.weights is None else log.weights
     if not weights.any():
         raise ValueError("the weight column must hold at least one positive weight")
-    low, rates, high = _renewal_rates(log) if rates_by == "renewal" else _estimated_rates(log, rates_by)
+    low, rates, high = _estimated_rates(log, "mle" if rates_by == "renewal" else rates_by)
+    if rates_by == "renewal":  # its filters know rates, but not how sure they are
+        rates = _renewal_rates(log)
+        low, high = np.minimum(low, rates), np.maximum(high, rates)
     if criterion == "renewal":  # its long-run amounts are those best for detection with its weights of a change found
         weights = weights * (1 - balance + balance * capacity / (4 * rates.size * rates))
     kinds = {"renewal": criteria.Detection, "detection": criteria.Detection, "freshness": criteria.Freshness}
@@ -91,30 +92,41 @@ def allocate(
 Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # low, rate, high
 
 
-def _renewal_rates(log: PollLog) -> Rates:
+def _renewal_rates(log: PollLog) -> np.ndarray:
     policy = RenewalIndexPolicy(n_materials=log.names.size, capacity=log.pace)
     _learn(policy, log)
-    rates = policy.rates_
-    shape = policy.items_[: rates.size, 2] + 2.0  # of the last filter's Gamma, whose mean is the rate
-    low, high = (gamma.ppf(tail, shape) * (rates / shape) for tail in (TAIL, 1 - TAIL))
-    return low, rates, high
+    return policy.rates_
 
 
 def _estimated_rates(log: PollLog, estimator: str) -> Rates:
-    """An item without a second poll may be like any other: its rate is the estimator's for a newcomer."""
-    columns = {"n_changes": log.n_changes, "age": log.age}
-    told = {role: values for role, values in columns.items() if values is not None}
-    places = {role: 2 + number for number, role in enumerate(told)}
-    model = ChangeRateEstimator(estimator, **places)  # type: ignore[arg-type]
+    """An item without a second poll may be like any other: all that is known of it is the prior that items share.
+
+    That is what "mle" says, whichever the estimator: no other has such a prior.
+    """
+    once = log.polls == 1
+    low, rates, high = np.empty((3, log.names.size))
     with working("estimating rates") if log.items.size > LONG else nullcontext():
-        model.fit(np.column_stack([log.items, log.elapsed, *told.values()]), log.changed)
-        known, intervals = model.materials_.astype(np.intp), model.rate_interval()
-    typical = float(np.median(log.elapsed))
-    newcomer = -np.log(model.predict_proba([[-2.0, typical, *np.zeros(len(told))]])[0, 0]) / typical
-    low, high = (np.full(log.names.size, np.quantile(model.rates_, tail)) for tail in (TAIL, 1 - TAIL))
-    rates = np.full(log.names.size, newcomer)
-    rates[known], (low[known], high[known]) = model.rates_, intervals.T
+        model = _fitted(log, estimator)
+        known, ends = model.materials_[:-1].astype(np.intp), model.rate_interval()
+        rates[known], (low[known], high[known]) = model.rates_[:-1], ends[:-1].T
+        if once.any():
+            if estimator != "mle":
+                model = _fitted(log, "mle")
+                ends = model.rate_interval()
+            rates[once], (low[once], high[once]) = model.rates_[-1], ends[-1]
     return np.minimum(low, rates), rates, np.maximum(high, rates)
+
+
+def _fitted(log: PollLog, estimator: str) -> ChangeRateEstimator:
+    """What the log tells, and last of one item more, polled again after no time, which tells nothing."""
+    columns = [np.append(log.items, log.names.size), np.append(log.elapsed, 0.0)]
+    places = {}
+    for role in ("n_changes", "age"):
+        if (told := getattr(log, role)) is not None:
+            places[role] = len(columns)
+            columns.append(np.append(told, np.nan))
+    model = ChangeRateEstimator(estimator, **places)  # type: ignore[arg-type]
+    return model.fit(np.column_stack(columns), np.append(log.changed, 0))
 
 
 def _learn(policy: RenewalIndexPolicy, log: PollLog) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from knapsolve._identifiers import factorize
-from knapsolve.cli.source import Source, malformation, name_of, set_aside, unpacked
+from knapsolve.cli.source import Source, malformation, name_of, refuse_open_quote, set_aside, unpacked
 from knapsolve.environments.trace import LATEST
-from knapsolve.replay.log import iso_seconds
+from knapsolve.replay.log import HALF, iso_seconds
 from knapsolve.replay.units import SECONDS
 
 BUNDLED = "debian"
@@ -38,7 +38,7 @@ class Log:
     unit: str
     start: float
     stop: float
-    split: str = "50%"
+    split: str = HALF
 
 
 def read_log(source: str, item_column: str, time_column: str, unit: str | None, sort: bool) -> Log:
@@ -64,7 +64,7 @@ def read_log(source: str, item_column: str, time_column: str, unit: str | None, 
         order = np.argsort(times, kind="stable")
         items, times = items.take(pyarrow.array(order)), times[order]
     else:
-        check_order(name, codes, times, raw)
+        check_order(name, codes, found, times, raw)
     if found.size < 2:
         raise ValueError(f"{name} must hold at least 2 different items, it holds only {found[0]!s}")
     return Log(items, times, read_unit, float(times.min()), float(times.max()))
@@ -86,6 +86,8 @@ def read_columns(
         raise ModuleNotFoundError("reading files needs pyarrow: pip install 'knapsolve[cli]'") from error
     name = name_of(source)
     if source == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
         data = unpacked(name, sys.stdin.buffer.read())
     else:
         if not Path(source).exists():
@@ -148,6 +150,7 @@ def _csv_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[str, s
     import pyarrow
     from pyarrow import csv as arrow_csv
 
+    refuse_open_quote(name, data)
     try:
         header = next(csv.reader(io.StringIO(data.lstrip().split(b"\n", 1)[0].decode("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -314,13 +317,14 @@ def refuse_times(name: Source, times: np.ndarray) -> None:
     refuse_rows(name, np.abs(times) > LATEST, f"has a time that is not in [-{LATEST:g}, {LATEST:g}]")
 
 
-def check_order(name: Source, codes: np.ndarray, times: np.ndarray, raw: Any) -> None:
+def check_order(name: Source, codes: np.ndarray, items: np.ndarray, times: np.ndarray, raw: Any) -> None:
+    """Refuse rows, of the items (n_items,) by their `codes` (n,), whose times (n,) descend."""
     order = np.argsort(codes, kind="stable")
     backwards = (np.diff(times[order]) < 0) & (np.diff(codes[order]) == 0)
     if backwards.any():
         where = int(np.argmax(backwards))
         before, after = int(order[where]), int(order[where + 1])
         raise ValueError(
-            f"{name}, {name.row(after)}: times must ascend within each item, "
-            f"got {raw[after]} after {raw[before]} in {name.row(before)} (--sort sorts them)"
+            f"{name}, {name.row(after)}: times must ascend within each item, got {raw[after]} after {raw[before]} "
+            f"in {name.row(before)} for item {str(items[codes[after]])!r} (--sort sorts them)"
         )

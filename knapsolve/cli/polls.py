@@ -65,7 +65,7 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
     warn_of_unit(name, times, read_unit)
     changed = _as_changed(name, found["--changed-column"])
     if not sort:
-        check_order(name, codes, times, found["--time-column"])
+        check_order(name, codes, names, times, found["--time-column"])
     told = {
         role: _told(name, found[_option(role)], role) for role in ("n_changes", "age") if _option(role) in found
     }
@@ -135,9 +135,13 @@ def _derive(
     fresh[1:] |= np.diff(when) > 0
     if not fresh.all():
         again = int((~fresh).sum())
-        contrary = np.zeros(item.size, dtype=bool)
-        contrary[order[1:]] = ~fresh[1:] & (hit[1:] != hit[:-1])
-        refuse_rows(name, contrary, "contradicts another of the same item and time")
+        contrary = np.flatnonzero(~fresh[1:] & (hit[1:] != hit[:-1]))
+        if contrary.size:
+            before, after = map(int, order[contrary[0] : contrary[0] + 2])
+            raise ValueError(
+                f"{name}, {name.row(after)}: changed is {changed[after]} for item {str(names[codes[after]])!r}, "
+                f"but {changed[before]} at the same time in {name.row(before)}"
+            )
         print(
             f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "
             "such rows count as one poll",

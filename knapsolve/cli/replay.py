@@ -27,6 +27,7 @@ from knapsolve.cli.units import (
 )
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
+from knapsolve.replay.log import HALF
 from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 
 MANY_POLLS = 2e8  # a minute or so
@@ -207,7 +208,7 @@ def _stretches(
         raise ValueError(f"--stop must be after --start, got {last} after {first}")
     middle = parse_split(split or log.split, begin, end, log.unit)
     if split is None and middle is not None and not begin < middle < end:
-        middle = parse_split("50%", begin, end, log.unit)
+        middle = parse_split(HALF, begin, end, log.unit)
     if middle is not None and not begin < middle < end:
         bounds = " and ".join(times_in_words(log.unit, begin, end))
         raise ValueError(f"--split must lie between {bounds}, or be none, got {split}")

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 from weakref import finalize
 
 PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}  # by their first bytes
@@ -71,19 +72,42 @@ def unpacked(name: str, data: bytes) -> bytes:
 
 def malformation(data: bytes, error: Exception) -> str:
     """What is wrong with a CSV file, with the row and line if pyarrow says."""
-    ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-    if ragged is None:
+    numbered = re.search(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)", str(error))
+    if numbered is None:
         return str(error)
-    row, expected, got = map(int, ragged.groups())
-    where = Source("", partial(bytes, data)).row(row - 2)  # the header is pyarrow's row 1
-    return f"{where} has {got} value{'' if got == 1 else 's'}, the header {expected}"
+    row, expected, got = numbered.groups()
+    where = Source("", partial(bytes, data)).row(int(row) - 2)  # the header is pyarrow's row 1
+    if got is None:
+        return f"{where} is not in UTF-8"
+    return f"{where} has {got} value{'' if got == '1' else 's'}, the header {expected}"
+
+
+def refuse_open_quote(name: str, data: bytes) -> None:
+    """Refuse CSV data with a quote that is never closed: what follows it would all be one value."""
+    if data.count(b'"') % 2 == 0:
+        return
+    reader, end = _reader(data, strict=True)
+    before, place = end, -1  # the header is no row
+    try:
+        for record in reader:
+            place += bool(record)
+            end = before + reader.line_num
+    except csv.Error as error:
+        if any(sign in str(error) for sign in ("end of data", "field limit")):
+            where = f"line {end + 1}" if place < 0 else f"row {place + 1} (line {end + 1})"
+            raise ValueError(f"{name}, {where}: a quote is opened there and never closed") from error
+
+
+def _reader(text: bytes, strict: bool = False) -> tuple[Any, int]:
+    """Records of a CSV file from its first that is not empty, and the number of lines before."""
+    rest = text.lstrip()
+    lines = io.StringIO(rest.decode("utf-8-sig", "replace"), newline="")
+    return csv.reader(lines, strict=strict), text[: len(text) - len(rest)].count(b"\n")
 
 
 def _line(text: bytes, place: int) -> int | None:
     """The line (from 1) on which a row (from 0) begins, None if that is unknown; values may hold line breaks."""
-    rest = text.lstrip()
-    before = text[: len(text) - len(rest)].count(b"\n")
-    reader = csv.reader(io.StringIO(rest.decode("utf-8-sig", "replace"), newline=""))
+    reader, before = _reader(text)
     end, count = 0, -1  # the header is no row
     try:
         for record in reader:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
-from knapsolve.replay.log import iso_seconds
+from knapsolve.replay.log import as_share, iso_seconds
 from knapsolve.replay.units import SECONDS, parse_unit
 
 SCHEDULERS = ("edf", "random")
@@ -135,11 +135,8 @@ def parse_split(text: str, start: float, stop: float, unit: str) -> float | None
     """A time, a share of the stretch such as `50%`, or `none`."""
     if text.lower() == "none":
         return None
-    if re.fullmatch(r"\s*[\d.]+\s*%\s*", text):
-        try:
-            share = float(text.strip()[:-1]) / 100
-        except ValueError:
-            share = math.nan
+    share = as_share(text)
+    if share is not None:
         if not 0 < share < 1:
             raise ValueError(f"--split must lie between 0% and 100%, or be none, got {text!r}")
         return start + share * (stop - start)

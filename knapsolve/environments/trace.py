@@ -86,7 +86,7 @@ class TraceEnvironment:
         if backwards.any():
             where = int(np.argmax(backwards)) + 1
             raise ValueError(
-                f"times must ascend within each item, got {self.times[where]:.15g} after "
+                f"times must ascend within each item, got {self.times[where]:.15g} at position {order[where]} after "
                 f"{self.times[where - 1]:.15g} for {shown(self.materials.tolist()[self.items[where]])}"
             )
         self.start = check_real("start", self.times.min() if start is None else start, low=-LATEST, high=LATEST)

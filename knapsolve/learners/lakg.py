@@ -134,8 +134,9 @@ class LAKG(PollLogLearner):
         bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
         states = getattr(self, "states_", np.empty(0, dtype=np.int32))
         check_states(states, self.resolution)
-        held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
-        bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))
+        if LARGEST_BITS - int(np.frexp(states.size)[1]) < bits:  # amounts of 1 would not fit, those held may
+            held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
+            bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))
         return table, self._keep("units", (*form, bits), lambda: np.rint(np.ldexp(table, bits)).astype(np.uint64))
 
     def _start(self, n: int) -> None:

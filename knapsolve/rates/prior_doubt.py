@@ -23,27 +23,31 @@ def widening(changes: Array, time: Array, prior: tuple[float, float], shares: Ar
 
     What the polls tell of an item is taken for `changes` in a `time`, (n_items,) each, so that its posterior under
     Gamma(a, b) is Gamma(a + changes, b + time), and all items together weigh that prior by the product of
-    Gamma(a + changes) / Gamma(a) b^a / (b + time)^(a + changes), flat in log a and in the log of the mean a / b.
+    Gamma(a + changes) / Gamma(a) b^a / (b + time)^(a + changes), flat in log a and in the log of the mean a / b; for
+    shares above 1/2 in the root of the mean, as Jeffreys has it, since what is flat in the logarithm of a rate takes an
+    item that was not yet seen to change for one that never does.
     An item's posterior is the mixture over a grid of such priors; O(n_items) for each of some fifty of them.
     Reference: Kass and Steffey, JASA 84 (1989), on the doubt that empirical Bayes leaves out.
     """
     shape, own = prior[0], changes[:, None]
-    told = START + (1 - 1 / changes.size) * float((changes * shape / (changes + shape)).sum())
+    seen = max(int(np.count_nonzero(changes + time)), 1)
+    told = START + (1 - 1 / seen) * float((changes * shape / (changes + shape)).sum())
     means = np.log(prior[0]) - np.log(prior[1]) + np.linspace(-REACH, REACH, MEANS_TRIED) / np.sqrt(told)
     shapes, log_means = (each.ravel() for each in np.meshgrid(np.geomspace(*SHAPES, SHAPES_TRIED), means))
     spans = shapes * np.exp(np.clip(-log_means, -690.0, 690.0))
     evidence = gammaln(shapes + own) - gammaln(shapes) + shapes * np.log(spans)
     evidence = (evidence - (shapes + own) * np.log(spans + time[:, None])).sum(axis=0)
-    weights = np.exp(evidence - evidence.max())
-    kept = weights > FAINTEST
-    weights, shapes, spans = weights[kept] / weights[kept].sum(), shapes[kept] + own, spans[kept] + time[:, None]
     ratios = np.empty((changes.size, shares.size))
     for column, share in enumerate(shares):
-        ends = np.log(np.maximum(gammaincinv(shapes, share) / spans, TINIEST))
+        likely = evidence + (0.5 * log_means if share > 0.5 else 0.0)
+        weights = np.exp(likely - likely.max())
+        kept = weights > FAINTEST
+        weights, a, b = weights[kept] / weights[kept].sum(), shapes[kept] + own, spans[kept] + time[:, None]
+        ends = np.log(np.maximum(gammaincinv(a, share) / b, TINIEST))
         low, high = ends.min(axis=1), ends.max(axis=1)  # the mixture's quantile lies between its parts'
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            below = gammainc(shapes, spans * np.exp(middle)[:, None]) @ weights < share
+            below = gammainc(a, b * np.exp(middle)[:, None]) @ weights < share
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         fitted = np.maximum(gammaincinv(changes + shape, share) / (time + prior[1]), TINIEST)
         ratios[:, column] = np.exp((low + high) / 2) / fitted

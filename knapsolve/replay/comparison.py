@@ -9,7 +9,7 @@ import numpy as np
 
 from knapsolve._validation import check_choice, check_integer, check_same_length, check_vector
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import Time, as_moments, as_split, as_trace
+from knapsolve.replay.log import HALF, Time, as_moments, as_split, as_trace
 from knapsolve.replay.policies import POLICIES
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.trace_replay import TraceReplay
@@ -23,7 +23,7 @@ def replay(
     polls_per_change: float | None = None,
     start: Time | None = None,
     stop: Time | None = None,
-    split: Time | None = None,
+    split: Time | None = HALF,
     scheduler: str = "edf",
     n_runs: int = 1,
     n_bootstrap: int = 2000,
@@ -34,9 +34,10 @@ def replay(
 
     Parameters
     ----------
-    log : (items, times), data frame or TraceEnvironment
+    log : (items, times), rows, data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
-        since 1970. A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
+        since 1970. Rows are a list of (item, time). A data frame has a column ``item`` and one of ``time`` and
+        ``timestamp``.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
@@ -45,9 +46,12 @@ def replay(
         default the renewal index and its rivals. Names must differ.
     polls_per_change : float, optional
         The same budget as polls per recorded change of the test stretch; one of the two must be given.
-    start, stop, split : float, str or datetime, optional
-        See `TraceReplay`: train from `start` to `split`, count results from `split` to `stop`. Dates and ISO
-        strings are for logs in seconds since 1970.
+    start, stop : float, str or datetime, optional
+        The stretch of time, from the first to the last change by default. Dates and ISO strings are for logs in seconds
+        since 1970.
+    split : float, str, datetime or None, default="50%"
+        Train from `start` to `split`, a moment or a share of the stretch, and count results from `split` to `stop`;
+        None counts everything. See `TraceReplay`.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     n_runs : int, default=1
@@ -83,7 +87,7 @@ def replay(
     >>> from knapsolve.datasets import load_debian_uploads
     >>> from knapsolve.replay import replay
     >>> result = replay(load_debian_uploads(), "20/day", ["uniform", "optimal"],
-    ...                 start="2021-07-01", stop="2023-01-01", random_state=0)
+    ...                 start="2019-07-06", split="2021-07-01", random_state=0)
     >>> result.difference("optimal", "uniform", "detected_share").low > .1
     True
     """
@@ -100,7 +104,7 @@ def replay(
     check_integer("n_bootstrap", n_bootstrap, low=100)
     check_integer("n_runs", n_runs, low=1)
     if policies is None:
-        policies = default_policies(split is not None)
+        policies = default_policies(replayer.split is not None)
     named = _by_name(policies)
     for policy in named.values():
         if isinstance(policy, str):
@@ -150,7 +154,7 @@ def measure_polls(
 
     Parameters
     ----------
-    log : (items, times), data frame or TraceEnvironment
+    log : (items, times), rows, data frame or TraceEnvironment
         Which item changed when, as for `replay`.
     items : array-like of shape (n_polls,)
         Which item was polled.

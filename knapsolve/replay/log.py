@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -12,7 +14,9 @@ from knapsolve._validation import check_real
 from knapsolve.environments import TraceEnvironment
 from knapsolve.environments.trace import epoch_seconds
 
+FORMS = "(items, times), rows of an item and a time, a data frame or a TraceEnvironment"
 Time = float | str | date | np.datetime64
+HALF = "50%"  # of a stretch: as much to learn in as to show it
 
 
 def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironment:
@@ -20,29 +24,36 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
     start, stop = as_time("start", start), as_time("stop", stop)
     if isinstance(log, TraceEnvironment):
         return _sorted(log.between(log.start if start is None else start, log.stop if stop is None else stop))
-    if is_frame(log):
-        items, times = _columns(log)
-    else:
-        try:
-            items, times = log
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"log must be (items, times), a data frame or a TraceEnvironment, got {type(log).__name__}"
-            ) from error
+    items, times = _columns(log) if is_frame(log) else _pairs(log)
     return _sorted(TraceEnvironment(items, as_moments(times), start, stop))
 
 
 def as_split(log: Any, split: Time | None, whole: TraceEnvironment) -> float | None:
-    """Where counting begins: what `split` says, else a TraceEnvironment if that is inside; None is from the start."""
-    since = as_time("split", split)
-    if since is None and isinstance(log, TraceEnvironment):
-        inside = max(log.start, whole.start) < log.count_from < whole.stop
-        return log.count_from if inside else None
+    """Where counting begins: what `split` says, None being the start.
+
+    A TraceEnvironment that counts from a moment inside keeps it where `split` is None or HALF.
+    """
+    unsaid = split is None or (isinstance(split, str) and split == HALF)
+    if unsaid and isinstance(log, TraceEnvironment) and max(log.start, whole.start) < log.count_from < whole.stop:
+        return log.count_from
+    share = as_share(split)
+    since = as_time("split", split) if share is None else whole.start + share * (whole.stop - whole.start)
     if since is not None and not whole.start < since < whole.stop:
         raise ValueError(
-            f"split must lie between start={whole.start:.15g} and stop={whole.stop:.15g}, got {since:.15g}"
+            f"split must lie between start={whole.start:.15g} and stop={whole.stop:.15g}, got "
+            + (f"{since:.15g}" if share is None else repr(split))
         )
     return since
+
+
+def as_share(value: Any) -> float | None:
+    """The share that a text such as 50% says, NaN if its number is none; None of all else."""
+    if not (isinstance(value, str) and re.fullmatch(r"\s*[\d.]+\s*%\s*", value)):
+        return None
+    try:
+        return float(value.strip()[:-1]) / 100
+    except ValueError:
+        return math.nan
 
 
 def as_time(name: str, value: Time | None) -> float | None:
@@ -72,7 +83,20 @@ def as_moments(times: Any) -> Any:
         return column.astype(float)
     except (TypeError, ValueError):
         pass
-    return np.array([as_time(f"times[{row}]", each) for row, each in enumerate(column.tolist())], dtype=float)
+    texts = column.tolist()
+    numbers = [_is_number(each) for each in texts]
+    if any(numbers) and not all(numbers):
+        row = numbers.index(False)
+        as_time(f"times[{row}]", texts[row])
+        raise ValueError(f"times must be numbers or dates throughout, got {texts[row]!r} at position {row}")
+    return np.array([as_time(f"times[{row}]", each) for row, each in enumerate(texts)], dtype=float)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return not math.isnan(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def iso_seconds(text: str) -> float:
@@ -90,6 +114,23 @@ def _sorted(trace: TraceEnvironment) -> TraceEnvironment:
     rows = np.argsort(np.argsort(order)[trace.items], kind="stable")
     items = trace.materials[trace.items[rows]]
     return TraceEnvironment(items, trace.times[rows], trace.start, trace.stop)
+
+
+def _pairs(log: Any) -> tuple[Any, Any]:
+    """Items and times, of two columns or of rows; two rows alone are rows as a list of tuples only."""
+    try:
+        parts = log.tolist() if isinstance(log, np.ndarray) and len(log) != 2 else list(log)
+    except TypeError as error:
+        raise TypeError(f"log must be {FORMS}, got {type(log).__name__}") from error
+    rows = isinstance(log, list) and all(isinstance(part, tuple) and len(part) == 2 for part in parts)
+    if len(parts) == 2 and not rows:
+        return parts[0], parts[1]
+    for place, row in enumerate(parts):
+        if isinstance(row, str) or not hasattr(row, "__len__"):
+            raise TypeError(f"log must be {FORMS}, got {type(row).__name__} in row {place}")
+        if len(row) != 2:
+            raise ValueError(f"log must hold an item and a time in each row, got {len(row)} values in row {place}")
+    return [row[0] for row in parts], [row[1] for row in parts]
 
 
 def _columns(frame: Any) -> tuple[Any, Any]:

@@ -215,10 +215,14 @@ class ReplayResult:
         columns = [format_estimates([self.estimate(name, metric) for name in self.runs], metric) for metric in METRICS]
         rows = list(zip(self.runs, *columns))
         widths = [max(map(len, column)) for column in zip(heads, *rows)]
-        return "\n".join(
+        lines = [
             "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))])
             for row in [heads, *rows]
-        )
+        ]
+        since = self.start if self.split is None else self.split
+        trained = "" if self.split is None else f"; learners trained from {self.start:.15g}"
+        counted = f"{self.items.size:,} items, {self.n_changes.sum():,} changes"
+        return "\n".join([*lines, f"{counted} counted from {since:.15g} to {self.stop:.15g}{trained}"])
 
     @cached_property
     def _resamples(self) -> np.ndarray:

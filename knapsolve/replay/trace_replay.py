@@ -18,7 +18,7 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import Time, as_split, as_trace
+from knapsolve.replay.log import HALF, Time, as_split, as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.units import polls_a_second
@@ -33,9 +33,9 @@ class TraceReplay:
 
     Parameters
     ----------
-    log : (items, times), data frame or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item. A data frame has a column
-        ``item`` and one of ``time`` and ``timestamp``.
+    log : (items, times), rows, data frame or TraceEnvironment
+        Which item changed when, in any unit of time, ascending within each item. Rows are a list of (item, time).
+        A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
@@ -44,11 +44,11 @@ class TraceReplay:
     start, stop : float, str or datetime, optional
         The stretch of time to replay; from the first to the last change by default. Dates, also ISO strings such as
         "2021-07-01", count in seconds since 1970, UTC unless they say otherwise.
-    split : float, str or datetime, optional
-        Learners are trained from `start` to `split`; results count from there on, while learners go on
-        learning and polling: a copy may be out of date at the split, and the next poll of it find a change.
-        All copies are current at the start alone. By default there is no training, or a TraceEnvironment's
-        ``count_from`` is where it ends.
+    split : float, str, datetime or None, default="50%"
+        Learners are trained from `start` to `split`, a moment or a share of the stretch; results count from there on,
+        while learners go on learning and polling: a copy may be out of date at the split, and the next poll of it
+        find a change. All copies are current at the start alone. None: no training, everything counts. By default,
+        and with None, a TraceEnvironment's ``count_from`` is the split if it lies within the stretch.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     random_state : None, int, RandomState or Generator, default=None
@@ -81,7 +81,7 @@ class TraceReplay:
     --------
     >>> from knapsolve.replay import TraceReplay
     >>> log = (["a", "b", "a", "a"], [1., 2., 3., 9.])
-    >>> run = TraceReplay(log, capacity=2, start=0, random_state=0).run("uniform")
+    >>> run = TraceReplay(log, capacity=2, start=0, split=None, random_state=0).run("uniform")
     >>> run.item_polls.tolist(), run.item_detections.tolist()
     ([9.0, 9.0], [3.0, 1.0])
     """
@@ -94,7 +94,7 @@ class TraceReplay:
         polls_per_change: float | None = None,
         start: Time | None = None,
         stop: Time | None = None,
-        split: Time | None = None,
+        split: Time | None = HALF,
         scheduler: str = "edf",
         random_state: Any = None,
     ):

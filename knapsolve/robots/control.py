@@ -16,6 +16,7 @@ COARSE_EVALUATIONS = 4  # a coarse grid serves only as a start
 ATTEMPTS, EVALUATIONS = 16, 15
 POLISHING = 96  # sweeps that may bring bounds closer where a bias is large: substitution rounds more than a sweep does
 ROUNDING = 1e-12  # of the largest bias
+BLURS = (0.0, 1e-15, 1e-14, 1e-13)  # of the largest bias: preferences below are taken for rounding where all else fails
 
 
 def solve_robot_control(
@@ -98,19 +99,23 @@ def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotCon
 
     Stops where no action would gain more than half the tolerance.
     """
-    action = coarse_start(problem)
+    start = coarse_start(problem)
+    action, blur = start.copy(), 0
     solver, bias = problem.solver(), np.empty(problem.shape)
     done, gain, best = 0, np.inf, Attempt()
     for attempt in range(ATTEMPTS):
         limit = min(max_iter - done, EVALUATIONS)
-        evaluations, solved, gain = solver.iterate_policy(action, bias, tol, limit, 0.5 * tol)
+        evaluations, solved, gain = solver.iterate_policy(action, bias, tol, limit, 0.5 * tol, BLURS[blur])
         done += evaluations
         if np.isfinite(gain):
             bias -= bias[1, 1]
             best.offer(gain, solver.bounds(bias), bias)
         if solved or done >= max_iter or best.is_exhausted():
             break
-        if attempt % 4 == 3:  # policies come back or cannot be evaluated
+        if blur + 1 < len(BLURS) and (not np.isfinite(gain) or best.failures):
+            blur += 1  # where rounding decides, a switching curve is ragged and has too many unknowns, or comes back
+            action[...] = start
+        elif attempt % 4 == 3:  # policies come back or cannot be evaluated
             if not np.isfinite(gain):
                 bias[...] = 0.0
                 bias[0, 0] = np.inf

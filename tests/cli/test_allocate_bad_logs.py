@@ -13,6 +13,7 @@ from time import sleep
 
 import pytest
 
+from knapsolve.cli import main
 from knapsolve.cli.inputs import read_columns
 
 BAD_LOGS = {
@@ -42,6 +43,27 @@ BAD_LOGS = {
         "row 2 (line 3) has n_changes that is not whole",
     ),
     "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
+    "contrary rows": (
+        "item,time,changed\nu/1,3,0\nb,2,0\nu/1,3,1\n",
+        "log.csv, row 3 (line 4): changed is 1 for item 'u/1', but 0 at the same time in row 1 (line 2)",
+    ),
+    "whose clock": (
+        "item,time,changed\nu/1,3,0\nb,2,0\nu/1,2,1\n",
+        "row 3 (line 4): times must ascend within each item, got 2 after 3 in row 1 (line 2) for item 'u/1' (--sort",
+    ),
+    "open quote": (
+        'item,time,changed\n"a\nb",1,0\n"b,2,0\nb,3,1\n',
+        "log.csv, row 2 (line 4): a quote is opened there and never closed",
+    ),
+    "open quote in a column that is not read": (
+        'item,time,changed,note\na,1,0,x\na,2,0,"y\na,3,1,z\n',
+        "log.csv, row 2 (line 3): a quote is opened there and never closed",
+    ),
+    "open quote before a megabyte": (
+        'item,time,changed\na,1,0\n"a,2,0\n' + "a,3,1\n" * 200_000,
+        "log.csv, row 2 (line 3): a quote is opened there and never closed",
+    ),
+    "open quote in the header": ('"item,time,changed\na,1,0\n', "log.csv, line 1: a quote is opened there"),
     "dates and words": ("item,time,changed\na,2020-01-01,0\nb,soon,1\n", "the time 'soon' is neither"),
 }
 
@@ -68,6 +90,24 @@ def test_a_bad_row_has_its_line_wherever_it_comes_from(kind, refuse, folder, mon
         (folder / "log.csv").write_text(text)
         monkeypatch.setattr("sys.stdin", open("log.csv"))  # noqa: SIM115
     assert message in refuse("allocate", source, "--capacity", "1/s")
+
+
+def test_values_in_another_encoding_are_told_with_their_row(refuse, folder):
+    (folder / "log.csv").write_bytes("item,time,changed\n\na,0,0\ncafé,2,1\n".encode("latin-1"))
+    assert "log.csv is malformed: row 2 (line 4) is not in UTF-8" in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+def test_standard_input_that_is_closed_is_told(refuse, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    assert "standard input is closed" in refuse("allocate", "-", "--capacity", "1/s")
+
+
+def test_files_are_saved_though_standard_output_is_closed(folder, monkeypatch):
+    (folder / "log.csv").write_text("item,time,changed\na,0,0\na,1,1\n")
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["allocate", "log.csv", "--capacity", "1/s", "-o", "out.csv"]) == 0
+    sys.stdout.close()
+    assert (folder / "out.csv").read_text().startswith('"item","interval"')
 
 
 @pytest.mark.parametrize("source", ["log.csv", "-"])

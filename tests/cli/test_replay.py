@@ -14,14 +14,23 @@ from tests.cli.conftest import GOOD
 from tests.repositories import make_repository
 
 
-def test_replay_prints_the_numbers_of_the_library_as_json_and_nothing_else(folder, succeed):
+@pytest.mark.parametrize(
+    ("options", "same", "counts"),
+    [
+        ((), {}, (2, 2, 5)),
+        (("--split", "30%"), {"split": "30%"}, (2, 2, 7)),
+        (("--split", "none"), {"split": None}, (2, 5, 10)),
+    ],
+)
+def test_replay_prints_the_numbers_of_the_library_as_json_and_nothing_else(folder, succeed, options, same, counts):
+    """And both count the same stretch, by default too."""
     (folder / "log.csv").write_text(GOOD)
-    options = ("--capacity", "1/s", "--split", "none", "--json", "--runs", 3, "--seed", 5)
-    text = succeed("replay", "log.csv", *options)
+    text = succeed("replay", "log.csv", "--capacity", "1/s", *options, "--json", "--runs", 3, "--seed", 5)
     document = json.loads(text)
-    result = replay((list("abaaba"), [0, 1, 2, 3, 9, 10]), 1, n_runs=3, random_state=5)
+    result = replay((list("abaaba"), [0, 1, 2, 3, 9, 10]), 1, **same, n_runs=3, random_state=5)
     assert document["policies"] == result.table()
-    assert (document["n_items"], document["n_changes"], document["n_polls"]) == (2, 5, 10)
+    assert (document["split"], document["stop"]) == (result.split, result.stop)
+    assert (document["n_items"], document["n_changes"], document["n_polls"]) == counts
 
 
 def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, succeed):

@@ -24,7 +24,7 @@ def test_every_commit_of_a_file_is_a_change(tmp_path):
     log = from_git_log(tmp_path)
     assert days_of(log) == {"a": [0, 1, 2, 4], "b": [0, 8]}
     assert (np.diff(log.times) >= 0).all()
-    result = replay(log, 2 / DAY, ["uniform"], random_state=0)
+    result = replay(log, 2 / DAY, ["uniform"], split=None, random_state=0)
     assert result.items.tolist() == ["a", "b"] and result.n_changes.tolist() == [3, 1]
 
 

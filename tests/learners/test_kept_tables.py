@@ -65,3 +65,16 @@ def test_changed_settings_are_followed_as_by_a_learner_without_tables(learner, c
     learner.partial_fit(X[:200], Y[:200])
     twin.partial_fit(X[:200], Y[:200])
     assert np.array_equal(learner.states_, twin.states_)
+
+
+@pytest.mark.parametrize("capacity", [0.01, 1.0, 7.9, 100.0, 5e4])
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000, 70_000])
+def test_units_leave_room_for_all_that_is_held_though_it_is_not_always_summed(n, capacity):
+    learner = LAKG(resolution=2**20, exponent=2.0, capacity=capacity)
+    for state in (1, 2**18, 2**20):
+        learner.states_ = np.full(n, state, dtype=np.int32)
+        table, units = learner._tables()
+        held = table[learner.states_].sum()
+        bits = min(55 - max(0, np.frexp(capacity)[1]), 62 - np.frexp(held)[1])
+        np.testing.assert_array_equal(units, np.rint(np.ldexp(table, bits)).astype(np.uint64))
+        assert n * int(units[state]) < 2**63

@@ -11,14 +11,14 @@ from knapsolve.rates.prior_doubt import FEW, REACH, widening
 SHARES = np.array([0.025, 0.25, 0.95])
 
 
-def share_below(quantiles, changes, time, prior):
-    """Of the mixture over a dense grid of priors, each by the negative binomial chance of all items' counts."""
+def share_below(quantiles, changes, time, prior, power):
+    """Of the mixture over a dense grid of priors, by the negative binomial chance of all counts and a mean's power."""
     told = START + (1 - 1 / changes.size) * (changes * prior[0] / (changes + prior[0])).sum()
     chances, shares = [], []
     for shape in np.geomspace(*SHAPES, 60):
         for mean in prior[0] / prior[1] * np.exp(np.linspace(-REACH, REACH, 60) / np.sqrt(told)):
             span = shape / mean
-            chances.append(np.prod(nbinom.pmf(changes, shape, span / (span + time))))
+            chances.append(np.prod(nbinom.pmf(changes, shape, span / (span + time))) * mean**power)
             shares.append(gamma.cdf(quantiles, shape + changes, scale=1 / (span + time)))
     return np.array(chances) @ np.array(shares) / np.sum(chances)
 
@@ -31,7 +31,7 @@ def test_quantiles_are_those_of_the_mixture_over_priors(changes, time):
     ratios = widening(changes, time, prior, SHARES)
     for share, ratio in zip(SHARES, ratios.T):
         quantiles = ratio * gamma.ppf(share, changes + prior[0], scale=1 / (time + prior[1]))
-        np.testing.assert_allclose(share_below(quantiles, changes, time, prior), share, atol=0.015)
+        np.testing.assert_allclose(share_below(quantiles, changes, time, prior, 0.5 * (share > 0.5)), share, atol=0.015)
 
 
 @pytest.mark.slow
@@ -95,3 +95,13 @@ def test_what_always_changed_is_not_slow(n, blur):
         ends.append(ChangeRateEstimator().fit(log, changed).rate_interval(0.95)[:, 0])
         assert (ends[-1] > 0.9 * -np.log1p(-(0.025 ** (1 / polls)))).all()
     assert (np.diff(ends, axis=0) > 0).all()
+
+
+def test_polls_after_no_time_tell_nothing_of_others():
+    rng = np.random.default_rng(3)
+    items, gaps, changed = np.repeat(np.arange(4), 5), rng.exponential(1.0, 20), rng.integers(0, 2, 20)
+    known = ChangeRateEstimator().fit(np.column_stack([items, gaps]), changed)
+    more = np.column_stack([np.append(items, [9, 9]), np.append(gaps, [0.0, 0.0])])
+    asked = ChangeRateEstimator().fit(more, np.append(changed, [0, 0]))
+    np.testing.assert_array_equal(asked.rates_[:4], known.rates_)
+    np.testing.assert_allclose(asked.rate_interval()[:4], known.rate_interval(), rtol=1e-12)

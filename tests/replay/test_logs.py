@@ -8,7 +8,7 @@ import polars
 import pyarrow
 import pytest
 
-from knapsolve.replay import TraceReplay, replay
+from knapsolve.replay import TraceReplay, measure_polls, replay
 from knapsolve.replay.comparison import default_policies
 from tests.replay.logs import DAY, bursty_log
 
@@ -38,6 +38,58 @@ def test_a_data_frame_is_a_log(frame, time):
     whole = frame({time: times, "extra": times, "item": items.tolist()})
     expected = replay((items, times), 2, ["uniform"], random_state=0)
     assert replay(whole, 2, ["uniform"], random_state=0).table() == expected.table()
+
+
+@pytest.mark.parametrize(
+    "as_rows",
+    [
+        lambda items, times: list(zip(items, times)),
+        lambda items, times: [list(row) for row in zip(items, times)],
+        lambda items, times: [(item, str(time)) for item, time in zip(items, times)],
+        lambda items, times: np.array([items, times], dtype=object).T,
+        lambda items, times: np.column_stack([np.array(items).astype("U9"), times]),
+        lambda items, times: [items, times],
+        lambda items, times: np.array([items, times], dtype=object),
+    ],
+    ids=["tuples", "lists", "text", "objects", "array of text", "list of columns", "array of columns"],
+)
+def test_rows_are_a_log_as_columns_are(as_rows):
+    items, times = bursty_log(7, 60, seed=1)
+    items, times = [f"i{each}" for each in items], times.tolist()
+    expected = replay((items, times), 2, ["uniform"], random_state=0)
+    found = replay(as_rows(items, times), 2, ["uniform"], random_state=0)
+    assert found.table() == expected.table() and found.items.tolist() == expected.items.tolist()
+
+
+def test_of_two_rows_a_list_of_tuples_is_a_log():
+    found = TraceReplay([("a", 1.0), ("b", 9.0)], 2.0, start=0.0, random_state=0)
+    assert found.items.tolist() == ["a", "b"] and found.stop == 9.0
+    assert measure_polls([(1, 2.0), (3, 4.0)], [3], [4.0], start=0.0).item_detections.tolist() == [0.0, 1.0]
+    assert TraceReplay([(1, 3, 1), (2.0, 4.0, 5.0)], 2.0, start=0.0, random_state=0).items.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("log", "error", "message"),
+    [
+        ([("a", 1.0), ("b", 2.0, 3.0), ("a", 3.0)], ValueError, "a time in each row, got 3 values in row 1"),
+        ([("a", 1.0), ("b",), ("a", 3.0)], ValueError, "an item and a time in each row, got 1 values in row 1"),
+        ([("a", 1.0), "bc", ("a", 3.0)], TypeError, "rows of an item and a time, .* got str in row 1"),
+        ([("a", 1.0), ("b", 2.0), None], TypeError, "rows of an item and a time, .* got NoneType in row 2"),
+        ([("a", 1.0), ("b", "soon"), ("a", 3.0)], ValueError, r"times\[1\] must be a number or an ISO date"),
+        ([("a", 1.0), ("b", "2021-07-01"), ("a", 3.0)], ValueError, "numbers or dates .* got .* position 1"),
+        ([("a", 1.0), ("b", None), ("a", 3.0)], (ValueError, TypeError), "times must"),
+        ([("a", 1.0), ("b", 2.0), ("a", 0.5)], ValueError, "got 0.5 at position 2 after 1 for 'a'"),
+        ([("a", 1.0)], ValueError, "at least 2 different items"),
+        ([], ValueError, "must"),
+        ("log.csv", TypeError, "log must be .* got str in row 0"),
+        ({"a": [1.0], "b": [2.0], "c": [3.0]}, TypeError, "log must be .* got str in row 0"),
+        (np.ones((3, 3)), ValueError, "got 3 values in row 0"),
+        (np.array(7.0), TypeError, "log must be .* got ndarray"),
+    ],
+)
+def test_rows_that_are_none_are_refused(log, error, message):
+    with pytest.raises(error, match=message):
+        TraceReplay(log, 2.0)
 
 
 @pytest.mark.parametrize("names", [("page", "time"), ("item", "when")])

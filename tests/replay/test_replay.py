@@ -156,15 +156,18 @@ class Greedy:
         ({"capacity": 1e300}, "capacity must make 1 to 2\\*\\*53 polls"),
         ({"split": 0.0}, "split must lie between start"),
         ({"split": 100.0}, "split must lie between start"),
+        ({"split": "100%"}, "split must lie between start=0 and stop=100, got '100%'"),
+        ({"split": "5.0.0%"}, "split must lie between start=0 and stop=100, got '5.0.0%'"),
+        ({"split": "half"}, "split must be a number or an ISO date .* got 'half'"),
         ({"capacity": None, "polls_per_change": 1e-3}, "polls_per_change must make 1 .* got 0.001"),
         ({"policies": {"mine": Greedy()}}, "capacity of a policy must be 1, .* got 2.0"),
         ({"stop": -1.0}, "stop must be after start"),
         ({"scheduler": "heap"}, "scheduler must be one of"),
         ({"policies": ["lakg", "magic"]}, "policies must be one of .* got 'magic'"),
-        ({"policies": ["told"]}, "split must be given for policy 'told'"),
+        ({"policies": ["told"], "split": None}, "split must be given for policy 'told'"),
         ({"policies": []}, "policies must name at least one"),
         ({"n_bootstrap": 3}, "n_bootstrap must be an integer at least 100"),
-        ({"start": 200.0, "stop": 300.0}, "must hold changes after 200"),
+        ({"start": 200.0, "stop": 300.0}, "must hold changes after 250"),
         ({"log": (["a", "a"], [1.0, 2.0])}, "at least 2 different items"),
         ({"log": (["a", "b", "a"], [1.0, 2.0, 0.5])}, "times must ascend within each item"),
         ({"log": (["a", "b"], [1.0, np.nan])}, r"times must be in .*, got nan"),
@@ -198,7 +201,7 @@ def test_debian_learners_beat_uniform_at_detection_and_stay_below_the_oracle():
 
 def test_a_trace_environment_is_replayed_over_its_own_window():
     trace = TraceEnvironment(["a", "b", "a"], [1.0, 2.0, 9.0], start=0, stop=10)
-    assert TraceReplay(trace, 3).n_polls == 30
+    assert TraceReplay(trace, 3, split=None).n_polls == 30
 
 
 
@@ -207,10 +210,13 @@ def test_a_trace_counts_from_where_it_says():
     assert TraceReplay(trace, 4.0, random_state=0).n_changes.tolist() == trace.n_changes.tolist() == [1, 1]
     assert TraceReplay(trace, 4.0, split=7.0, random_state=0).split == 7.0
     assert measure_polls(trace, [0, 0], [2.0, 8.5]).item_polls.tolist() == [1, 0]
-    assert TraceReplay(trace, 4.0, start=6.0, random_state=0).split is None
+    assert TraceReplay(trace, 4.0, split=None, random_state=0).split == 5.0
+    assert TraceReplay(trace, 4.0, split="70%", random_state=0).split == 7.0
+    assert TraceReplay(trace, 4.0, start=6.0, split=None, random_state=0).split is None
+    assert TraceReplay(trace, 4.0, start=6.0, random_state=0).split == 8.0
     assert measure_polls(trace, [0], [3.0], stop=4.0).item_polls.tolist() == [1, 0]
     longer = TraceEnvironment([0, 1, 0, 1], [1.0, 2.0, 8.0, 9.0], 5.0, 10.0)
-    assert TraceReplay(longer, 4.0, start=0.0, random_state=0).split is None
+    assert TraceReplay(longer, 4.0, start=0.0, split=None, random_state=0).split is None
 
 
 def test_runs_of_one_name_are_refused():
@@ -257,7 +263,9 @@ def test_a_capacity_may_be_told_as_on_the_command_line():
 
 def test_changes_far_from_a_short_stretch_are_no_part_of_it():
     near, far = (
-        TraceReplay((["a", "b", "a", "b"], [1e-101, 5e-101, last, 1.0]), 1e102, start=0.0, stop=1e-100, random_state=0)
+        TraceReplay(
+            (["a", "b", "a", "b"], [1e-101, 5e-101, last, 1.0]), 1e102, start=0, stop=1e-100, split=None, random_state=0
+        )
         for last in (1e-99, 1e139)
     )
     assert near.n_changes.tolist() == far.n_changes.tolist() == [1, 1]
@@ -274,7 +282,15 @@ def test_measured_polls_may_be_told_as_dates():
         measure_polls(log, ["a"], ["2021-01-15"], split="2022-01-01")
 
 
-def test_a_result_shows_as_its_table():
+@pytest.mark.parametrize(
+    ("split", "says"),
+    [
+        ("50%", "1,000 items, 1,500 changes counted from 1499.5 to 2999; learners trained from 0"),
+        (None, "1,000 items, 2,999 changes counted from 0 to 2999"),
+    ],
+)
+def test_a_result_shows_as_its_table_and_what_it_counts(split, says):
     items, times = np.arange(3000) % 1000, np.arange(3000.0)
-    result = replay((items, times), 1.0, ["uniform"], random_state=0)
-    assert repr(result) == str(result) and len(repr(result).splitlines()) == 2
+    result = replay((items, times), 1.0, ["uniform"], split=split, random_state=0)
+    assert repr(result) == str(result) and len(repr(result).splitlines()) == 3
+    assert str(result).splitlines()[-1] == says

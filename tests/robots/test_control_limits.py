@@ -140,6 +140,18 @@ def test_the_policy_costs_no_more_than_the_upper_bound_where_biases_are_large(ar
     assert cost <= control.upper * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("robots", "buffer", "load", "weight"), [(57, 91, 4.364, 4.6e8), (100, 300, 3.0, 1e8)])
+@pytest.mark.filterwarnings("ignore:the control problem")
+def test_large_weights_are_solved_by_policies_though_rounding_decides_between_actions(robots, buffer, load, weight):
+    """Ragged switching curves could not be evaluated, and value iteration took 10,000 to 20,000 sweeps."""
+    control = solve_robot_control(robots, buffer, load / robots, weight)
+    assert control.n_iter < 1000
+    largest = np.abs(control.bias[np.isfinite(control.bias)]).max()
+    assert 0 <= control.upper - control.lower <= 1e-14 * largest
+    fixed = mm1k_cost(np.arange(1, robots + 1) * load / robots, buffer, weight).min()
+    assert control.lower <= fixed * (1 + 1e-9) + 1e-14 * largest
+
+
 def test_the_mean_is_found_where_substitution_cannot_help():
     action = np.zeros((5, 5), dtype=np.uint8)
     action[0] = action[2, 0] = action[3, :4] = 1  # level 3 is left for level 1 in the end, and that for nothing
