@@ -116,7 +116,7 @@ else:
     plt.show()
 
 # %%
-# At 6 and 30 polls for each change the default is ahead of every rival in both, though of harmonic and, at 6, of
-# proportional amounts by less in one of the two than the packages leave certain. At 1.5 the curve still passes above all
-# of them, but no one balance is ahead in both: Nutch's rule detects as much as the default, and harmonic amounts keep
+# At 6 and 30 polls for each change the default is ahead of every rival in both, though not of harmonic amounts and,
+# at 6, of proportional ones by so much that the packages leave no doubt. At 1.5 the curve still passes above all of
+# them, but no one balance is ahead in both: Nutch's rule detects as much as the default, and harmonic amounts keep
 # copies current for 1% more of the time.
