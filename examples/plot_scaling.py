@@ -23,7 +23,7 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 # H-TRAA's may stay. With leaves in the order of the ranks H-TRAA hardly notices n; with shuffled leaves it goes up
 # by jumps, some of them sooner than LAKG, but is later in the end or stays below.
 
-for n, color in zip((512, 4096, 32768), ("#0072b2", "#e69f00", "#009e73")):
+for n, color in zip((512, 4096, 32768), ("black", "#0072b2", "#e69f00")):
     unchanged = zipf_unchanged(n, 0.9, 1.5)
     shuffled = np.random.default_rng(0).permutation(unchanged)
     lakg = LAKG(resolution=round(1500 * (n / 500) ** (1 / 1.3)))
