@@ -350,12 +350,6 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
         with self._lock:
             return own_copy(self)
 
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        if "_lookup" in state:
-            state["_lookup"] = None  # rebuilt when needed
-        return state
-
 
 def _forget_newcomers(lookup: Positions | None, before: dict[str, Any]) -> None:
     """Take identifiers that a refused batch brought out of the lookup, which is extended in place."""
