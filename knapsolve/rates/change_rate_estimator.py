@@ -92,6 +92,8 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
     materials_: np.ndarray
     classes_: np.ndarray
 
+    _lookup: Positions | None = None  # made when first needed
+
     def __init__(
         self,
         estimator: str = "mle",
