@@ -1,6 +1,7 @@
-"""What observations say of curves: n_k of them at grid point k, with sums s_k and noise variance v, leave the weights w
-of the curve Phi' w with precision P = I + Phi diag(n) Phi' / v and information b = Phi s / v, w ~ N(P^-1 b, P^-1).
+"""What observations say of curves.
 
+A curve is Phi' w with features Phi (r, m) and weights w ~ N(0, I). Observations, n_k at grid point k with sums s_k and
+noise variance v, leave w ~ N(P^-1 b, P^-1), with precision P = I + Phi diag(n) Phi' / v and information b = Phi s / v.
 Reference: Rasmussen and Williams (2006), section 2.1.
 """
 
