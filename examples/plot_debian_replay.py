@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from knapsolve.datasets import load_debian_uploads
+from knapsolve.displays import STYLES
 from knapsolve.replay import replay
 
 
@@ -47,14 +48,19 @@ names = ["uniform", "renewal", "stormcrawler", "nutch", "harmonic", "lakg", "opt
 results = [replay(log, f"{each}/day", names, n_runs=5, random_state=0, **window) for each in budgets]
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for ax, metric in zip(axes, ("detected_share", "freshness")):
-    for name in names[1:]:
-        values = np.array([each.difference(name, "uniform", metric) for each in results])
-        (line,) = ax.plot(budgets, values[:, 0], "o-", label=name)
-        ax.fill_between(budgets, values[:, 1], values[:, 2], color=line.get_color(), alpha=0.12, lw=0)
+    print(f"\n{metric.replace('_', ' ')}, less that of uniform, at {', '.join(map(str, budgets))} polls a day")
+    for k, name in enumerate(names[1:]):
+        values, low, high = np.array([each.difference(name, "uniform", metric) for each in results]).T
+        beside = budgets * 1.05 ** (k - 2.5)  # side by side, so that all intervals are seen
+        colour, marker = STYLES[name]
+        ax.errorbar(beside, values, [values - low, high - values], color=colour, marker=marker, lw=1, label=name)
+        print(f"{name:13}", *(f"{value:+.4f}" for value in values))
     ax.axhline(0, color="gray", lw=0.8, ls=":")
     ax.set(xscale="log", xlabel="polls a day", ylabel=f"{metric.replace('_', ' ')}, less that of uniform")
     ax.set_xticks(budgets, budgets)
     ax.minorticks_off()
 axes[0].legend(frameon=False)
-figure.suptitle("Gain over uniform polling, with 95% intervals over packages")
+axes[1].set_yscale("symlog", linthresh=0.02)
+axes[1].set_yticks([-0.2, -0.1, -0.05, -0.02, 0, 0.02], ["-0.2", "-0.1", "-0.05", "-0.02", "0", "0.02"])
+figure.suptitle("Gain over uniform polling, with 95% intervals over packages (right: logarithmic beyond ±0.02)")
 plt.show()

@@ -39,7 +39,7 @@ left.axvline(1.2, color="0.6", lw=1, ls="--")
 left.annotate("upper bound", (1.2, 1.62), xytext=(4, 0), textcoords="offset points", color="0.4")
 left.set(
     xlabel="polls per unit of time, $x$",
-    ylabel=r"$w\,f\,'(x)$",
+    ylabel=r"weight $\times$ freshness gained per poll, $w\,f\,'(x)$",
     xlim=(0, 2.4),
     ylim=(0, 1.75),
     title="Freshness: worth of one more poll",
@@ -48,10 +48,10 @@ left.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.9))
 
 bars = right.barh([f"rate {rate:g}" for rate in rates], result.amounts, color=colors)
 right.bar_label(bars, fmt="%.3f", padding=3)
-right.set(xlabel="amount", title=f"{capacity:g} polls shared out", xlim=(0, 1.6))
+right.set(xlabel="polls per unit of time", title=f"{capacity:g} polls shared out", xlim=(0, 1.6))
 right.invert_yaxis()
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)
 
-print(result.amounts, result.price, result.residual)
+print("amounts", result.amounts.round(4), f"price {result.price:.4f}, they miss {capacity:g} by {result.residual:.0e}")
 plt.show()

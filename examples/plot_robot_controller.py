@@ -19,7 +19,7 @@ N, K = 16, 6  # workers, places in the queue with the page in service
 FETCH, SERVICE = 0.08, 0.01  # mean times in seconds: eight workers bring as much as the server can take
 LAM, MU = 1 / FETCH, 1 / SERVICE
 STARVATION = MU * (K + 2) / K  # cost of an idle second; a lost page costs 1
-WARM_UP, SECONDS = 2.0, 14.0
+WARM_UP, SECONDS = 1.5, 7.5
 
 
 # %%
@@ -142,7 +142,7 @@ fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 n = np.arange(3, N + 1)
 ax.plot(n, mm1k_cost(n * lam / mu, K, STARVATION, mu), color="0.6", label="fixed number, theory at the rates learnt")
 ax.plot(numbers, fixed, "o", color="C0", label="fixed number, this pool")
-ax.axhline(additive, color="C1", linestyle="--", label="additive increase, this pool")
+ax.axhline(additive, color="C1", linestyle="--", label="additive increase, multiplicative decrease, this pool")
 ax.axhline(controlled, color="C2", label="RobotController, this pool")
 gain = solve_robot_control(N, K, lam, STARVATION, mu).gain
 ax.axhline(gain, color="C2", linestyle=":", label="optimal control, theory at the rates learnt")

@@ -32,11 +32,11 @@ often = crawled > 0
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 ages = np.arange(0, 121)
-for rate, decay in ((5.0, 0.05), (2.0, 0.02), (1.0, 0.01), (5.0, 0.5)):
+for rate, decay, style in ((5.0, 0.05, "-"), (2.0, 0.02, "--"), (1.0, 0.01, "-."), (5.0, 0.5, ":")):
     index = whittle_index(age=ages, arrival_rate=rate, decay_rate=decay)
-    left.plot(ages, index, label=f"{rate:g} items a step, decay {decay:g}")
-left.axhline(bound.price, color="0.3", ls="--", lw=1, label=f"price of a crawl, {bound.price:.1f}")
-left.set(xlabel="steps since the last crawl", ylabel="Whittle index", xlim=(0, 120), ylim=(0, None))
+    left.plot(ages, index, style, label=f"{rate:g} items a step, decay {decay:g}")
+left.axhline(bound.price, color="0.3", lw=0.8, label=f"price of a crawl, {bound.price:.1f}")
+left.set(xlabel="steps since the last crawl", ylabel="Whittle index (items)", xlim=(0, 120), ylim=(0, None))
 left.legend(frameon=False, fontsize=8)
 
 dots = right.scatter(
@@ -48,10 +48,9 @@ dots = right.scatter(
     cmap="viridis",
     rasterized=True,
 )
-right.scatter(
-    arrival_rate[~often], decay_rate[~often], s=1, color="0.85", rasterized=True, label="not crawled"
-)
-right.set(xscale="log", yscale="log", xlabel="items a step", ylabel="decay of interest a step")
+right.scatter(arrival_rate[~often], decay_rate[~often], s=1, color="0.85", rasterized=True, label="not crawled")
+right.set(xscale="log", yscale="log", xlabel="items published a step", ylabel="decay of interest a step")
+print(f"{often.sum():,} of {n:,} sites are crawled, the most crawled of them every {2000 / crawled.max():.1f} steps")
 right.legend(frameon=False, loc="lower left", markerscale=6)
 figure.colorbar(dots, label="steps between crawls")
 plt.show()

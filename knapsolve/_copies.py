@@ -13,8 +13,6 @@ def own_copy(estimator: Any) -> Any:
     shared = estimator.get_params(deep=False)
     twin = object.__new__(type(estimator))
     for name, value in vars(estimator).items():
-        if name == "_lookup":
-            value = None  # rebuilt when needed
         if name not in OF_THE_OBJECT:
             twin.__dict__[name] = value if name in shared else copy.deepcopy(value)
     return twin

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-OF_THE_OBJECT = ("_lock", "_in_turn", "_shortlist", "_kept")  # attributes that copies and pickles leave behind
+OF_THE_OBJECT = ("_lock", "_in_turn", "_shortlist", "_kept", "_lookup")  # what copies and pickles leave behind
 
 
 class Shared:

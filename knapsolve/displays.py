@@ -203,13 +203,15 @@ class ReplayDisplay:
 
     def _draw_polls(self, ax: Any) -> None:
         """Mean polls per item, items grouped by how often they changed."""
+        from matplotlib.ticker import SymmetricalLogLocator
+
         groups = _groups(self.n_changes)
         centres = [float(np.mean(self.n_changes[group])) for group in groups]
         self.lines_ = {}
-        least = np.inf
+        least, most = np.inf, 0.0
         for name, polls in self.item_polls.items():
             means = [float(np.mean(polls[group])) for group in groups]
-            least = min(least, *means)
+            least, most = min(least, *means), max(most, *means)
             (self.lines_[name],) = ax.plot(
                 centres,
                 means,
@@ -224,6 +226,8 @@ class ReplayDisplay:
         ax.set_ylim(bottom=0 if least < 2 else 0.6 * least)
         ax.set_xlabel("changes of an item (items in groups alike)")
         ax.set_ylabel("polls of an item (mean of its group)")
+        if 0 < most < 100 * least:  # decades alone would be one or two ticks
+            ax.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1, subs=(1, 2, 5)))
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda number, _: f"{number:,g}")
         ax.grid(alpha=0.25)

@@ -38,6 +38,16 @@ class History:
         Where sites are crawled: content collected, items a decision, averaged over the decisions of a record.
     crawls : ndarray of shape (n_steps, n_crawls) or None
         The sites crawled at every decision, ascending, where they were asked for.
+
+    Examples
+    --------
+    >>> from knapsolve import LAKG, simulate
+    >>> from knapsolve.environments import BernoulliEnvironment
+    >>> history = simulate(LAKG(resolution=100), BernoulliEnvironment([0.9, 0.5]), 1000, n_runs=4, random_state=0)
+    >>> history
+    <History: 4 runs, 100 records, mean 0.548186 value (changes found per unit of time) at the end>
+    >>> history.mean().shape, history.standard_error().shape, history.amounts.shape
+    ((100,), (100,), (4, 2))
     """
 
     polls: np.ndarray

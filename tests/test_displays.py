@@ -66,6 +66,16 @@ def test_mean_polls_of_the_groups_add_up_to_all_polls(result):
         assert line.get_xdata() @ sizes == pytest.approx(result.n_changes.sum())
 
 
+@pytest.mark.parametrize(("least", "most"), [(1, 1), (3, 9), (30, 90), (250, 2600), (2, 5000), (0, 0), (0, 300)])
+def test_polls_of_items_can_be_read_off_their_axis(result, least, most):
+    polls = {"uniform": np.linspace(least, most, result.n_changes.size)}
+    display = ReplayDisplay(result.table()[:1], polls, np.arange(result.n_changes.size) ** 2).plot()
+    display.figure_.canvas.draw()
+    low, high = display.axes_[2].get_ylim()
+    ticks = [tick for tick in display.axes_[2].get_yticks() if low <= tick <= high]
+    assert len(ticks) >= 2 and len(ticks) <= 12, ticks
+
+
 def test_axes_given_are_drawn_on(result):
     figure, axes = matplotlib.pyplot.subplots(1, 3)
     display = ReplayDisplay.from_result(result, ax=axes)

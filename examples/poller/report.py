@@ -62,10 +62,10 @@ def draw(
     _mark(middle, 1000 * gap, "least allowed")
     middle.set(xlabel="between two polls of one host (ms)", ylabel="polls", title="No host is asked too often")
     nudge = np.random.default_rng(0).uniform(-0.15, 0.15, n_changes.size)
-    for name, run in runs.items():
+    for (name, run), marker in zip(runs.items(), "ox"):
         found, fresh = run.item_detections.sum() / max(1, n_changes.sum()), run.item_fresh.mean()
         label = f"{name}: {found:.2f} found, {fresh:.2f} fresh"
-        right.plot(n_changes + nudge, run.item_polls, "o", ms=4, alpha=0.5, label=label)
+        right.plot(n_changes + nudge, run.item_polls, marker, ms=4, alpha=0.6, label=label)
     right.set(xscale="symlog", xlabel="changes of a page", ylabel="polls of a page", title="Who changes is polled")
     right.set_ylim(bottom=0, top=1.25 * max(float(run.item_polls.max()) for run in runs.values()))
     right.xaxis.set_major_formatter(lambda number, _: f"{number:g}")

@@ -17,7 +17,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, intptr_t as intp_t, uint32_t,
 from knapsolve._core.curve_draws cimport (
     ADMISSIBLE, FELL_BACK, LOST, ROWS_A_LOOK, CurveDraws, fate, gp_gather, gp_observe,
 )
-from knapsolve._core.random_bits cimport bits_of, bitgen_t, random_standard_normal
+from knapsolve._core.random_bits cimport bits_of, bitgen_t, random_standard_normal, split_mix
 from knapsolve._core.shapes import check_room
 
 cdef enum:
@@ -26,13 +26,11 @@ cdef enum:
 
 
 cdef uint64_t next_word(void *state) noexcept nogil:
-    """SplitMix64 (Steele, Lea and Flood 2014): a stream that starts anywhere at no cost."""
+    """SplitMix64: a stream that starts anywhere at no cost."""
     cdef uint64_t *at = <uint64_t *>state
+    cdef uint64_t word = split_mix(at[0])
     at[0] += <uint64_t>0x9E3779B97F4A7C15
-    cdef uint64_t word = at[0]
-    word = (word ^ (word >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    word = (word ^ (word >> 27)) * <uint64_t>0x94D049BB133111EB
-    return word ^ (word >> 31)
+    return word
 
 
 cdef uint32_t next_half(void *state) noexcept nogil:

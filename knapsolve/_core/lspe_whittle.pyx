@@ -20,6 +20,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from knapsolve._core.crawl_roles cimport Chooser
 from knapsolve._core.lspe cimport LSPE
+from knapsolve._core.random_bits cimport split_mix
 from knapsolve._core.site_book cimport SiteBook
 from knapsolve._core.top_sites cimport TopSites
 
@@ -148,7 +149,7 @@ cdef class LSPEChooser(Chooser):
 
     cdef double gumbel(self, Py_ssize_t i) noexcept nogil:
         """Standard Gumbel noise, a function of the seed, the step and the site alone."""
-        cdef uint64_t bits = mixed(mixed(self.seed + <uint64_t>self.book.clock[0]) + <uint64_t>i)
+        cdef uint64_t bits = split_mix(split_mix(self.seed + <uint64_t>self.book.clock[0]) + <uint64_t>i)
         return -log(-log(((bits >> 12) + 0.5) * 2.220446049250313e-16))
 
     cdef void observe(self, Py_ssize_t m, const int32_t *sites, const double *ages,
@@ -165,11 +166,3 @@ cdef class LSPEChooser(Chooser):
             with nogil:
                 self.feed(sites[j], ages[j], contents[j])
             PyErr_CheckSignals()
-
-
-cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
-    """The splitmix64 finaliser (Steele, Lea and Flood 2014)."""
-    z = z + 0x9E3779B97F4A7C15u
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu
-    return z ^ (z >> 31)

@@ -16,7 +16,12 @@ from knapsolve._validation.arrays import (
     check_whole,
 )
 from knapsolve._validation.messages import shown
-from knapsolve._validation.polls import check_crawl_log, check_poll_columns, check_poll_log
+from knapsolve._validation.polls import (
+    check_crawl_log,
+    check_material_numbers,
+    check_poll_columns,
+    check_poll_log,
+)
 from knapsolve._validation.random_state import resolve_random_state, resolve_seed_sequence
 from knapsolve._validation.scalars import (
     check_after,

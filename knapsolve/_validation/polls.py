@@ -44,6 +44,21 @@ def check_poll_columns(X: Any, material: int | str, elapsed: int | str) -> tuple
     return materials, gaps
 
 
+def check_material_numbers(values: np.ndarray, n: int) -> np.ndarray:
+    """Identifiers that are the integers 0 to n - 1 as indices, or raise."""
+    try:
+        indices = values.astype(np.intp)
+        good = (indices == values) & (indices >= 0) & (indices < n)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"material must hold integers in [0, {n - 1}] when n_materials={n} is given") from error
+    if not good.all():
+        where = int(np.argmin(good))
+        raise ValueError(
+            f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, got {shown(values[where])}"
+        )
+    return indices
+
+
 def check_crawl_log(
     X: Any, y: Any, material: int | str, elapsed: int | str
 ) -> tuple[Any, np.ndarray, np.ndarray]:

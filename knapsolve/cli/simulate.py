@@ -200,7 +200,8 @@ def _draw(histories: dict[str, History], best: float, static: bool, path: Path) 
 
     figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
     for name, history in histories.items():
-        history.plot(ax=ax, label=name, color=STYLES[name][0])
+        colour, marker = STYLES[name]
+        history.plot(ax=ax, label=name, color=colour, marker=marker, markevery=0.1)
     if static:
         ax.axhline(best, color="black", lw=0.8, ls=":", label="best possible")
     ax.set_ylim(0, 1)

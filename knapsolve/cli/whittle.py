@@ -21,7 +21,8 @@ from knapsolve.restless import RelaxedBound, WhittlePolicy, relaxed_bound, whitt
 EXAMPLE = "example"
 BLOCK = 2**20  # crawls between two moves of the progress bar
 MOST_ROWS = 20
-MOST_CURVES = 5
+CURVE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # a site like another shows through its gaps
+MOST_CURVES = len(CURVE_STYLES)
 MOST_STEPS = 60  # in the picture of who is crawled when
 COLUMNS = ("site", "arrival_rate", "decay_rate", "crawls", "share", "period")
 
@@ -196,14 +197,14 @@ def _draw(policy: WhittlePolicy, known: Sites, outcome: Outcome, bound: RelaxedB
     ages = np.arange(min(max(8, math.ceil(2.0 * longest)), 10_000) + 1)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     curves = shown[np.unique(np.linspace(0, shown.size - 1, MOST_CURVES).astype(int))]
-    for site in curves:
+    for site, style in zip(curves, CURVE_STYLES, strict=False):
         index = whittle_index(
             age=ages,
             arrival_rate=policy.arrival_rate[site],
             decay_rate=policy.decay_rate[site],
             max_age=policy.max_age[site],
         )
-        left.plot(ages, index, label=_short(known.names[site]))
+        left.plot(ages, index, ls=style, lw=2, label=_short(known.names[site]))
     left.axhline(bound.price, color="0.3", ls="--", lw=1, label="price of a crawl")
     left.set(xlabel="steps since the last crawl", ylabel="Whittle index, items", xlim=(0, ages[-1]))
     left.legend(frameon=False, fontsize=8, title="site")

@@ -20,9 +20,9 @@ from knapsolve._validation import (
     check_capacity,
     check_column_key,
     check_integer,
+    check_material_numbers,
     check_poll_log,
     resolve_random_state,
-    shown,
 )
 from knapsolve.nefk.shares import share_out
 
@@ -51,6 +51,7 @@ class PollLogLearner(Shared, BaseEstimator):
     elapsed: int | str
     n_materials: int | None
     materials_: np.ndarray
+    _lookup: Positions | None = None  # made when first needed
     _state_names: tuple[str, ...] = ()
     _row_axes: ClassVar[Mapping[str, int | None] | None] = None  # of rows (0: unsaid), if a batch changes its own alone
     _atomic_rows = 65536  # a batch up to this size is learnt and committed in one step: it needs no copy
@@ -279,7 +280,7 @@ class PollLogLearner(Shared, BaseEstimator):
 
     def _forget(self) -> None:
         """Back to the state before the first poll."""
-        self._lookup: Positions | None = None
+        self._lookup = None
         n = self.n_materials or 0
         self.materials_ = np.arange(n)
         self._generator = resolve_random_state(self.random_state)
@@ -291,7 +292,7 @@ class PollLogLearner(Shared, BaseEstimator):
         if self.n_materials is not None:
             if known.size != self.n_materials:
                 raise ValueError(f"n_materials must stay at {known.size} until fit, got {self.n_materials}")
-            return _check_indices(np.asarray(values), self.n_materials), known
+            return check_material_numbers(np.asarray(values), self.n_materials), known
         codes, known, self._lookup = encode(values, known, self._lookup)
         return codes, known
 
@@ -305,27 +306,3 @@ class PollLogLearner(Shared, BaseEstimator):
         for name in self._state_names:
             if name in self.__dict__:
                 self.__dict__[name] = writeable(self.__dict__[name])
-
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        if "_lookup" in state:
-            state["_lookup"] = None  # rebuilt when needed
-        return state
-
-
-def _check_indices(values: np.ndarray, n: int) -> np.ndarray:
-    """Material identifiers as indices 0..n-1."""
-    try:
-        indices = values.astype(np.intp)
-        good = (indices == values) & (indices >= 0) & (indices < n)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"material must hold integers in [0, {n - 1}] when n_materials={n} is given"
-        ) from error
-    if not good.all():
-        where = int(np.argmin(good))
-        raise ValueError(
-            f"material must be an integer in [0, {n - 1}] when n_materials={n} is given, "
-            f"got {shown(values[where])}"
-        )
-    return indices

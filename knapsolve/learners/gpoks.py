@@ -25,9 +25,8 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.learners.base import PollLogLearner
-from knapsolve.processes import fit_hyperparameters, make_grid_process
+from knapsolve.processes import fit_hyperparameters, make_grid_process, posterior_at, posterior_sums
 from knapsolve.processes.grid import MOST_POINTS, check_falls, default_kernel
-from knapsolve.processes.likelihood import posterior_sums
 
 SCALES = ("auto", "linear", "log")
 SAMPLERS = ("truncated", "rejection")
@@ -124,6 +123,7 @@ class GPOKS(PollLogLearner):
 
     _state_names = ("_counts", "_sums", "_squares", "_precision", "_information", "_weights", "_curves", "_fallbacks")
     _atomic_rows = 0
+    _curves: np.ndarray  # and the others, by name: (n_materials or more, ...)
 
     def __init__(
         self,
@@ -193,7 +193,11 @@ class GPOKS(PollLogLearner):
             validate_data(self, X, reset=False, skip_check_array=True)
         values, gaps = check_poll_columns(X, self.material, self.elapsed)
         with self._lock:
-            mean, variance = self._posterior(values, gaps)
+            n, process = self.materials_.size, self._process
+            codes = locate(values, self.materials_)
+            with np.errstate(divide="ignore"):
+                amounts = np.minimum(1 / gaps, process.amounts[-1])
+            mean, variance = posterior_at(process, self._counts[:n], self._sums[:n], self.noise_, codes, amounts)
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def sample_curves(self, material: Any, n_curves: int = 1, random_state: Any = None) -> np.ndarray:
@@ -252,27 +256,6 @@ class GPOKS(PollLogLearner):
         with self._lock:
             return self._curves[: self.materials_.size].copy()
 
-    def _posterior(self, values: Any, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means and variances (n_samples,) of unit values."""
-        codes = locate(values, self.materials_)
-        with np.errstate(divide="ignore"):
-            features = self._features_at(np.minimum(1 / gaps, self.grid_[-1]))
-        mean, variance = np.zeros(gaps.size), (features**2).sum(axis=0)
-        for i in np.unique(codes[codes < self.materials_.size]):
-            precision, information = posterior_sums(
-                self._process.features, self._counts[i : i + 1], self._sums[i : i + 1], self.noise_
-            )
-            here = codes == i
-            factor = np.linalg.cholesky(precision[0])
-            white = np.linalg.solve(factor, features[:, here])
-            mean[here] = np.linalg.solve(factor, information[0]) @ white
-            variance[here] = (white**2).sum(axis=0)
-        return mean, variance
-
-    def _features_at(self, amounts: np.ndarray) -> np.ndarray:
-        process = self._process
-        return np.array([np.interp(amounts, process.amounts, row) for row in process.features])
-
     def _check_parameters(self) -> None:
         check_choice("draw", self.draw, DRAWS)
         check_choice("scale", self.scale, SCALES)
@@ -296,9 +279,8 @@ class GPOKS(PollLogLearner):
         self._form = (int(self.n_points), scale, float(smallest), float(self.capacity))
         self._process = make_grid_process(self.kernel_, *self._form, self._falls(), self.noise_)
         self._fallbacks = np.zeros(1, dtype=np.int64)
-        self._counts = np.zeros((0, self.n_points))
-        self._sums, self._curves, self._squares = self._counts.copy(), self._counts.copy(), np.zeros(0)
-        self._forget_sums()
+        for name, row in self._newcomer().items():
+            setattr(self, name, np.zeros((0, *np.shape(row))))
         self._pairwise = False
         self._resize(n)
         self._pairwise = n == 2 and scale == "linear" and not self.monotone
@@ -312,25 +294,22 @@ class GPOKS(PollLogLearner):
     def _falls(self) -> bool:
         return self.draw != "mean" and (self.monotone or self.draw == "optimistic")
 
-    def _forget_sums(self) -> None:
-        r = self._process.features.shape[0]
-        self._precision = np.zeros((0, r * (r + 1) // 2))
-        self._information, self._weights = np.zeros((0, r)), np.zeros((0, r))
-
-    def _resize(self, n: int) -> None:
-        """Room for n materials; a newcomer has the prior, and a flat curve until it is drawn."""
-        r = self._process.features.shape[0]
-        rows = np.tril_indices(r)
-        fresh: dict[str, Any] = {
-            "_counts": np.zeros(self._counts.shape[1]),
-            "_sums": np.zeros(self._counts.shape[1]),
+    def _newcomer(self) -> dict[str, Any]:
+        """The rows of a material never polled: it has the prior, and a flat curve until one is drawn."""
+        r, m = self._process.features.shape
+        return {
+            "_counts": np.zeros(m),
+            "_sums": np.zeros(m),
             "_squares": 0.0,
-            "_precision": np.eye(r)[rows],
+            "_precision": np.eye(r)[np.tril_indices(r)],
             "_information": np.zeros(r),
             "_weights": np.zeros(r),
-            "_curves": -1e-8 * np.arange(self._counts.shape[1]),
+            "_curves": -1e-8 * np.arange(m),
         }
-        for name, row in fresh.items():
+
+    def _resize(self, n: int) -> None:
+        """Room for n materials."""
+        for name, row in self._newcomer().items():
             held = getattr(self, name)
             if n > held.shape[0]:
                 setattr(self, name, np.concatenate([held, np.broadcast_to(row, (n - held.shape[0], *np.shape(row)))]))

@@ -16,17 +16,9 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from knapsolve.processes.grid import kernel_features
+from knapsolve.processes.posterior import posterior_sums
 
 NOISE_BOUNDS = (1e-5, 1e2)
-
-
-def posterior_sums(
-    features: np.ndarray, counts: np.ndarray, sums: np.ndarray, noise: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Precision (n, r, r) and information (n, r) of every material's weights."""
-    precision = np.einsum("ak,ik,bk->iab", features, counts / noise, features, optimize=True)
-    precision += np.eye(features.shape[0])
-    return precision, sums @ features.T / noise
 
 
 def log_likelihood(

@@ -92,6 +92,8 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
     materials_: np.ndarray
     classes_: np.ndarray
 
+    _lookup: Positions | None = None  # made when first needed
+
     def __init__(
         self,
         estimator: str = "mle",
@@ -349,12 +351,6 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
     def __copy__(self):
         with self._lock:
             return own_copy(self)
-
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        if "_lookup" in state:
-            state["_lookup"] = None  # rebuilt when needed
-        return state
 
 
 def _forget_newcomers(lookup: Positions | None, before: dict[str, Any]) -> None:

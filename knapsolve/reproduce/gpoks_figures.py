@@ -82,7 +82,7 @@ def one_material(path: Path, seed: int, number: int, material: int) -> str:
 
 
 def figure_5(path: Path, seed: int) -> str:
-    """Both materials after 193 observations, the second on a reversed axis."""
+    """Both materials after 193 observations, side by side."""
     import matplotlib.pyplot as plt
 
     learner = trained(193, seed)

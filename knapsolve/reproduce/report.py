@@ -14,6 +14,7 @@ import numpy as np
 
 from knapsolve.reproduce.curves import Curve, announce
 
+MARKERS = "osD^vXP*h"
 LEVEL_STYLES = {"optimal": ("black", "-"), "proportional": ("dimgray", "--"), "uniform": ("darkgray", "-.")}
 CLAIMS = ("Claims that held", "Claims that did not hold")
 LABEL_WIDTH, COLUMN_WIDTH, TEXT_WIDTH = 32, 26, 110
@@ -88,7 +89,8 @@ class Figure:
                 ax.axhline(level, color=color, ls=style, lw=1, label=name)
             for k, curve in enumerate(self.curves):
                 color = f"C{k if curve.color is None else curve.color}"
-                curve.smoothed(self.block).plot(ax, label=curve.label, ls=curve.style, color=color, lw=1.4)
+                marks = {"marker": MARKERS[k % len(MARKERS)], "ms": 5, "markevery": (0.02 + 0.01 * k, 0.12)}
+                curve.smoothed(self.block).plot(ax, label=curve.label, ls=curve.style, color=color, lw=1.4, **marks)
             ax.set(xscale=scale, ylim=(0, 1.06 * max(self.levels.values())))
             ax.grid(alpha=0.25)
         for ax in axes[0][1:]:

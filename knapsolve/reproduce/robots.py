@@ -17,6 +17,9 @@ from knapsolve.robots.problem import RobotProblem
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+PLACES, STARVATION = "places in the queue, K", r"cost of an empty queue, $\gamma$"
+ROBOTS = r"best number of robots $N(\gamma, K)$"
 ENOUGH = 4.0  # times mu / lam robots never bind in Table 2
 NOTES = """\
 A star marks an entry that differs from the paper's. mu = 1. Nothing here is random: there are no standard
@@ -86,35 +89,35 @@ def _pair(ours: float, paper: float, digits: int) -> str:
 
 def _figure_2(ax: Axes) -> None:
     weights = np.linspace(0.05, 10, 400)
-    for k in (5, 20):
-        ax.step(weights, optimal_robots(1 / 5.7, k, weights)[0], where="mid", label=f"K = {k}")
-    ax.set(xlabel=r"$\gamma$", ylabel=r"$N(\gamma, K)$", title=r"Figure 2: $\mu/\lambda = 5.7$")
+    for k, style in ((5, "-"), (20, "--")):
+        ax.step(weights, optimal_robots(1 / 5.7, k, weights)[0], style, where="mid", label=f"K = {k}")
+    ax.set(xlabel=STARVATION, ylabel=ROBOTS, title=r"Figure 2: $\mu/\lambda = 5.7$")
 
 
 def _figure_3(ax: Axes) -> None:
     buffers = np.arange(2, 101)
-    for weight in (0.5, 1.0, 1.5, 2.0, 5.0):
-        ax.plot(buffers, optimal_load(buffers, weight), label=rf"$\gamma$ = {weight:g}")
+    for weight, style in zip((0.5, 1.0, 1.5, 2.0, 5.0), STYLES):
+        ax.plot(buffers, optimal_load(buffers, weight), ls=style, label=rf"$\gamma$ = {weight:g}")
     ax.axhline(1.0, color="0.7", linewidth=0.8)
-    ax.set(xlabel="K", ylabel=r"$\rho(\gamma, K)$", title="Figure 3: the optimal load")
+    ax.set(xlabel=PLACES, ylabel=r"optimal load $\rho(\gamma, K)$", title="Figure 3: the optimal load")
 
 
 def _figure_4(ax: Axes) -> None:
     buffers = np.arange(2, 101)
-    for weight in (0.5, 1.0, 1.5, 2.0, 5.0):
-        ax.step(
-            buffers, optimal_robots(1 / 5.7, buffers, weight)[0], where="mid", label=rf"$\gamma$ = {weight:g}"
-        )
-    ax.set(xlabel="K", ylabel=r"$N(\gamma, K)$", title=r"Figure 4: $\mu/\lambda = 5.7$")
+    for weight, style, aside in zip((0.5, 1.0, 1.5, 2.0, 5.0), STYLES, (-0.12, -0.06, 0.0, 0.06, 0.12)):
+        numbers = optimal_robots(1 / 5.7, buffers, weight)[0]
+        ax.step(buffers, numbers + aside, ls=style, where="mid", label=rf"$\gamma$ = {weight:g}")
+    ax.set(xlabel=PLACES, ylabel=ROBOTS, title=r"Figure 4: $\mu/\lambda = 5.7$ (whole numbers, lines side by side)")
 
 
 def _figure_5(ax: Axes) -> None:
     ratio = np.linspace(0.5, 10, 800)
-    for weight in (0.2, 1.0, 5.0):
+    for weight, style in zip((0.2, 1.0, 5.0), STYLES):
         numbers = optimal_robots(1 / ratio, math.inf, weight)[0]
-        ax.step(ratio, numbers, where="mid", label=rf"$\gamma$ = {weight:g}")
-    ax.plot(ratio, ratio, color="0.7", linewidth=0.8)
-    ax.set(xlabel=r"$\mu/\lambda$", ylabel=r"$N(\gamma, \infty)$", title="Figure 5: large buffers")
+        ax.step(ratio, numbers, ls=style, where="mid", label=rf"$\gamma$ = {weight:g}")
+    ax.plot(ratio, ratio, color="0.7", linewidth=0.8, label="load 1")
+    ax.set(xlabel=r"robots that keep up with the server, $\mu/\lambda$",
+           ylabel=r"best number of robots $N(\gamma, \infty)$", title="Figure 5: large buffers")  # fmt: skip
 
 
 def save_figures(output: Path) -> list[Path]:

@@ -67,9 +67,10 @@ def draw(path: Path) -> None:
 
     figure, axes = plt.subplots(1, len(UPDATES), figsize=(13, 4.2), sharey=True, layout="constrained")
     for ax, update in zip(axes, UPDATES):
-        for resolution in RESOLUTIONS:
+        for resolution, marker in zip(RESOLUTIONS, "osD^."):
             share, probability = distribution(resolution, update)
-            ax.plot(share, probability / probability.max(), ".-", ms=3, lw=0.8, label=f"N = {resolution:,}")
+            scaled = probability / probability.max()
+            ax.plot(share, scaled, marker=marker, ms=3, lw=0.8, label=f"N = {resolution:,}")
         ax.axvline(OPTIMUM, color="black", lw=1, ls=":", label="optimal share")
         ax.set(
             title=update,
@@ -77,7 +78,7 @@ def draw(path: Path) -> None:
             xscale="log",
             yscale="log",
             ylim=(1e-4, 2),
-            xlim=(8e-5, 1),
+            xlim=(7e-4, 1),
         )
     axes[0].set_ylabel("stationary probability / its largest")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)

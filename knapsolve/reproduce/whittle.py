@@ -175,13 +175,13 @@ def _draw(path: Path, draw: Callable[[Any], None]) -> None:
 
 def _draw_index(ax: Any) -> None:
     ages = np.arange(0, 21)
-    for rate, decay, sites in (
-        (250.0, 0.7, "sites 1 and 3"),
-        (250.0, 0.35, "site 2"),
-        (250.0, 0.21, "site 4"),
+    for rate, decay, sites, marker in (
+        (250.0, 0.7, "sites 1 and 3", "o"),
+        (250.0, 0.35, "site 2", "s"),
+        (250.0, 0.21, "site 4", "^"),
     ):
         index = whittle_index(age=ages, arrival_rate=rate, decay_rate=decay)
-        (line,) = ax.plot(ages, index, "o-", ms=3, label=f"{sites}, decay {decay:g}")
+        (line,) = ax.plot(ages, index, marker=marker, ms=4, label=f"{sites}, decay {decay:g}")
         ax.axhline(rate / decay, color=line.get_color(), lw=0.8, ls=":")
     ax.set(
         xlabel="steps since the last crawl",
@@ -211,11 +211,11 @@ def _draw_crawls(ax: Any) -> None:
 
 
 def _draw_learning(ax: Any, curves: dict[str, History], known: History) -> None:
-    for name, history in {"rates known": known, **curves}.items():
+    for (name, history), marker in zip({"rates known": known, **curves}.items(), "os^vD"):
         smooth = history.reward.reshape(len(history.reward), 20, -1).mean(axis=2)
         mean, error = smooth.mean(axis=0), smooth.std(axis=0, ddof=1) / np.sqrt(len(smooth))
         steps = history.polls.reshape(20, -1)[:, -1]
-        (line,) = ax.plot(steps, mean, label=name)
+        (line,) = ax.plot(steps, mean, marker=marker, ms=4, label=name)
         ax.fill_between(steps, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.2, lw=0)
     ax.axhline(uniform_random(), color="0.4", lw=0.8, ls="--", label="uniform random")
     ax.axhline(160, color="0.4", lw=0.8, ls=":", label="printed for LSPE")

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from knapsolve import GPOKS, simulate
 from knapsolve._interrupt import Cancellation
 from knapsolve.environments import BernoulliEnvironment
-from knapsolve.processes.likelihood import posterior_sums
+from knapsolve.processes import posterior_sums
 
 N_POINTS = 300  # a draw of as many features: a twentieth of a second
 PAIR = BernoulliEnvironment([0.7, 0.3])

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from knapsolve.reproduce.report import Claim, Report
+from knapsolve.history import History
+from knapsolve.reproduce.curves import Curve
+from knapsolve.reproduce.report import Claim, Figure, Report
 
 
 def test_claims_are_sorted_by_what_the_numbers_say(tmp_path):
@@ -46,3 +48,14 @@ def test_lines_are_announced_by_their_beginnings_and_saved_whole(tmp_path, capsy
         report.grow(["GPOKS, 9 tries    8.00 ±0.01    88.9 ±0.1", "LAKG    6.03 ±0.02"])
     assert capsys.readouterr().err.split("\n") == ["  Table 1: GPOKS, 9 tries", "  Table 1: LAKG", ""]
     assert "8.00 ±0.01    88.9 ±0.1\nLAKG    6.03 ±0.02\n" in (tmp_path / "paper.txt").read_text(encoding="utf-8")
+
+
+def test_every_line_of_a_picture_has_a_mark_of_its_own(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    drawn = []
+    monkeypatch.setattr("knapsolve.reproduce.report.save", lambda figure, path: drawn.append(figure))
+    polls, runs = np.arange(1, 101), np.linspace(0, 1, 100) * np.ones((3, 1))
+    curves = [Curve(f"line {k}", History(polls, runs / (k + 1), runs, runs[:, -1:])) for k in range(8)]
+    Figure("figure 1", "title", "says", curves, {"optimal": 1.0}).draw(tmp_path / "picture.png")
+    lines = [line for line in drawn[0].axes[0].lines if line.get_label().startswith("line")]
+    assert len({line.get_marker() for line in lines} - {"None"}) == len(curves) == len(lines)
