@@ -65,8 +65,11 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.credit_order": [],
 }
 
+# What Cython would else write into every module that has typed memoryviews: more than half of the C
+SHARED = "knapsolve._core._cyutility"
+
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]
-COMPILE_FLAGS += ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-DNDEBUG"]
+COMPILE_FLAGS += ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-DNDEBUG"]
 LIMITED_API = [("Py_LIMITED_API", "0x030B0000")]
 NUMPY_RANDOM = str(Path(numpy.get_include()).parents[1] / "random" / "lib")
 
@@ -80,6 +83,17 @@ def extension(module: str, sources: list[str]) -> Extension:
         include_dirs=["csrc", numpy.get_include()],
         library_dirs=[NUMPY_RANDOM],
         libraries=["npyrandom", "m"],
+        define_macros=LIMITED_API,
+        extra_compile_args=COMPILE_FLAGS,
+        py_limited_api=True,
+    )
+
+
+def shared_utilities() -> Extension:
+    """The module that all others share; cythonize writes it."""
+    return Extension(
+        SHARED,
+        sources=[f"{SHARED.replace('.', '/')}.c"],
         define_macros=LIMITED_API,
         extra_compile_args=COMPILE_FLAGS,
         py_limited_api=True,
@@ -116,7 +130,8 @@ directives = {
 if __name__ == "__main__":
     setup(
         ext_modules=cythonize(
-            [extension(module, sources) for module, sources in EXTENSIONS.items()],
+            [shared_utilities(), *(extension(module, sources) for module, sources in EXTENSIONS.items())],
+            shared_utility_qualified_name=SHARED,
             compiler_directives=directives,
             build_dir="build/cython-debug" if DEBUG else "build/cython",
             nthreads=JOBS,

@@ -4,8 +4,6 @@ import bz2
 import gzip
 import io
 import os
-import subprocess
-import sys
 import threading
 import tracemalloc
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 
 from knapsolve.cli import main
 from knapsolve.cli.inputs import read_columns
+from tests.processes import check_script
 
 BAD_LOGS = {
     "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3 (line 4): times must ascend"),
@@ -162,10 +161,11 @@ def test_a_small_parquet_file_is_read_without_threads(folder):
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.table({"item": ["a", "b"]}), folder / "log.parquet")
-    script = (
-        "import os, pyarrow.parquet; from knapsolve.cli.inputs import read_columns; "
-        "before = os.listdir('/proc/self/task'); read_columns('log.parquet', {'--item-column': 'item'}); "
-        "print(before == os.listdir('/proc/self/task'))"
-    )
-    told = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
-    assert told.stdout == "True\n"
+    script = """
+    import os, sys, pyarrow.parquet
+    from knapsolve.cli.inputs import read_columns
+    before = os.listdir("/proc/self/task")
+    read_columns(sys.argv[1], {"--item-column": "item"})
+    print(before == os.listdir("/proc/self/task"))
+    """
+    assert check_script(script, folder / "log.parquet") == "True\n"
