@@ -2,9 +2,10 @@
 
 #include "nefk_group_model.h"
 
-enum { ROUNDS = 12, MOST_STEPS = 400 };
+enum { ROUNDS = 12, LATE = 3 /* rounds that most groups need */, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
-static const double OWN_TOLERANCE = 2e-13, FAR = 1e300;
+static const double OWN_TOLERANCE = 2e-13, NIGH = 1e-290, FAR = 1e300; /* prices between are normal */
+static const double NEAR_SQUARED = 2e-9, NEAR_CUBED = 1e-5; /* gaps after which Newton's and Halley's next is none */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */
 
@@ -35,17 +36,19 @@ static double largest(const double *x, size_t m) {
     return a > b ? a : b;
 }
 
-/* Price above which each group of space->part takes nothing: the largest at which an item activates. */
-static void find_tops(int shape, size_t groups, nefk_tile_space *space) {
+/* Where each item of space->part starts: the least double at which it surely takes nothing; the group's largest one
+ * goes into space->top. */
+static void find_starts(int shape, size_t groups, nefk_tile_space *space) {
     const gathered *part = &space->part;
     size_t m = space->part_offset[groups];
     for (size_t i = 0; i < m; i++) {
         nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? i : 0],
                                       part->entries[1][part->step[1] ? i : 0]);
-        space->d[i] = item.a > 0.0 ? item.v / item.p : 0.0;
+        double start = item.v / item.p;
+        space->starts[i] = item.a > 0.0 ? start + 0x1p-52 * start : 0.0;
     }
     for (size_t k = 0; k < groups; k++)
-        space->top[k] = largest(space->d + space->part_offset[k], space->part_offset[k + 1] - space->part_offset[k]);
+        space->top[k] = largest(space->starts + space->part_offset[k], space->part_offset[k + 1] - space->part_offset[k]);
 }
 
 /* Total and slope of one group of space->part. */
@@ -114,11 +117,21 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     return steps + 2.0;
 }
 
-/* Totals, slopes and second derivatives by group of space->part, and the price at which the item activates that has the
- * largest slope of its group; all at once, as the ends of short groups are what a processor guesses wrong. */
-static void sum_and_find_start(int shape, size_t groups, nefk_tile_space *space) {
+/* The least start of group k above its price. Starts are in order as their bits are, which need no branch. */
+static double next_start(const nefk_tile_space *space, size_t k) {
+    uint64_t here = nefk_to_bits(space->at[k]), top = nefk_to_bits(space->top[k]), next = top;
+    for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++) {
+        uint64_t start = nefk_to_bits(space->starts[i]), later = start > here ? start : top;
+        next = later < next ? later : next;
+    }
+    return nefk_from_bits(next);
+}
+
+/* Totals, slopes and second derivatives by group of space->part, and the start of the item that bends the total most
+ * above the price: the one of the largest slope, or, `is_late` and within a bracket, the next, which may not show in
+ * slopes yet. All at once, as the ends of short groups are what a processor guesses wrong. */
+static void sum_and_find_start(size_t groups, int is_late, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    const gathered *part = &space->part;
     for (size_t k = 0; k < groups; k++) {
         size_t first = space->part_offset[k], stop = space->part_offset[k + 1], best = first, m = stop - first;
         int is_short = m < NEFK_SHORT;
@@ -135,10 +148,17 @@ static void sum_and_find_start(int shape, size_t groups, nefk_tile_space *space)
         space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
         if (!is_short) most = largest(space->d + first, m);
         for (; space->d[best] < most;) best++;
-        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? best : 0],
-                                      part->entries[1][part->step[1] ? best : 0]);
-        space->start[k] = most > 0.2 * space->slope[k] ? item.v / item.p : space->top[k];
+        space->start[k] = most > 0.2 * space->slope[k] ? space->starts[best] : space->top[k];
+        if (is_late && space->more[k] > 0.0 && space->to[k] < space->top[k]) space->start[k] = next_start(space, k);
     }
+}
+
+/* As `choose` among the groups of space->part, of their starts. */
+static void choose_starts(size_t groups, const uint32_t *which, nefk_tile_space *space) {
+    size_t m = 0;
+    for (size_t k = 0; k < groups; k++)
+        for (size_t i = space->part_offset[which[k]]; i < space->part_offset[which[k] + 1]; i++)
+            space->starts[m++] = space->starts[i];
 }
 
 /* Drop the groups whose search has ended; returns how many are left. */
@@ -162,8 +182,17 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
         space->less[left] = space->less[k];
         which[left++] = (uint32_t)k;
     }
-    if (left < groups) choose(&space->part, space->part_offset, left, which, space);
+    if (left < groups) {
+        choose_starts(left, which, space);
+        choose(&space->part, space->part_offset, left, which, space);
+    }
     return left;
+}
+
+static double sum_lower(const nefk_tile_space *space, size_t k) {
+    size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
+    const double *lower = space->part.entries[2];
+    return space->part.step[2] ? sum_of(nefk_instructions_in_use(), lower + start, m) : (double)m * lower[0];
 }
 
 static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
@@ -188,20 +217,23 @@ static void sort_by_size(size_t groups, nefk_tile_space *space) {
 }
 
 double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
-                         size_t groups, double near) {
+                       size_t groups, int tries_all) {
     const nefk_problem *problem = all->problem;
-    double answered = 0.0;
+    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
+    double answered = 0.0, near = has_top ? NEAR_CUBED : NEAR_SQUARED;
+    if (tries_all) near = 0.0;
     share_scalars(space);
     sort_by_size(groups, space);
     choose(&space->all, space->offset, groups, space->group, space);
-    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    if (has_top) find_tops(problem->shape, groups, space);
+    if (has_top) find_starts(problem->shape, groups, space);
     else fill(groups, 1.0, space->top);
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
         space->from[k] = floor;
-        space->more[k] = space->less[k] = NAN;
-        space->to[k] = has_top ? nextafter(space->top[k], FAR) : FAR;
+        int is_known = has_top && space->top[k] > NIGH && space->top[k] < FAR; /* above nothing is taken */
+        space->more[k] = NAN;
+        space->less[k] = is_known ? sum_lower(space, k) : NAN;
+        space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], FAR) : FAR);
         space->target[k] = nefk_cap_of(all, tile.first + space->group[k]);
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
@@ -214,7 +246,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, m, space->price, space->x, space->d, space->y);
-        if (has_top) sum_and_find_start(problem->shape, groups, space);
+        if (has_top) sum_and_find_start(groups, round >= LATE, space);
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};

@@ -10,8 +10,8 @@ void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size
 
 /* Own prices of the groups of the tile that are listed in space->group, from the guesses in space->at: written to
  * space->low, high and share by group. All at once, the slow ones one by one; space->price, x, d and y are used up.
- * With `near`, last steps from so near are not tried. Returns items answered. O(items times steps). */
+ * Unless `tries_all`, a last step from near by is not tried. Returns items answered. O(items times steps). */
 double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups,
-                       double near);
+                       int tries_all);
 
 #endif

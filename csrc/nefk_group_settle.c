@@ -1,6 +1,6 @@
 #include "nefk_group_search.h"
 
-static const double UNTRIED = 2e-9, OFF = 4e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
+static const double OFF = 4e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
 
 /* Price every group of the tile: the common price, its own, or just beyond its best slope at the lower bounds. */
 static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
@@ -30,7 +30,7 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     fill(groups, 0.0, space->mark);
     if (!searched) return 0.0;
     for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* the search shortens the list */
-    double answered = nefk_search_own(all, tile, space, from, searched, UNTRIED);
+    double answered = nefk_search_own(all, tile, space, from, searched, 0);
     for (size_t g = 0; g < groups; g++)
         if (space->mark[g] != 0.0) own[tile.first + g] = space->high[g];
     return answered;
@@ -67,7 +67,7 @@ static double search_again(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     memcpy(space->lower_price, space->price, bytes); /* the search works where these lie */
     memcpy(space->e, space->x, bytes);
     memcpy(space->again, space->total, groups * sizeof(double));
-    double answered = nefk_search_own(all, tile, space, floor, off, 0.0);
+    double answered = nefk_search_own(all, tile, space, floor, off, 1);
     memcpy(space->price, space->lower_price, bytes);
     memcpy(space->x, space->e, bytes);
     memcpy(space->total, space->again, groups * sizeof(double));
