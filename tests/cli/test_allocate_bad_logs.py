@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import os
+import sys
 import threading
 import tracemalloc
 from pathlib import Path
