@@ -28,7 +28,7 @@ from knapsolve.nefk.narrow import (
     next_half,
     size_of,
 )
-from knapsolve.nefk.passes import Prices, Settled, parts_of
+from knapsolve.nefk.passes import Prices, Settled, parts_of, sum_where
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step_beside
 
@@ -217,7 +217,7 @@ class GroupModel:
     def _open_groups(self) -> None:
         """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
         passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
-        self.fixed = float(np.sum(passes.caps, where=self.capped[1:] == 1))
+        self.fixed = sum_where(self.capped[1:] == 1, passes.caps)
         if self.open.size:
             which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
             items = which if passes.order is None else passes.order[which]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.passes import CHUNK, parts_of
+from knapsolve.nefk.passes import CHUNK, parts_of, sum_where
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import step_beside
 
@@ -127,8 +127,8 @@ def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float,
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
     loose = np.ones(len(total), dtype=bool)
     np.less_equal(total[1:], passes.caps, out=loose[1:])
-    fixed = float(np.sum(passes.caps, where=~loose[1:]))
-    return float(np.sum(total, where=loose)) + fixed, float(np.sum(slope, where=loose, dtype=np.float64)), fixed
+    fixed = sum_where(~loose[1:], passes.caps)
+    return sum_where(loose, total) + fixed, sum_where(loose, slope), fixed
 
 
 def _sampled_items(problem: Problem, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:
@@ -222,14 +222,15 @@ def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
 
     The first ends up in the room of the table, which becomes smaller.
     """
-    rest = [column[0] + np.sum(column[1:], where=~kept) for column in taken.T]
+    rest = [column[0] + sum_where(~kept, column[1:]) for column in taken.T]
     first, k = taken.reshape(-1), 1
     second = np.empty(1 + np.count_nonzero(kept), dtype=np.float32)
     for part in parts_of(kept.size):
-        which = 1 + part.start + np.flatnonzero(kept[part])
+        is_all = kept.strides == (0,)  # faster than a mask
+        some = taken[1:][part].copy() if is_all else taken[1 + part.start + np.flatnonzero(kept[part])]
         with np.errstate(over="ignore", under="ignore"):
-            first[k : k + len(which)], second[k : k + len(which)] = taken[which].T
-        k += len(which)
+            first[k : k + len(some)], second[k : k + len(some)] = some.T
+        k += len(some)
     with np.errstate(over="ignore", under="ignore"):
         first[0], second[0] = rest
     del first

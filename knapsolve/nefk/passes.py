@@ -121,6 +121,12 @@ def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
+def sum_where(mask: NDArray[np.bool_], values: NDArray[np.floating[Any]]) -> float:
+    """The sum of the values (k,) that a mask (k,) is set for; the `where` of numpy's sum takes them one by one."""
+    parts = (np.where(mask[part], values[part], 0.0).sum(dtype=np.float64) for part in parts_of(len(values)))
+    return float(sum(parts))
+
+
 def worst(violations: Iterable[float]) -> float:
     """The largest, or NaN if one is."""
     return max(violations, key=lambda x: (math.isnan(x), x), default=0.0)
