@@ -35,6 +35,7 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 Array = NDArray[np.float64]
 CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
+WIDER = 5.0  # brackets of few items, of which a model that misses the answer costs more than rough ones
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
@@ -66,7 +67,7 @@ def solve_groups(
             half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
         if half > 0.0:
             price = float(search[core.PRICE])
-            half *= size_of(passes.shape, price)
+            half *= size_of(passes.shape, price) * (1.0 if passes.problem.n > MANY else WIDER)
             capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
             found = _settle_model(passes, search, half, mu, own, capped, place)

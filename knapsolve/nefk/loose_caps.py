@@ -199,7 +199,7 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
     known, k = [_split(taken, kept)], np.count_nonzero(kept)
     names, caps, sizes = None, totals.caps, totals.sizes[1:]
     if k < kept.size:
-        which = np.flatnonzero(kept)  # faster than a mask
+        which = np.flatnonzero(kept)
         caps, sizes = caps[which], sizes[which]
         names = np.zeros(kept.size + 1, dtype=np.int32)  # of groups, -1 first
         np.cumsum(kept, out=names[1:])
@@ -226,8 +226,7 @@ def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
     first, k = taken.reshape(-1), 1
     second = np.empty(1 + np.count_nonzero(kept), dtype=np.float32)
     for part in parts_of(kept.size):
-        is_all = kept.strides == (0,)  # faster than a mask
-        some = taken[1:][part].copy() if is_all else taken[1 + part.start + np.flatnonzero(kept[part])]
+        some = taken[1:][part].take(np.flatnonzero(kept[part]), axis=0)  # faster than a mask
         with np.errstate(over="ignore", under="ignore"):
             first[k : k + len(some)], second[k : k + len(some)] = some.T
         k += len(some)

@@ -122,9 +122,11 @@ def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
 
 
 def sum_where(mask: NDArray[np.bool_], values: NDArray[np.floating[Any]]) -> float:
-    """The sum of the values (k,) that a mask (k,) is set for; the `where` of numpy's sum takes them one by one."""
-    parts = (np.where(mask[part], values[part], 0.0).sum(dtype=np.float64) for part in parts_of(len(values)))
-    return float(sum(parts))
+    """The sum of the values (k,) that a mask (k,) is set for; products cost a fifth of numpy's `where`."""
+    with np.errstate(invalid="ignore"):  # of infinite values
+        parts = ((values[part] * mask[part]).sum(dtype=np.float64) for part in parts_of(len(values)))
+        total = float(sum(parts))
+    return total if math.isfinite(total) else float(np.sum(values, where=mask, dtype=np.float64))
 
 
 def worst(violations: Iterable[float]) -> float:

@@ -215,6 +215,19 @@ def test_newtons_method_leaves_out_what_caps_hold(monkeypatch):
     assert result.n_passes <= 11  # a wrong second derivative in the search of own prices takes more
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_of_few_items_in_groups_one_model_of_the_total_is_made(seed):
+    generator, n, n_groups = np.random.default_rng(seed), 10_000, 2_000
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    free = solve("freshness", rates, 0.3 * n, weights=weights).amounts
+    groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+    shares = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
+    caps = np.bincount(groups + 1, free, n_groups + 1)[1:] * shares + 1e-9
+    result = solve("freshness", rates, 0.3 * n, weights=weights, groups=groups, group_caps=caps)
+    assert 0.4 < (result.group_prices > 0).mean() < 0.6
+    assert result.n_passes == 5  # narrower, some first models miss the answer: up to 15
+
+
 def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     """Evaluations of each item until groups of five have their own prices, from a guess mu that is below them."""
     generator = np.random.default_rng(5)
