@@ -225,7 +225,7 @@ def test_of_few_items_in_groups_one_model_of_the_total_is_made(seed):
     caps = np.bincount(groups + 1, free, n_groups + 1)[1:] * shares + 1e-9
     result = solve("freshness", rates, 0.3 * n, weights=weights, groups=groups, group_caps=caps)
     assert 0.4 < (result.group_prices > 0).mean() < 0.6
-    assert result.n_passes == 5  # narrower, some first models miss the answer: up to 15
+    assert result.n_passes <= 5  # narrower, some first models miss the answer: up to 15
 
 
 def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
