@@ -116,7 +116,7 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
                                double *restrict low,
                                double *restrict high, double *restrict more, double *restrict less,
                                double *restrict price, double *restrict met) {
-    const double ulp = 0x1p-52, steep = 500.0; /* there an ulp of the price is 1e-13 of the target */
+    const double ulp = 0x1p-52;
     int halley = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
     for (size_t i = 0; i < m; i++) {
         double here = price[i], total = at.total[i], gap = total - at.target[i], start = at.start[i];
@@ -126,12 +126,10 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
         double least = a > 0.0 ? a : b * 0x1p-60, middle = sqrt(least) * sqrt(b);
         double beside = here + (gap > 0.0 ? ulp : -0.5 * ulp) * fabs(here), last = b - 0.5 * ulp * fabs(b);
         if (shape == NEFK_QUADRATIC || shape == NEFK_LOG_EXPONENTIAL) middle = 0.5 * (a + b);
-        middle = (middle > a) & (middle < b) ? middle : a + 0.5 * (b - a);
         next = next == here ? beside : next;
         last = b <= start ? last : next; /* not beyond the activation */
         next = next >= b ? last : next;
         double untried = fabs(gap) <= near * at.target[i] ? next : NAN;
-        if (halley) untried = at.slope[i] <= steep * at.target[i] ? untried : NAN;
         next = next > a ? next : middle;
         next = next < b ? next : middle;
         untried = untried == next ? 1.0 : 0.0;

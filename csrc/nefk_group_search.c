@@ -1,6 +1,7 @@
 #include "nefk_group_search.h"
 
 #include "nefk_group_model.h"
+#include "nefk_group_starts.h"
 
 enum { ROUNDS = 12, LATE = 3 /* rounds that most groups need */, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
@@ -24,31 +25,6 @@ void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size
         best[g] = -INFINITY;
         for (size_t i = offset[g]; i < offset[g + 1]; i++) best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
     }
-}
-
-static double largest(const double *x, size_t m) {
-    double lane[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= m; i += 4)
-        for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
-    for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
-    double a = lane[0] > lane[1] ? lane[0] : lane[1], b = lane[2] > lane[3] ? lane[2] : lane[3];
-    return a > b ? a : b;
-}
-
-/* Where each item of space->part starts: the least double at which it surely takes nothing; the group's largest one
- * goes into space->top. */
-static void find_starts(int shape, size_t groups, nefk_tile_space *space) {
-    const gathered *part = &space->part;
-    size_t m = space->part_offset[groups];
-    for (size_t i = 0; i < m; i++) {
-        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? i : 0],
-                                      part->entries[1][part->step[1] ? i : 0]);
-        double start = item.v / item.p;
-        space->starts[i] = item.a > 0.0 ? start + 0x1p-52 * start : 0.0;
-    }
-    for (size_t k = 0; k < groups; k++)
-        space->top[k] = largest(space->starts + space->part_offset[k], space->part_offset[k + 1] - space->part_offset[k]);
 }
 
 /* Total and slope of one group of space->part. */
@@ -117,50 +93,6 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     return steps + 2.0;
 }
 
-/* The least start of group k above its price. Starts are in order as their bits are, which need no branch. */
-static double next_start(const nefk_tile_space *space, size_t k) {
-    uint64_t here = nefk_to_bits(space->at[k]), top = nefk_to_bits(space->top[k]), next = top;
-    for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++) {
-        uint64_t start = nefk_to_bits(space->starts[i]), later = start > here ? start : top;
-        next = later < next ? later : next;
-    }
-    return nefk_from_bits(next);
-}
-
-/* Totals, slopes and second derivatives by group of space->part, and the start of the item that bends the total most
- * above the price: the one of the largest slope, or, `is_late` and within a bracket, the next, which may not show in
- * slopes yet. All at once, as the ends of short groups are what a processor guesses wrong. */
-static void sum_and_find_start(size_t groups, int is_late, nefk_tile_space *space) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t k = 0; k < groups; k++) {
-        size_t first = space->part_offset[k], stop = space->part_offset[k + 1], best = first, m = stop - first;
-        int is_short = m < NEFK_SHORT;
-        double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
-        for (size_t i = first; i < stop && is_short; i++) {
-            sum += space->x[i];
-            fall += space->d[i];
-            bend += space->y[i];
-            best = space->d[i] > most ? i : best;
-            most = space->d[i] > most ? space->d[i] : most;
-        }
-        space->total[k] = is_short ? sum : sum_of(use, space->x + first, m);
-        space->slope[k] = is_short ? fall : sum_of(use, space->d + first, m);
-        space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
-        if (!is_short) most = largest(space->d + first, m);
-        for (; space->d[best] < most;) best++;
-        space->start[k] = most > 0.2 * space->slope[k] ? space->starts[best] : space->top[k];
-        if (is_late && space->more[k] > 0.0 && space->to[k] < space->top[k]) space->start[k] = next_start(space, k);
-    }
-}
-
-/* As `choose` among the groups of space->part, of their starts. */
-static void choose_starts(size_t groups, const uint32_t *which, nefk_tile_space *space) {
-    size_t m = 0;
-    for (size_t k = 0; k < groups; k++)
-        for (size_t i = space->part_offset[which[k]]; i < space->part_offset[which[k] + 1]; i++)
-            space->starts[m++] = space->starts[i];
-}
-
 /* Drop the groups whose search has ended; returns how many are left. */
 static size_t keep_open(size_t groups, nefk_tile_space *space) {
     uint32_t which[NEFK_TILE_GROUPS];
@@ -216,27 +148,32 @@ static void sort_by_size(size_t groups, nefk_tile_space *space) {
     memcpy(space->at, guess, groups * sizeof *guess);
 }
 
-double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
-                       size_t groups, int tries_all) {
-    const nefk_problem *problem = all->problem;
-    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    double answered = 0.0, near = has_top ? NEAR_CUBED : NEAR_SQUARED;
-    if (tries_all) near = 0.0;
-    share_scalars(space);
-    sort_by_size(groups, space);
-    choose(&space->all, space->offset, groups, space->group, space);
-    if (has_top) find_starts(problem->shape, groups, space);
-    else fill(groups, 1.0, space->top);
+/* Brackets of the groups of space->part about the guesses in space->at. */
+static void start_searches(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups,
+                           int has_top) {
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
-        space->from[k] = floor;
         int is_known = has_top && space->top[k] > NIGH && space->top[k] < FAR; /* above nothing is taken */
+        space->from[k] = floor;
         space->more[k] = NAN;
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], FAR) : FAR);
         space->target[k] = nefk_cap_of(all, tile.first + space->group[k]);
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
+}
+
+double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
+                       size_t groups, int tries_all) {
+    const nefk_problem *problem = all->problem;
+    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
+    double answered = 0.0, near = tries_all ? 0.0 : (has_top ? NEAR_CUBED : NEAR_SQUARED);
+    share_scalars(space);
+    sort_by_size(groups, space);
+    choose(&space->all, space->offset, groups, space->group, space);
+    if (has_top) find_starts(problem->shape, groups, space);
+    else fill(groups, 1.0, space->top);
+    start_searches(all, tile, space, floor, groups, has_top);
     size_t small = groups; /* sorted by size: the last ones are large */
     while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
     for (size_t k = small; k < groups; k++)

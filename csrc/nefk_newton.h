@@ -48,7 +48,7 @@ NEFK_INLINE double nefk_newton(int shape, double price, double target, double to
 }
 
 /* The next price by Halley's method, for detection and freshness: log(total) against log(t), where
- * t = -log(1 - price / start). `start` is the price at which the item activates that has the largest slope, `curve` the
+ * t = -log(1 - price / start). `start` is the price at which an item activates, best one near by, `curve` the
  * second derivative of the total by log price. NaN where that says nothing. O(1), branch-free. */
 NEFK_INLINE double nefk_halley(double price, double target, double start, double total, double slope, double curve) {
     double left = start - price, odds, growth;

@@ -15,7 +15,7 @@ typedef struct { double entries[NEFK_COLUMNS][NEFK_TILE]; size_t step[NEFK_COLUM
 struct nefk_tile_space {
     gathered all, part; /* items of the tile, and of the groups that are still searched */
     double price[NEFK_TILE], lower_price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
-    double starts[NEFK_TILE]; /* of the items of `part`: least doubles at which they surely take nothing */
+    double starts[NEFK_TILE]; /* of the items of `part`: prices at which they surely take nothing */
     double low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS], share[NEFK_TILE_GROUPS], mark[NEFK_TILE_GROUPS];
     double total[NEFK_TILE_GROUPS], slope[NEFK_TILE_GROUPS];
     double from[NEFK_TILE_GROUPS], to[NEFK_TILE_GROUPS], at[NEFK_TILE_GROUPS], met[NEFK_TILE_GROUPS];

@@ -97,7 +97,8 @@ def solve_robot_control(
 def iterate_policy(problem: RobotProblem, tol: float, max_iter: int) -> RobotControl:
     """Policy iteration from a coarser problem; value iteration helps where it sticks, and at the end.
 
-    Stops where no action would gain more than half the tolerance.
+    Stops where no action would gain more than half the tolerance; where rounding decides between actions (at large
+    weights), gains below its noise count as none.
     """
     start = coarse_start(problem)
     action, blur = start.copy(), 0
