@@ -138,7 +138,7 @@ class RenewalIndexPolicy(PollLogLearner):
         if not self.__sklearn_is_fitted__() and self.n_materials is not None:
             self._check_all_parameters()
             return np.arange(check_integer("n", n, low=1, high=self.n_materials))
-        check_is_fitted(self)
+        check_is_fitted(self, msg="%(name)s is not fitted yet: call fit or partial_fit, or give n_materials")
         with self._lock:
             return self._best(n, ages)
 
