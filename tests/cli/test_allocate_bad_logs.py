@@ -1,6 +1,7 @@
 """`knapsolve allocate`: a bad log is one line that names the row, wherever the log comes from."""
 
 import bz2
+import csv
 import gzip
 import io
 import os
@@ -73,6 +74,20 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
     text, message = BAD_LOGS[case]
     (folder / "log.csv").write_text(text)
     assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+LONG_VALUE = 'item,time,changed,note\na,0,0,"' + "x" * 200_000 + '"\nb,0,0,5" disk\n'
+
+
+def test_a_long_value_whose_quote_is_closed_is_no_open_quote(succeed, refuse, folder):
+    limit = csv.field_size_limit()
+    (folder / "log.csv").write_text(LONG_VALUE + "a,1,1,\n")
+    assert "3 polls of 2 items" in succeed("allocate", "log.csv", "--capacity", "1/s")
+    (folder / "log.csv").write_text(LONG_VALUE + "a,1,2,\n")
+    assert "row 3 (line 4): changed must be 0 or 1" in refuse("allocate", "log.csv", "--capacity", "1/s")
+    (folder / "log.csv").write_text(LONG_VALUE + 'a,1,1,5"\n"b')
+    assert "row 4 (line 5): a quote is opened" in refuse("allocate", "log.csv", "--capacity", "1/s")
+    assert csv.field_size_limit() == limit
 
 
 @pytest.mark.parametrize("kind", ["file", "pipe", "standard input", "unpacked", "packed input"])
