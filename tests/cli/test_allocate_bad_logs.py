@@ -125,6 +125,21 @@ def test_files_are_saved_though_standard_output_is_closed(folder, monkeypatch):
     assert (folder / "out.csv").read_text().startswith('"item","interval"')
 
 
+def test_a_warning_goes_nowhere_though_standard_error_is_closed(folder, monkeypatch, capsys):
+    (folder / "log.csv").write_text("item,time,changed\na,0,0\na,1,1\na,1,1\na,2,0\n")
+    monkeypatch.setattr("knapsolve.cli.allocation.LONG", 1)  # there is progress, of a log however short
+    for stderr in (io.StringIO(), None):
+        monkeypatch.setattr("sys.stderr", stderr)
+        assert main(["allocate", "log.csv", "--capacity", "1/s", "-o", "-", "--rates", "renewal"]) == 0
+        header, row = capsys.readouterr().out.splitlines()
+        assert header.startswith('"item","interval"') and row.startswith('"a",')
+        if stderr is not None:
+            assert "item and time of another row" in stderr.getvalue()
+    monkeypatch.setattr("sys.stderr", None)
+    assert main(["allocate", "log.csv", "--capacity", "0/s"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("source", ["log.csv", "-"])
 def test_the_text_of_a_log_is_not_kept_while_its_rows_are_checked(folder, monkeypatch, source):
     (folder / "log.csv").write_text("item,time,changed\n" + "a,1,0\n" * 500_000)
