@@ -140,7 +140,8 @@ def _derive(
             before, after = map(int, order[contrary[0] : contrary[0] + 2])
             raise ValueError(
                 f"{name}, {name.row(after)}: changed is {changed[after]} for item {str(names[codes[after]])!r}, "
-                f"but {changed[before]} at the same time in {name.row(before)}"
+                f"but {changed[before]} at the same time in {name.row(before)}: "
+                "keep one row for each item and time, with changed 1 if any of its rows has it"
             )
         print(
             f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "

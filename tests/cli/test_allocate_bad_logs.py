@@ -46,7 +46,8 @@ BAD_LOGS = {
     "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
     "contrary rows": (
         "item,time,changed\nu/1,3,0\nb,2,0\nu/1,3,1\n",
-        "log.csv, row 3 (line 4): changed is 1 for item 'u/1', but 0 at the same time in row 1 (line 2)",
+        "log.csv, row 3 (line 4): changed is 1 for item 'u/1', but 0 at the same time in row 1 (line 2): "
+        "keep one row for each item and time, with changed 1 if any of its rows has it",
     ),
     "whose clock": (
         "item,time,changed\nu/1,3,0\nb,2,0\nu/1,2,1\n",
