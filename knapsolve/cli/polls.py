@@ -41,6 +41,7 @@ class PollLog:
     items: np.ndarray
     elapsed: np.ndarray
     changed: np.ndarray
+    span: float  # from the first poll to the last
     pace: float  # polls per unit of time
     n_changes: np.ndarray | None = None
     age: np.ndarray | None = None
@@ -160,10 +161,11 @@ def _derive(
     if later.size == 0:
         raise ValueError(f"{name} must poll some item more than once: a first poll alone says nothing")
     later = later[np.argsort(when[later], kind="stable")]
-    pace = later.size / float(when.max() - when.min())
+    span = float(when.max() - when.min())
+    pace = later.size / span
     n_changes, age = (told[role][later] if role in told else None for role in ("n_changes", "age"))
     return PollLog(
-        names, polls, last, unit, False, item[later], gaps[later], hit[later], pace, n_changes, age
+        names, polls, last, unit, False, item[later], gaps[later], hit[later], span, pace, n_changes, age
     )
 
 

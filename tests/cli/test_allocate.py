@@ -1,6 +1,7 @@
 """`knapsolve allocate`: forms of logs, files written, warnings, and one line for bad options."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -36,6 +37,25 @@ def test_json_says_all_that_the_table_does(succeed, folder, log):
             assert told[name] == pytest.approx(float(row[name]), rel=1e-12)
     text = succeed(*COMMAND)
     assert "3,040 polls of 40 items" in text and "The 10 polled most often" in text
+
+
+def test_the_summary_says_the_span_that_was_read_and_large_numbers_without_exponents(succeed, folder):
+    days = "item,time,changed\na,0,0\nb,1,0\na,2,1\na,159,0\na,160,1\nb,160,1\n"
+    (folder / "polls.csv").write_text(days)
+    as_days = ("allocate", "polls.csv", "--capacity", "1e6/day", "--time-unit", "day")
+    text = succeed(*as_days)
+    assert "polls.csv: 6 polls of 2 items over 160 days; 3 of the 4" in text
+    assert "At 1,000,000/day copies should be" in text
+    document = json.loads(succeed(*as_days, "--json"))
+    assert (document["span"], document["capacity"]) == (160, "1000000/day")
+    text = succeed("allocate", "polls.csv", "--capacity", "1234567.5/day")
+    assert "6 polls of 2 items over 2.7 minutes;" in text and "At 1,234,567.5/day copies" in text
+    text = succeed("allocate", "polls.csv", "--capacity", "1e9/day", "--time-unit", "ms")
+    assert "6 polls of 2 items over 160 milliseconds;" in text
+    (found,) = re.findall(r"and ([\d,]+) polls a day find a change", text)
+    assert int(found.replace(",", "")) > 10_000
+    bounded = succeed("allocate", "polls.csv", "--capacity", "9e9/day", "--min-interval", "50ms")
+    assert "there is room for 3,456,000 polls a day only" in bounded and "At 3,456,000/day copies" in bounded
 
 
 def test_every_form_of_a_log_gives_the_same_intervals(succeed, folder, log):
