@@ -34,6 +34,7 @@ RATES = ("mle", "bayes", "recursive", "renewal")
 BALANCE = 0.8  # as RenewalIndexPolicy's
 MOST_ROWS = 10
 MOST_SCHEDULED = 1e8  # polls in a timetable
+NO_BACKLOG = 0.05  # of a timetable's polls, that may be of items overdue at its start and nobody would notice
 
 
 def command(
@@ -177,7 +178,22 @@ def _save_schedule(
     short = f" ({missing:,} fewer than its slots: hosts' caps push them past its end)" if missing > 0 else ""
     if slots < 1:
         short = f" (only {slots:.2g} polls are due within it: give a longer --horizon)"
-    return f"{counted(table.items.size, 'poll')} saved as {path}{short}"
+    return f"{counted(table.items.size, 'poll')} saved as {path}{short}{_backlog(log, found, begin, length, gaps is not None)}"
+
+
+def _backlog(log: PollLog, found: Allocation, begin: float, length: float, capped: bool) -> str:
+    """What to say of a timetable that begins with items long due: until these are done intervals are not as saved.
+
+    The item due first goes first, so that those overdue at the start have the first slots, one each.
+    """
+    overdue = int((log.last + found.intervals(1.0) < begin).sum())  # NaN, never, is not
+    slots = float(found.amounts.sum()) * length
+    if overdue <= NO_BACKLOG * slots or slots < 1:
+        return ""
+    stretch = duration_in_words(overdue / float(found.amounts.sum()) * SECONDS[log.unit])
+    least = "at least " if capped else ""  # hosts' caps make some of them wait
+    which = f"{least}the first {stretch}" if overdue < slots else "all"
+    return f"; {which} go to the {counted(overdue, 'item')} overdue at its start"
 
 
 def _facts(

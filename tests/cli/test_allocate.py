@@ -82,6 +82,19 @@ def test_every_form_of_a_log_gives_the_same_intervals(succeed, folder, log):
             assert float(other[row["item"]]["interval"]) == pytest.approx(float(row["interval"]), rel=1e-6)
 
 
+def test_a_timetable_that_first_catches_up_says_so(succeed, folder):
+    rows = [f"{k},{time},{time}" for time in (0, 1) for k in range(48)]  # all overdue at 20, hours
+    (folder / "polls.csv").write_text("\n".join(["item,time,changed", *rows]))
+    command = ("allocate", "polls.csv", "--capacity", "96/day", "--time-unit", "hour", "--schedule", "next.csv")
+    text = succeed(*command, "--start", "20")
+    assert "96 polls saved as next.csv; the first 12 hours go to the 48 items overdue at its start\n" in text
+    first = read(folder / "next.csv")[:48]
+    assert len({row["item"] for row in first}) == 48 and 31 < float(first[-1]["time"]) < 32
+    text = succeed(*command, "--start", "20", "--horizon", "12h")
+    assert "48 polls saved as next.csv; all go to the 48 items overdue" in text
+    assert "96 polls saved as next.csv\n" in succeed(*command)  # from the last poll on: nothing is overdue
+
+
 def test_a_timetable_of_dates_is_dates_and_starts_where_asked(succeed, folder, log):
     text = "item,time,changed\na,2024-01-01,0\nb,2024-01-01,0\na,2024-01-02,1\nb,2024-01-03,0\n"
     (folder / "polls.csv").write_text(text)
