@@ -178,7 +178,8 @@ def _save_schedule(
     short = f" ({missing:,} fewer than its slots: hosts' caps push them past its end)" if missing > 0 else ""
     if slots < 1:
         short = f" (only {slots:.2g} polls are due within it: give a longer --horizon)"
-    return f"{counted(table.items.size, 'poll')} saved as {path}{short}{_backlog(log, found, begin, length, gaps is not None)}"
+    first = _backlog(log, found, begin, length, gaps is not None)
+    return f"{counted(table.items.size, 'poll')} saved as {path}{short}{first}"
 
 
 def _backlog(log: PollLog, found: Allocation, begin: float, length: float, capped: bool) -> str:

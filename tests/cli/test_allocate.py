@@ -84,12 +84,14 @@ def test_every_form_of_a_log_gives_the_same_intervals(succeed, folder, log):
 
 def test_a_timetable_that_first_catches_up_says_so(succeed, folder):
     rows = [f"{k},{time},{time}" for time in (0, 1) for k in range(48)]  # all overdue at 20, hours
-    (folder / "polls.csv").write_text("\n".join(["item,time,changed", *rows]))
+    (folder / "polls.csv").write_text("\n".join(["item,time,changed,host", *(f"{row},h" for row in rows)]))
     command = ("allocate", "polls.csv", "--capacity", "96/day", "--time-unit", "hour", "--schedule", "next.csv")
     text = succeed(*command, "--start", "20")
     assert "96 polls saved as next.csv; the first 12 hours go to the 48 items overdue at its start\n" in text
     first = read(folder / "next.csv")[:48]
     assert len({row["item"] for row in first}) == 48 and 31 < float(first[-1]["time"]) < 32
+    capped = succeed(*command, "--start", "20", "--host-cap", "9/hour")
+    assert "; at least the first 12 hours go to the 48 items" in capped
     text = succeed(*command, "--start", "20", "--horizon", "12h")
     assert "48 polls saved as next.csv; all go to the 48 items overdue" in text
     assert "96 polls saved as next.csv\n" in succeed(*command)  # from the last poll on: nothing is overdue
