@@ -20,6 +20,15 @@ from tests.processes import check_script
 BAD_LOGS = {
     "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3 (line 4): times must ascend"),
     "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
+    "columns almost right": (
+        "Item, time,changed\na,1,0\n",
+        "has no columns 'item' and 'time' (it has 'Item', ' time', 'changed'; 'Item' and ' time' differ by capitals or "
+        "blanks only): say which by --item-column and --time-column",
+    ),
+    "one column almost right": (
+        "item,when,Changed\na,1,0\n",
+        "has no columns 'time' and 'changed' (it has 'item', 'when', 'Changed'; 'Changed' differs by capitals or",
+    ),
     "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
     "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
     "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
