@@ -32,8 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     knapsolve 0.1.0
     0
     """
-    if sys.stdout is None:  # closed by who called: files are saved all the same
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by who called: files are saved all the same
+            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
     try:
         from knapsolve.cli.application import build
 

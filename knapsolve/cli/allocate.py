@@ -13,7 +13,7 @@ import typer
 
 from knapsolve.cli.allocation import Allocation, allocate
 from knapsolve.cli.bounds import Limits, a, caps_of_hosts, check_room, parse_host_caps, what_binds
-from knapsolve.cli.output import counted, print_table, report
+from knapsolve.cli.output import counted, print_table, report, rounded
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.source import name_of
 from knapsolve.cli.table_files import write_intervals, write_schedule
@@ -21,6 +21,7 @@ from knapsolve.cli.units import (
     check_distinct,
     check_output_path,
     choose,
+    duration_in_words,
     parse_duration,
     parse_time,
 )
@@ -33,6 +34,7 @@ RATES = ("mle", "bayes", "recursive", "renewal")
 BALANCE = 0.8  # as RenewalIndexPolicy's
 MOST_ROWS = 10
 MOST_SCHEDULED = 1e8  # polls in a timetable
+NO_BACKLOG = 0.05  # of a timetable's polls, that may be of items overdue at its start and nobody would notice
 
 
 def command(
@@ -141,7 +143,7 @@ def command(
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
     check_room(log, rate, limits, scale, per)
     found = allocate(log, rate, criterion, BALANCE if balance is None else balance, rates, limits)
-    facts = _facts(polls, log, found, f"{budget:g}/{per}", per, scale, criterion)
+    facts = _facts(polls, log, found, f"{budget:.15g}/{per}", per, scale, criterion)
 
     target = sys.stdout.buffer if printed else output
 
@@ -176,7 +178,23 @@ def _save_schedule(
     short = f" ({missing:,} fewer than its slots: hosts' caps push them past its end)" if missing > 0 else ""
     if slots < 1:
         short = f" (only {slots:.2g} polls are due within it: give a longer --horizon)"
-    return f"{counted(table.items.size, 'poll')} saved as {path}{short}"
+    first = _backlog(log, found, begin, length, gaps is not None)
+    return f"{counted(table.items.size, 'poll')} saved as {path}{short}{first}"
+
+
+def _backlog(log: PollLog, found: Allocation, begin: float, length: float, capped: bool) -> str:
+    """What to say of a timetable that begins with items long due: until these are done intervals are not as saved.
+
+    The item due first goes first, so that those overdue at the start have the first slots, one each.
+    """
+    overdue = int((log.last + found.intervals(1.0) < begin).sum())  # NaN, never, is not
+    slots = float(found.amounts.sum()) * length
+    if overdue <= NO_BACKLOG * slots or slots < 1:
+        return ""
+    stretch = duration_in_words(overdue / float(found.amounts.sum()) * SECONDS[log.unit])
+    least = "at least " if capped else ""  # hosts' caps make some of them wait
+    which = f"{least}the first {stretch}" if overdue < slots else "all"
+    return f"; {which} go to the {counted(overdue, 'item')} overdue at its start"
 
 
 def _facts(
@@ -190,6 +208,7 @@ def _facts(
         "n_items": int(log.names.size),
         "n_polls": int(log.polls.sum()),
         "n_changed": int(log.changed.sum()),
+        "span": log.span * scale,
         "capacity": capacity,
         "used": total / scale,
         "time_unit": per,
@@ -204,24 +223,26 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, limits: Limit
     each = a(per)
     follow = "follows" if log.items.size == 1 else "follow"
     polls, items = counted(facts["n_polls"], "poll"), counted(facts["n_items"], "item")
-    print(f"\n{name_of(facts['polls'])}: {polls} of {items}", end="; ")
+    span = duration_in_words(log.span * SECONDS[log.unit])
+    print(f"\n{name_of(facts['polls'])}: {polls} of {items} over {span}", end="; ")
     print(f"{facts['n_changed']:,} of the {log.items.size:,} that {follow} another found a change.")
     once = int((log.polls == 1).sum())
     if once:
         items = "1 item was polled only once: it is" if once == 1 else f"{once:,} items were polled only once: they are"
         print(f"{items} taken to change as others do, or oftener.")
-    budget = facts["capacity"]
+    budget = f"{rounded(found.capacity / scale, 10)}/{per}"
     if facts["used"] < 0.999 * found.capacity / scale:
-        budget = f"{facts['used']:,.6g}/{per}"
+        used = rounded(facts["used"], 6)
+        budget = f"{used}/{per}"
         binding = what_binds(log, found.amounts, limits)
-        print(f"Note: within {binding} there is room for {facts['used']:,.6g} polls {each} only.")
+        print(f"Note: within {binding} there is room for {used} polls {each} only.")
     never = int((found.amounts == 0).sum())
     if never:
         items = "1 item is" if never == 1 else f"{never:,} items are"
         print(f"Note: {items} never polled, since others gain more; --max-interval changes that.")
     print(
         f"At {budget} copies should be current for {facts['expected_freshness']:.1%} of the time, "
-        f"and {facts['expected_changes_found']:,.4g} polls {each} find a change."
+        f"and {rounded(facts['expected_changes_found'], 4)} polls {each} find a change."
     )
     rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])
     columns = ["item", f"interval ({per}s)", f"rate ({each})", "95% interval", "freshness", "polls so far"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -189,13 +189,29 @@ def _parquet_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[st
 
 
 def _find(name: str, header: list[str], wanted: dict[str, str], optional: Collection[str]) -> dict[str, str]:
-    for option, column in wanted.items():
-        if header.count(column) != 1 and not (option in optional and column not in header):
-            trouble = "no" if column not in header else "more than one"
-            columns = ", ".join(map(repr, header))
-            which = f"say which by {option}{_header_hint(header, wanted)}"
-            raise ValueError(f"{name} has {trouble} column {column!r} (it has {columns}): {which}")
+    missing = {option: column for option, column in wanted.items() if column not in header and option not in optional}
+    twice = {option: column for option, column in wanted.items() if header.count(column) > 1}
+    for trouble, bad in (("no", missing), ("more than one", twice)):
+        if bad:
+            which = f"say which by {_listed(bad)}{_header_hint(header, wanted)}"
+            columns = f"column{'s' if len(bad) > 1 and bad is missing else ''} {_listed(map(repr, bad.values()))}"
+            there = f"it has {', '.join(map(repr, header))}{_almost(header, missing.values())}"
+            raise ValueError(f"{name} has {trouble} {columns} ({there}): {which}")
     return {option: column for option, column in wanted.items() if column in header}
+
+
+def _almost(header: list[str], missing: Collection[str]) -> str:
+    """Which columns differ from a missing one by what is easily overlooked."""
+    bare = {column.strip().lower() for column in missing}
+    found = [column for column in header if column.strip().lower() in bare]
+    differs = "differs" if len(found) == 1 else "differ"
+    return f"; {_listed(map(repr, found))} {differs} by capitals or blanks only" if found else ""
+
+
+def _listed(words: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _header_hint(header: list[str], wanted: dict[str, str]) -> str:

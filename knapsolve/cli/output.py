@@ -95,6 +95,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def rounded(number: float, digits: int) -> str:
+    """A number with so many significant digits, without an exponent where that can be read: `23,080`."""
+    return f"{float(f'{number:.{digits}g}'):,.15g}"
+
+
 def print_json(document: Any) -> None:
     """One JSON document, the only thing on standard output."""
     print(json.dumps(document, indent=2, allow_nan=False))

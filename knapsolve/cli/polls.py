@@ -41,6 +41,7 @@ class PollLog:
     items: np.ndarray
     elapsed: np.ndarray
     changed: np.ndarray
+    span: float  # from the first poll to the last
     pace: float  # polls per unit of time
     n_changes: np.ndarray | None = None
     age: np.ndarray | None = None
@@ -140,7 +141,8 @@ def _derive(
             before, after = map(int, order[contrary[0] : contrary[0] + 2])
             raise ValueError(
                 f"{name}, {name.row(after)}: changed is {changed[after]} for item {str(names[codes[after]])!r}, "
-                f"but {changed[before]} at the same time in {name.row(before)}"
+                f"but {changed[before]} at the same time in {name.row(before)}: "
+                "keep one row for each item and time, with changed 1 if any of its rows has it"
             )
         print(
             f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "
@@ -159,10 +161,11 @@ def _derive(
     if later.size == 0:
         raise ValueError(f"{name} must poll some item more than once: a first poll alone says nothing")
     later = later[np.argsort(when[later], kind="stable")]
-    pace = later.size / float(when.max() - when.min())
+    span = float(when.max() - when.min())
+    pace = later.size / span
     n_changes, age = (told[role][later] if role in told else None for role in ("n_changes", "age"))
     return PollLog(
-        names, polls, last, unit, False, item[later], gaps[later], hit[later], pace, n_changes, age
+        names, polls, last, unit, False, item[later], gaps[later], hit[later], span, pace, n_changes, age
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
+from knapsolve.cli.output import rounded
 from knapsolve.replay.log import as_share, iso_seconds
 from knapsolve.replay.units import SECONDS, parse_unit
 
@@ -45,6 +46,17 @@ def parse_duration(option: str, text: str) -> float:
     if not found or not 0 < value < math.inf:
         raise ValueError(f"{option} must be a positive length of time such as 30days or 1.5h, got {text!r}")
     return value * SECONDS[parse_unit(found[2], option)]
+
+
+def duration_in_words(seconds: float) -> str:
+    """A length of time, positive, in a unit that suits it: `160 days`, `2.7 minutes`."""
+    units = ("day", "hour", "minute", "second", "millisecond", "microsecond")
+    unit = next((each for each in units if seconds >= SECONDS[each]), "nanosecond")
+    if seconds >= 2 * SECONDS["year"]:
+        unit = "year"
+    number = seconds / SECONDS[unit]
+    text = f"{number:,.0f}" if 10 <= number < 1e15 else rounded(number, 2)
+    return f"{text} {unit}{'' if text == '1' else 's'}"
 
 
 def parse_time(option: str, text: str, unit: str) -> float:

@@ -1,6 +1,7 @@
 """`knapsolve allocate`: forms of logs, files written, warnings, and one line for bad options."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -38,6 +39,25 @@ def test_json_says_all_that_the_table_does(succeed, folder, log):
     assert "3,040 polls of 40 items" in text and "The 10 polled most often" in text
 
 
+def test_the_summary_says_the_span_that_was_read_and_large_numbers_without_exponents(succeed, folder):
+    days = "item,time,changed\na,0,0\nb,1,0\na,2,1\na,159,0\na,160,1\nb,160,1\n"
+    (folder / "polls.csv").write_text(days)
+    as_days = ("allocate", "polls.csv", "--capacity", "1e6/day", "--time-unit", "day")
+    text = succeed(*as_days)
+    assert "polls.csv: 6 polls of 2 items over 160 days; 3 of the 4" in text
+    assert "At 1,000,000/day copies should be" in text
+    document = json.loads(succeed(*as_days, "--json"))
+    assert (document["span"], document["capacity"]) == (160, "1000000/day")
+    text = succeed("allocate", "polls.csv", "--capacity", "1234567.5/day")
+    assert "6 polls of 2 items over 2.7 minutes;" in text and "At 1,234,567.5/day copies" in text
+    text = succeed("allocate", "polls.csv", "--capacity", "1e9/day", "--time-unit", "ms")
+    assert "6 polls of 2 items over 160 milliseconds;" in text
+    (found,) = re.findall(r"and ([\d,]+) polls a day find a change", text)
+    assert int(found.replace(",", "")) > 10_000
+    bounded = succeed("allocate", "polls.csv", "--capacity", "9e9/day", "--min-interval", "50ms")
+    assert "there is room for 3,456,000 polls a day only" in bounded and "At 3,456,000/day copies" in bounded
+
+
 def test_every_form_of_a_log_gives_the_same_intervals(succeed, folder, log):
     items, times, changed, _ = log
     succeed(*COMMAND, "-o", "out.csv")
@@ -60,6 +80,21 @@ def test_every_form_of_a_log_gives_the_same_intervals(succeed, folder, log):
         other = {row["item"]: row for row in read(folder / "other.csv")}
         for row in expected:
             assert float(other[row["item"]]["interval"]) == pytest.approx(float(row["interval"]), rel=1e-6)
+
+
+def test_a_timetable_that_first_catches_up_says_so(succeed, folder):
+    rows = [f"{k},{time},{time}" for time in (0, 1) for k in range(48)]  # all overdue at 20, hours
+    (folder / "polls.csv").write_text("\n".join(["item,time,changed,host", *(f"{row},h" for row in rows)]))
+    command = ("allocate", "polls.csv", "--capacity", "96/day", "--time-unit", "hour", "--schedule", "next.csv")
+    text = succeed(*command, "--start", "20")
+    assert "96 polls saved as next.csv; the first 12 hours go to the 48 items overdue at its start\n" in text
+    first = read(folder / "next.csv")[:48]
+    assert len({row["item"] for row in first}) == 48 and 31 < float(first[-1]["time"]) < 32
+    capped = succeed(*command, "--start", "20", "--host-cap", "9/hour")
+    assert "; at least the first 12 hours go to the 48 items" in capped
+    text = succeed(*command, "--start", "20", "--horizon", "12h")
+    assert "48 polls saved as next.csv; all go to the 48 items overdue" in text
+    assert "96 polls saved as next.csv\n" in succeed(*command)  # from the last poll on: nothing is overdue
 
 
 def test_a_timetable_of_dates_is_dates_and_starts_where_asked(succeed, folder, log):

@@ -1,6 +1,7 @@
 """`knapsolve allocate`: a bad log is one line that names the row, wherever the log comes from."""
 
 import bz2
+import csv
 import gzip
 import io
 import os
@@ -19,6 +20,15 @@ from tests.processes import check_script
 BAD_LOGS = {
     "clock backwards": ("item,time,changed\na,1,0\nb,2,0\na,0,1\n", "row 3 (line 4): times must ascend"),
     "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
+    "columns almost right": (
+        "Item, time,changed\na,1,0\n",
+        "has no columns 'item' and 'time' (it has 'Item', ' time', 'changed'; 'Item' and ' time' differ by capitals or "
+        "blanks only): say which by --item-column and --time-column",
+    ),
+    "one column almost right": (
+        "item,when,Changed\na,1,0\n",
+        "has no columns 'time' and 'changed' (it has 'item', 'when', 'Changed'; 'Changed' differs by capitals or",
+    ),
     "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
     "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
     "no flag": ("item,time,changed\na,1,0\nb,2,\n", "row 2 (line 3): changed must be 0 or 1"),
@@ -45,7 +55,8 @@ BAD_LOGS = {
     "negative age": ("item,time,changed,age\na,1,0,\nb,2,1,-1\na,3,1,1\n", "row 2 (line 3) has age that is negative"),
     "contrary rows": (
         "item,time,changed\nu/1,3,0\nb,2,0\nu/1,3,1\n",
-        "log.csv, row 3 (line 4): changed is 1 for item 'u/1', but 0 at the same time in row 1 (line 2)",
+        "log.csv, row 3 (line 4): changed is 1 for item 'u/1', but 0 at the same time in row 1 (line 2): "
+        "keep one row for each item and time, with changed 1 if any of its rows has it",
     ),
     "whose clock": (
         "item,time,changed\nu/1,3,0\nb,2,0\nu/1,2,1\n",
@@ -73,6 +84,20 @@ def test_a_bad_log_is_one_line_and_status_2(case, refuse, folder):
     text, message = BAD_LOGS[case]
     (folder / "log.csv").write_text(text)
     assert message in refuse("allocate", "log.csv", "--capacity", "1/s")
+
+
+LONG_VALUE = 'item,time,changed,note\na,0,0,"' + "x" * 200_000 + '"\nb,0,0,5" disk\n'
+
+
+def test_a_long_value_whose_quote_is_closed_is_no_open_quote(succeed, refuse, folder):
+    limit = csv.field_size_limit()
+    (folder / "log.csv").write_text(LONG_VALUE + "a,1,1,\n")
+    assert "3 polls of 2 items" in succeed("allocate", "log.csv", "--capacity", "1/s")
+    (folder / "log.csv").write_text(LONG_VALUE + "a,1,2,\n")
+    assert "row 3 (line 4): changed must be 0 or 1" in refuse("allocate", "log.csv", "--capacity", "1/s")
+    (folder / "log.csv").write_text(LONG_VALUE + 'a,1,1,5"\n"b')
+    assert "row 4 (line 5): a quote is opened" in refuse("allocate", "log.csv", "--capacity", "1/s")
+    assert csv.field_size_limit() == limit
 
 
 @pytest.mark.parametrize("kind", ["file", "pipe", "standard input", "unpacked", "packed input"])
@@ -108,6 +133,21 @@ def test_files_are_saved_though_standard_output_is_closed(folder, monkeypatch):
     assert main(["allocate", "log.csv", "--capacity", "1/s", "-o", "out.csv"]) == 0
     sys.stdout.close()
     assert (folder / "out.csv").read_text().startswith('"item","interval"')
+
+
+def test_a_warning_goes_nowhere_though_standard_error_is_closed(folder, monkeypatch, capsys):
+    (folder / "log.csv").write_text("item,time,changed\na,0,0\na,1,1\na,1,1\na,2,0\n")
+    monkeypatch.setattr("knapsolve.cli.allocation.LONG", 1)  # there is progress, of a log however short
+    for stderr in (io.StringIO(), None):
+        monkeypatch.setattr("sys.stderr", stderr)
+        assert main(["allocate", "log.csv", "--capacity", "1/s", "-o", "-", "--rates", "renewal"]) == 0
+        header, row = capsys.readouterr().out.splitlines()
+        assert header.startswith('"item","interval"') and row.startswith('"a",')
+        if stderr is not None:
+            assert "item and time of another row" in stderr.getvalue()
+    monkeypatch.setattr("sys.stderr", None)
+    assert main(["allocate", "log.csv", "--capacity", "0/s"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("source", ["log.csv", "-"])

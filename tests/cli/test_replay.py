@@ -121,7 +121,7 @@ BAD_FILES = {
     "no time": ("item,timestamp\na,1\nb,\n", "row 2 (line 3) has no time"),
     "other columns": (
         "page,when\na,1\n",
-        "has no column 'item' (it has 'page', 'when'): say which by --item-column",
+        "has no columns 'item' and 'timestamp' (it has 'page', 'when'): say which by --item-column and --time-column",
     ),
     "twice a column": ("item,timestamp,item\na,1,b\n", "more than one column 'item'"),
     "semicolons": ("item;timestamp\na;1\n", "first line must be a header, and commas must separate"),

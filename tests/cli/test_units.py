@@ -2,7 +2,7 @@
 
 import pytest
 
-from knapsolve.cli.units import parse_split, parse_time, times_in_words
+from knapsolve.cli.units import duration_in_words, parse_split, parse_time, times_in_words
 from knapsolve.replay.units import parse_capacity, parse_unit
 
 
@@ -31,3 +31,13 @@ def test_dates_of_a_short_window_have_hours_and_minutes():
     assert times_in_words("second", start, start + 9e4) == ["2023-11-14 22:13", "2023-11-15 23:13"]
     assert times_in_words("second", start, start + 9e6) == ["2023-11-14", "2024-02-27"]
     assert times_in_words("day", 3.0, 4.5) == ["3 days", "4.5 days"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(160, "2.7 minutes"), (160 * 86400, "160 days"), (5, "5 seconds"), (3600, "1 hour"), (61_000, "17 hours"),
+     (86400 * 5000, "14 years"), (3.2e11, "10,140 years"), (0.0035, "3.5 milliseconds"), (2e-9, "2 nanoseconds"),
+     (1e-30, "1e-21 nanoseconds"), (1e140, "3.2e+132 years")]
+)  # fmt: skip
+def test_lengths_of_time_are_said_in_a_unit_that_suits_them(seconds, words):
+    assert duration_in_words(seconds) == words
