@@ -147,7 +147,7 @@ def measure_polls(
     *,
     start: Time | None = None,
     stop: Time | None = None,
-    split: Time | None = None,
+    split: Time | None = HALF,
     name: str = "measured",
 ) -> PolicyReplay:
     """What polls would have found that were made otherwise: by a crawler, or by another program's plan.
@@ -162,8 +162,9 @@ def measure_polls(
         When, in the log's unit or as dates, ascending.
     start, stop : float, str or datetime, optional
         The stretch of time; all copies are current at its start. From the first to the last change by default.
-    split : float, str or datetime, optional
-        Polls and what copies are like count from here on; from `start` by default.
+    split : float, str, datetime or None, default="50%"
+        Polls and what copies are like count from here on, as for `replay`: a moment or a share of the stretch; None
+        counts everything. By default a TraceEnvironment's ``count_from`` if it lies within the stretch.
     name : str, default="measured"
         What to call it.
 
@@ -184,7 +185,8 @@ def measure_polls(
     Examples
     --------
     >>> from knapsolve.replay import measure_polls
-    >>> run = measure_polls((["a", "b"], [2., 9.]), ["a", "b", "a"], [1., 2., 4.], start=0., stop=10.)
+    >>> log = (["a", "b"], [2., 9.])
+    >>> run = measure_polls(log, ["a", "b", "a"], [1., 2., 4.], start=0., split=None, stop=10.)
     >>> run.item_detections.tolist(), run.item_fresh.tolist(), run.item_age.tolist()
     ([1.0, 0.0], [0.8, 0.9], [0.2, 0.05])
     """

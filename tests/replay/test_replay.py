@@ -219,6 +219,18 @@ def test_a_trace_counts_from_where_it_says():
     assert TraceReplay(longer, 4.0, start=0.0, split=None, random_state=0).split is None
 
 
+@pytest.mark.parametrize("split", [{}, {"split": "30%"}, {"split": 3.0}, {"split": None}], ids=str)
+def test_measured_polls_are_counted_in_the_stretch_that_a_replay_counts(split):
+    log = [0, 1, 0, 1, 0], [1.0, 2.0, 3.5, 6.0, 9.0]
+    times = np.arange(1, 21) / 2
+    stretch = {"start": 0.0, "stop": 10.0} | split
+    replayed = replay(log, 2.0, {"in turn": UniformPolicy()}, **stretch, random_state=0)
+    since = replayed.start if replayed.split is None else replayed.split
+    assert since == {"{}": 5.0, "{'split': None}": 0.0}.get(str(split), 3.0)
+    measured = measure_polls(log, np.arange(20) % 2, times, **stretch)
+    assert measured.item_polls.sum() == replayed.runs["in turn"].item_polls.sum() == (times > since).sum()
+
+
 def test_runs_of_one_name_are_refused():
     replayer = TraceReplay((["a", "b"], [1.0, 9.0]), 2.0, start=0.0, random_state=0)
     runs = [replayer.run("uniform"), replayer.run("uniform")]
