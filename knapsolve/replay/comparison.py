@@ -9,7 +9,7 @@ import numpy as np
 
 from knapsolve._validation import check_choice, check_integer, check_same_length, check_vector
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import HALF, Time, as_moments, as_split, as_trace
+from knapsolve.replay.log import HALF_UNLESS_SAID, Time, as_moments, as_split, as_trace
 from knapsolve.replay.policies import POLICIES
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.trace_replay import TraceReplay
@@ -23,7 +23,7 @@ def replay(
     polls_per_change: float | None = None,
     start: Time | None = None,
     stop: Time | None = None,
-    split: Time | None = HALF,
+    split: Time | None = HALF_UNLESS_SAID,
     scheduler: str = "edf",
     n_runs: int = 1,
     n_bootstrap: int = 2000,
@@ -147,7 +147,7 @@ def measure_polls(
     *,
     start: Time | None = None,
     stop: Time | None = None,
-    split: Time | None = HALF,
+    split: Time | None = HALF_UNLESS_SAID,
     name: str = "measured",
 ) -> PolicyReplay:
     """What polls would have found that were made otherwise: by a crawler, or by another program's plan.
@@ -164,7 +164,7 @@ def measure_polls(
         The stretch of time; all copies are current at its start. From the first to the last change by default.
     split : float, str, datetime or None, default="50%"
         Polls and what copies are like count from here on, as for `replay`: a moment or a share of the stretch; None
-        counts everything. By default a TraceEnvironment's ``count_from`` if it lies within the stretch.
+        counts everything. By default a TraceEnvironment's own ``count_from`` if it lies within the stretch.
     name : str, default="measured"
         What to call it.
 

@@ -19,6 +19,13 @@ Time = float | str | date | np.datetime64
 HALF = "50%"  # of a stretch: as much to learn in as to show it
 
 
+class Unsaid(str):
+    """A default that is told from the same text given: a log that has a split of its own keeps it."""
+
+
+HALF_UNLESS_SAID = Unsaid(HALF)
+
+
 def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironment:
     """The log with its items in sorted order, so that nothing depends on the order of its rows."""
     start, stop = as_time("start", start), as_time("stop", stop)
@@ -31,11 +38,11 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
 def as_split(log: Any, split: Time | None, whole: TraceEnvironment) -> float | None:
     """Where counting begins: what `split` says, None being the start.
 
-    A TraceEnvironment that counts from a moment inside keeps it where `split` is None or HALF.
+    A TraceEnvironment that counts from a moment inside keeps it where `split` is Unsaid.
     """
-    unsaid = split is None or (isinstance(split, str) and split == HALF)
-    if unsaid and isinstance(log, TraceEnvironment) and max(log.start, whole.start) < log.count_from < whole.stop:
-        return log.count_from
+    if isinstance(split, Unsaid) and isinstance(log, TraceEnvironment):
+        if max(log.start, whole.start) < log.count_from < whole.stop:
+            return log.count_from
     share = as_share(split)
     since = as_time("split", split) if share is None else whole.start + share * (whole.stop - whole.start)
     if since is not None and not whole.start < since < whole.stop:

@@ -18,7 +18,7 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import HALF, Time, as_split, as_trace
+from knapsolve.replay.log import HALF_UNLESS_SAID, Time, as_split, as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.units import polls_a_second
@@ -47,8 +47,8 @@ class TraceReplay:
     split : float, str, datetime or None, default="50%"
         Learners are trained from `start` to `split`, a moment or a share of the stretch; results count from there on,
         while learners go on learning and polling: a copy may be out of date at the split, and the next poll of it
-        find a change. All copies are current at the start alone. None: no training, everything counts. By default,
-        and with None, a TraceEnvironment's ``count_from`` is the split if it lies within the stretch.
+        find a change. All copies are current at the start alone. None: no training, everything counts. By default
+        a TraceEnvironment's own ``count_from`` is the split if it lies within the stretch, else half of it.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     random_state : None, int, RandomState or Generator, default=None
@@ -94,7 +94,7 @@ class TraceReplay:
         polls_per_change: float | None = None,
         start: Time | None = None,
         stop: Time | None = None,
-        split: Time | None = HALF,
+        split: Time | None = HALF_UNLESS_SAID,
         scheduler: str = "edf",
         random_state: Any = None,
     ):
