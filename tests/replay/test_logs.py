@@ -99,6 +99,23 @@ def test_a_data_frame_with_other_columns_is_refused(names):
         replay(frame, 2)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table, dict])
+@pytest.mark.parametrize("changed", [[0, 0, 1, 1], [True, True, True, False], ["yes", "No", "yes", "yes"]], ids=str)
+def test_a_log_of_polls_is_not_taken_for_one_of_changes(frame, changed):
+    polls = {"item": ["a", "b", "a", "b"], "time": [1.0, 1.0, 2.0, 3.0], "changed": changed}
+    message = r"log is a log of polls, some with changed = 0; .* or use knapsolve allocate"
+    with pytest.raises(ValueError, match=message):
+        replay(frame(polls), 2.0)
+    with pytest.raises(ValueError, match=message):
+        measure_polls(frame(polls), ["a"], [2.0])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table])
+def test_a_table_of_polls_that_all_found_a_change_is_a_log(frame):
+    table = frame({"item": ["a", "b", "a", "b"], "time": [1.0, 1.0, 2.0, 3.0], "changed": [1, 1, 1, 1]})
+    assert TraceReplay(table, 9.0, split=None).n_changes.tolist() == [1, 1]
+
+
 def test_nothing_depends_on_the_unit_of_time():
     items, times = bursty_log(12, 100, seed=5)
     one = replay((items, times), 2.0, start=0, split=40, random_state=7)
