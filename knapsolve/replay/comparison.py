@@ -36,8 +36,9 @@ def replay(
     ----------
     log : (items, times), rows, data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
-        since 1970. Rows are a list of (item, time). A data frame has a column ``item`` and one of ``time`` and
-        ``timestamp``.
+        since 1970. Rows are a list of (item, time); of exactly two parts a list of tuples of two is rows, all else is
+        two columns. A data frame has a column ``item`` and one of ``time`` and ``timestamp``; one of ``changed`` that
+        holds a 0 makes it a log of polls, which is refused.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.

@@ -34,8 +34,10 @@ class TraceReplay:
     Parameters
     ----------
     log : (items, times), rows, data frame or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item. Rows are a list of (item, time).
-        A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
+        Which item changed when, in any unit of time, ascending within each item. Rows are a list of (item, time);
+        of exactly two parts a list of tuples of two is rows, all else is two columns. A data frame has a column
+        ``item`` and one of ``time`` and ``timestamp``; one of ``changed`` that holds a 0 makes it a log of polls, which
+        is refused.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
@@ -84,6 +86,9 @@ class TraceReplay:
     >>> run = TraceReplay(log, capacity=2, start=0, split=None, random_state=0).run("uniform")
     >>> run.item_polls.tolist(), run.item_detections.tolist()
     ([9.0, 9.0], [3.0, 1.0])
+    >>> rows, columns = [("a", 1.), ("b", 9.)], (["a", "b"], [1., 9.])
+    >>> [TraceReplay(log, capacity=2).items.tolist() for log in (rows, columns)]
+    [['a', 'b'], ['a', 'b']]
     """
 
     def __init__(

@@ -66,6 +66,11 @@ def test_of_two_rows_a_list_of_tuples_is_a_log():
     assert found.items.tolist() == ["a", "b"] and found.stop == 9.0
     assert measure_polls([(1, 2.0), (3, 4.0)], [3], [4.0], start=0.0).item_detections.tolist() == [0.0, 1.0]
     assert TraceReplay([(1, 3, 1), (2.0, 4.0, 5.0)], 2.0, start=0.0, random_state=0).items.tolist() == [1, 3]
+    for columns in ([[1, 3], [2.0, 4.0]], ((1, 3), (2.0, 4.0)), ([1, 3], (2.0, 4.0)), np.array([(1, 3), (2.0, 4.0)])):
+        assert TraceReplay(columns, 2.0, start=0.0, random_state=0).items.tolist() == [1, 3]
+        assert TraceReplay(columns, 2.0, start=0.0, random_state=0).stop == 4.0
+    for public in (replay, TraceReplay):
+        assert "list of tuples of two is rows, all else is two columns" in " ".join(public.__doc__.split())
 
 
 @pytest.mark.parametrize(
