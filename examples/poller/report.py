@@ -27,8 +27,8 @@ def measure(
     in_turn = pages[np.arange(polled.size) % pages.size]
     inside = (sent > start) & (sent < stop)
     return {
-        "renewal index": measure_polls(log, polled[inside], sent[inside], start=start, stop=stop),
-        "in turn": measure_polls(log, in_turn, beat, start=start, stop=stop),
+        "renewal index": measure_polls(log, polled[inside], sent[inside], start=start, split=None, stop=stop),
+        "in turn": measure_polls(log, in_turn, beat, start=start, split=None, stop=stop),
     }
 
 

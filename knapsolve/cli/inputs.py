@@ -17,12 +17,12 @@ import numpy as np
 from knapsolve._identifiers import factorize
 from knapsolve.cli.source import Source, malformation, name_of, refuse_open_quote, set_aside, unpacked
 from knapsolve.environments.trace import LATEST
-from knapsolve.replay.log import HALF, iso_seconds
+from knapsolve.replay.log import HALF, NO, OF_POLLS, iso_seconds
 from knapsolve.replay.units import SECONDS
 
 BUNDLED = "debian"
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-YES, NO = ("1", "1.0", "true", "yes", "t", "y"), ("0", "0.0", "false", "no", "f", "n")
+YES = ("1", "1.0", "true", "yes", "t", "y")
 SMALL = 2**20  # bytes, that are read without threads: a process that ends as they start may abort
 YEAR_10000 = 253_402_300_800.0  # seconds since 1970
 DEBIAN_START = "2019-07-06"  # Debian 10: most of the changelogs are cut off at it, nothing before is complete
@@ -124,10 +124,7 @@ def _refuse_polls(name: Source, changed: Any) -> None:
     """A column `changed` that holds a 0 makes a log of polls, not of changes."""
     flags = as_flags(changed)
     if flags is not None and (flags == 0).any():
-        raise ValueError(
-            f"{name} is a log of polls, some with changed = 0; replay needs a row a change. "
-            "Take the rows with changed = 1, or use knapsolve allocate"
-        )
+        raise ValueError(f"{name} {OF_POLLS}")
 
 
 def _bundled() -> Log:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from knapsolve.cli.inputs import Log, read_log, refuse_unit
 from knapsolve.cli.output import progress_bar, report
-from knapsolve.cli.replay_output import as_document, print_replay
+from knapsolve.cli.replay_output import as_document, replay_printer
 from knapsolve.cli.repository import read_git
 from knapsolve.cli.units import (
     SCHEDULERS,
@@ -31,6 +31,7 @@ from knapsolve.replay.log import HALF
 from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 
 MANY_POLLS = 2e8  # a minute or so
+FEW_RESAMPLES = 100  # of the items, for intervals after Ctrl-C: at once
 
 
 def command(
@@ -130,12 +131,20 @@ def command(
             display.figure_.savefig(plot, dpi=150)
             yield f"picture saved as {plot}"
 
-    report(
-        as_json,
-        lambda: facts | {"finished": finished} | as_document(result, replayer, log.unit, base),
-        lambda: print_replay(result, replayer, log.unit, facts, base),
-        saves(),
-    )
+    def outcome(result: ReplayResult, finished: bool) -> tuple[dict[str, Any], Callable[[], None]]:
+        """The document, or what prints the tables, with all intervals."""
+        if as_json:
+            return facts | {"finished": finished} | as_document(result, replayer, log.unit, base), lambda: None
+        return {}, replay_printer(result, replayer, log.unit, facts, base)
+
+    try:
+        saved, (document, show) = list(saves()), outcome(result, finished)
+    except KeyboardInterrupt:  # in the intervals or the picture: all rows are there
+        if not finished:
+            raise
+        finished, saved = False, []
+        document, show = outcome(replace(result, n_bootstrap=FEW_RESAMPLES), finished)
+    report(as_json, lambda: document, show, saved)
     if not finished:
         raise KeyboardInterrupt
 
@@ -235,11 +244,11 @@ def _run(replayer: TraceReplay, names: list[str], n_runs: int) -> tuple[ReplayRe
     if each * len(names) > MANY_POLLS and n_runs > 1:
         polls = f"{each * len(names):,} polls in all"
         print(f"{polls}: --runs 1 would do with one in {n_runs}, Ctrl-C shows what is done", file=sys.stderr)
-    with progress_bar(each * len(names)) as stage:
-        try:
+    try:
+        with progress_bar(each * len(names)) as stage:
             for name in names:
                 runs.append(replayer.run(name, n_runs=n_runs, progress=stage(name, each * len(runs))))
             stage("replayed", each * len(names))(0, 0)
-        except KeyboardInterrupt:
-            finished = False
+    except KeyboardInterrupt:
+        finished = False
     return replayer.compare(runs), finished

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from knapsolve.cli.output import counted, print_table
@@ -28,20 +29,19 @@ def as_document(result: ReplayResult, replayer: TraceReplay, unit: str, baseline
         "n_changes": int(result.n_changes.sum()),
         "n_training_polls": replayer.n_training_polls,
         "n_polls": replayer.n_polls,
-        "interval": "95%, percentile bootstrap over items",
+        "interval": f"95%, percentile bootstrap over items{few_resamples(result)}",
         "policies": result.table(),
         "baseline": baseline if known else None,
         "differences": result.differences(baseline) if known else [],
     }
 
 
-def print_replay(
+def replay_printer(
     result: ReplayResult, replayer: TraceReplay, unit: str, facts: dict[str, Any], baseline: str
-) -> None:
-    """The comparison as a user reads it; nothing if there is none yet."""
+) -> Callable[[], None]:
+    """What prints the comparison as a user reads it, all of it computed; nothing if there is none yet."""
     if not result.runs:
-        return
-    _print_facts(result, replayer, unit, facts)
+        return lambda: None
     age_unit = _unit_of_age(result, unit)
     scale = SECONDS[unit] / SECONDS[age_unit]
     heads = [metric.replace("_", " ") for metric in METRICS]
@@ -53,16 +53,34 @@ def print_replay(
         return format_estimates(estimates, metric, signed=signed)
 
     columns = [column([result.estimate(name, metric) for name in result.runs], metric) for metric in METRICS]
-    print_table(["policy", *heads], [list(row) for row in zip(result.runs, *columns)])
+    tables = [(["policy", *heads], [list(row) for row in zip(result.runs, *columns)])]
     others = [name for name in result.runs if name != baseline]
     if baseline in result.runs and others:
         columns = [
             column([result.difference(name, baseline, metric) for name in others], metric, True)
             for metric in METRICS[1:]
         ]
-        print_table([f"less {baseline}", *heads[1:]], [list(row) for row in zip(others, *columns)])
+        tables.append(([f"less {baseline}", *heads[1:]], [list(row) for row in zip(others, *columns)]))
+
+    def show() -> None:
+        _print_facts(result, replayer, unit, facts)
+        for table in tables:
+            print_table(*table)
+        _print_notes(result, facts)
+
+    return show
+
+
+def few_resamples(result: ReplayResult) -> str:
+    """What to add where intervals are of fewer resamples than they would be."""
+    fewer = result.n_bootstrap < ReplayResult.n_bootstrap
+    return f" ({result.n_bootstrap} resamples only: interrupted)" if fewer else ""
+
+
+def _print_notes(result: ReplayResult, facts: dict[str, Any]) -> None:
     averaged = "" if facts["runs"] == 1 else f"Means of {facts['runs']} runs. "
-    print(f"{averaged}In brackets: 95% bootstrap interval over items, paired for differences.")
+    few = few_resamples(result)
+    print(f"{averaged}In brackets: 95% bootstrap interval over items{few}, paired for differences.")
     carried = max(run.item_carried.sum() / max(1, run.item_detections.sum()) for run in result.runs.values())
     if carried > MUCH_CARRIED:
         print(

@@ -91,7 +91,8 @@ class LogModel:
             polls = replace(polls, elapsed=np.ldexp(polls.elapsed, -exponent), exposures=exposures)
             memory = float(np.ldexp(self.memory, -exponent))
             items = self._grouped(polls, self.n_items, memory)
-            changes, time = self._prior(polls, memory, exponent)
+            n_told = int(np.count_nonzero(items.polls))
+            changes, time = self._prior(polls, n_told, memory, exponent)
             rates, curvatures = solved(items, changes, time)
             unscaled(rates, exponent, longest)
             self._fitted = items, exponent, (changes, time), rates, curvatures, filled
@@ -102,11 +103,11 @@ class LogModel:
         more = (polls.weights, polls.counts, polls.exposures)
         return Grouped(n, polls.codes, polls.elapsed, polls.changed, *more, memory)
 
-    def _prior(self, polls: Polls, memory: float, exponent: int) -> tuple[float, float]:
-        """Changes and (scaled) time of the prior."""
+    def _prior(self, polls: Polls, n_told: int, memory: float, exponent: int) -> tuple[float, float]:
+        """Changes and (scaled) time of the prior, of the n_told items of which polls tell something."""
         if not isinstance(self.prior, str):
             return float(self.prior[0]), float(np.ldexp(self.prior[1], -exponent))
-        stride = -(-self.n_items // MOST_ITEMS)
+        stride = max(-(-n_told // MOST_ITEMS), 1)
         sample = polls if stride == 1 else polls.part(np.flatnonzero(polls.codes % stride == 0))
         sample = replace(sample, codes=(sample.codes // stride).astype(np.int32))
         together = self._grouped(replace(sample, codes=np.zeros_like(sample.codes)), 1, np.inf)
@@ -135,7 +136,7 @@ class LogModel:
         shape, span = items.counts[:, None] + changes, items.exposures[:, None] + time
         quiet = items.found <= FAINT * shape[:, 0]  # their posterior is a Gamma, however long its tail
         scaled[quiet] = np.maximum(gammaincinv(shape[quiet], shares), TINIEST) / span[quiet]
-        if isinstance(self.prior, str) and self.n_items <= FEW:
+        if isinstance(self.prior, str) and np.count_nonzero(items.polls) <= FEW:
             own, told = np.maximum(curvatures - changes, 0.0), np.maximum(curvatures / rates - time, 0.0)
             ratios = widening(own, told, (changes, time), shares)
             wider = scaled * np.where(shares < 0.5, np.fmin(ratios, 1.0), np.fmax(ratios, 1.0))  # outwards alone

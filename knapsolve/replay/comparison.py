@@ -9,7 +9,7 @@ import numpy as np
 
 from knapsolve._validation import check_choice, check_integer, check_same_length, check_vector
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import HALF, Time, as_moments, as_split, as_trace
+from knapsolve.replay.log import HALF_UNLESS_SAID, Time, as_moments, as_split, as_trace
 from knapsolve.replay.policies import POLICIES
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.trace_replay import TraceReplay
@@ -23,7 +23,7 @@ def replay(
     polls_per_change: float | None = None,
     start: Time | None = None,
     stop: Time | None = None,
-    split: Time | None = HALF,
+    split: Time | None = HALF_UNLESS_SAID,
     scheduler: str = "edf",
     n_runs: int = 1,
     n_bootstrap: int = 2000,
@@ -36,8 +36,9 @@ def replay(
     ----------
     log : (items, times), rows, data frame or TraceEnvironment
         Which item changed when, in any unit of time, ascending within each item; dates, also ISO strings, in seconds
-        since 1970. Rows are a list of (item, time). A data frame has a column ``item`` and one of ``time`` and
-        ``timestamp``.
+        since 1970. Rows are a list of (item, time); of exactly two parts a list of tuples of two is rows, all else is
+        two columns. A data frame has a column ``item`` and one of ``time`` and ``timestamp``; one of ``changed`` that
+        holds a 0 makes it a log of polls, which is refused.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
@@ -147,7 +148,7 @@ def measure_polls(
     *,
     start: Time | None = None,
     stop: Time | None = None,
-    split: Time | None = None,
+    split: Time | None = HALF_UNLESS_SAID,
     name: str = "measured",
 ) -> PolicyReplay:
     """What polls would have found that were made otherwise: by a crawler, or by another program's plan.
@@ -162,8 +163,9 @@ def measure_polls(
         When, in the log's unit or as dates, ascending.
     start, stop : float, str or datetime, optional
         The stretch of time; all copies are current at its start. From the first to the last change by default.
-    split : float, str or datetime, optional
-        Polls and what copies are like count from here on; from `start` by default.
+    split : float, str, datetime or None, default="50%"
+        Polls and what copies are like count from here on, as for `replay`: a moment or a share of the stretch; None
+        counts everything. By default a TraceEnvironment's own ``count_from`` if it lies within the stretch.
     name : str, default="measured"
         What to call it.
 
@@ -184,7 +186,8 @@ def measure_polls(
     Examples
     --------
     >>> from knapsolve.replay import measure_polls
-    >>> run = measure_polls((["a", "b"], [2., 9.]), ["a", "b", "a"], [1., 2., 4.], start=0., stop=10.)
+    >>> log = (["a", "b"], [2., 9.])
+    >>> run = measure_polls(log, ["a", "b", "a"], [1., 2., 4.], start=0., split=None, stop=10.)
     >>> run.item_detections.tolist(), run.item_fresh.tolist(), run.item_age.tolist()
     ([1.0, 0.0], [0.8, 0.9], [0.2, 0.05])
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -16,7 +17,19 @@ from knapsolve.environments.trace import epoch_seconds
 
 FORMS = "(items, times), rows of an item and a time, a data frame or a TraceEnvironment"
 Time = float | str | date | np.datetime64
+NO = ("0", "0.0", "false", "no", "f", "n")
+OF_POLLS = (
+    "is a log of polls, some with changed = 0; replay needs a row a change. "
+    "Take the rows with changed = 1, or use knapsolve allocate"
+)
 HALF = "50%"  # of a stretch: as much to learn in as to show it
+
+
+class Unsaid(str):
+    """A default that is told from the same text given: a log that has a split of its own keeps it."""
+
+
+HALF_UNLESS_SAID = Unsaid(HALF)
 
 
 def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironment:
@@ -24,6 +37,7 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
     start, stop = as_time("start", start), as_time("stop", stop)
     if isinstance(log, TraceEnvironment):
         return _sorted(log.between(log.start if start is None else start, log.stop if stop is None else stop))
+    _refuse_polls(log)
     items, times = _columns(log) if is_frame(log) else _pairs(log)
     return _sorted(TraceEnvironment(items, as_moments(times), start, stop))
 
@@ -31,11 +45,11 @@ def as_trace(log: Any, start: Time | None, stop: Time | None) -> TraceEnvironmen
 def as_split(log: Any, split: Time | None, whole: TraceEnvironment) -> float | None:
     """Where counting begins: what `split` says, None being the start.
 
-    A TraceEnvironment that counts from a moment inside keeps it where `split` is None or HALF.
+    A TraceEnvironment that counts from a moment inside keeps it where `split` is Unsaid.
     """
-    unsaid = split is None or (isinstance(split, str) and split == HALF)
-    if unsaid and isinstance(log, TraceEnvironment) and max(log.start, whole.start) < log.count_from < whole.stop:
-        return log.count_from
+    own = log.count_from if isinstance(split, Unsaid) and isinstance(log, TraceEnvironment) else None
+    if own is not None and max(log.start, whole.start) < own < whole.stop:
+        return own
     share = as_share(split)
     since = as_time("split", split) if share is None else whole.start + share * (whole.stop - whole.start)
     if since is not None and not whole.start < since < whole.stop:
@@ -114,6 +128,19 @@ def _sorted(trace: TraceEnvironment) -> TraceEnvironment:
     rows = np.argsort(np.argsort(order)[trace.items], kind="stable")
     items = trace.materials[trace.items[rows]]
     return TraceEnvironment(items, trace.times[rows], trace.start, trace.stop)
+
+
+def _refuse_polls(log: Any) -> None:
+    """A column `changed` that holds a 0 makes a table one of polls, not of changes."""
+    if "changed" not in (column_names(log) if is_frame(log) else log if isinstance(log, Mapping) else ()):
+        return
+    column = np.asarray(log["changed"])
+    if column.dtype.kind in "biuf":
+        quiet = bool((column == 0).any())
+    else:
+        quiet = any(str(each).strip().lower() in NO for each in column.ravel().tolist())
+    if quiet:
+        raise ValueError(f"log {OF_POLLS}")
 
 
 def _pairs(log: Any) -> tuple[Any, Any]:

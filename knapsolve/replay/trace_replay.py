@@ -18,7 +18,7 @@ from knapsolve._validation import (
     resolve_random_state,
 )
 from knapsolve.environments import TraceEnvironment
-from knapsolve.replay.log import HALF, Time, as_split, as_trace
+from knapsolve.replay.log import HALF_UNLESS_SAID, Time, as_split, as_trace
 from knapsolve.replay.policies import POLICIES, Setting
 from knapsolve.replay.result import PolicyReplay, ReplayResult
 from knapsolve.replay.units import polls_a_second
@@ -34,8 +34,10 @@ class TraceReplay:
     Parameters
     ----------
     log : (items, times), rows, data frame or TraceEnvironment
-        Which item changed when, in any unit of time, ascending within each item. Rows are a list of (item, time).
-        A data frame has a column ``item`` and one of ``time`` and ``timestamp``.
+        Which item changed when, in any unit of time, ascending within each item. Rows are a list of (item, time);
+        of exactly two parts a list of tuples of two is rows, all else is two columns. A data frame has a column
+        ``item`` and one of ``time`` and ``timestamp``; one of ``changed`` that holds a 0 makes it a log of polls, which
+        is refused.
     capacity : float or str, optional
         Polls per unit of the log's time, per second where times are dates; or, of a log in seconds, text such as
         ``"20/day"`` or ``"5000/hour"``.
@@ -47,8 +49,8 @@ class TraceReplay:
     split : float, str, datetime or None, default="50%"
         Learners are trained from `start` to `split`, a moment or a share of the stretch; results count from there on,
         while learners go on learning and polling: a copy may be out of date at the split, and the next poll of it
-        find a change. All copies are current at the start alone. None: no training, everything counts. By default,
-        and with None, a TraceEnvironment's ``count_from`` is the split if it lies within the stretch.
+        find a change. All copies are current at the start alone. None: no training, everything counts. By default
+        a TraceEnvironment's own ``count_from`` is the split if it lies within the stretch, else half of it.
     scheduler : {"edf", "random"}, default="edf"
         How amounts become polls.
     random_state : None, int, RandomState or Generator, default=None
@@ -84,6 +86,9 @@ class TraceReplay:
     >>> run = TraceReplay(log, capacity=2, start=0, split=None, random_state=0).run("uniform")
     >>> run.item_polls.tolist(), run.item_detections.tolist()
     ([9.0, 9.0], [3.0, 1.0])
+    >>> rows, columns = [("a", 1.), ("b", 9.)], (["a", "b"], [1., 9.])
+    >>> [TraceReplay(log, capacity=2).items.tolist() for log in (rows, columns)]
+    [['a', 'b'], ['a', 'b']]
     """
 
     def __init__(
@@ -94,7 +99,7 @@ class TraceReplay:
         polls_per_change: float | None = None,
         start: Time | None = None,
         stop: Time | None = None,
-        split: Time | None = HALF,
+        split: Time | None = HALF_UNLESS_SAID,
         scheduler: str = "edf",
         random_state: Any = None,
     ):

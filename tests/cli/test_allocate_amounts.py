@@ -9,7 +9,10 @@ import pyarrow.csv
 import pytest
 
 from knapsolve import ChangeRateEstimator, criteria, solve_nefk
+from knapsolve.cli.allocation import allocate
+from knapsolve.cli.bounds import Limits
 from knapsolve.cli.inputs import as_floats
+from knapsolve.cli.polls import PollLog
 from tests.cli.poll_logs import COMMAND, as_csv, derived, learnt, read
 
 
@@ -169,3 +172,19 @@ def test_an_item_never_polled_has_no_interval_in_tables_and_documents_alike(succ
     assert (1 / frame["interval"]).sum() == pytest.approx(0.01)
     again = as_floats(pyarrow.csv.read_csv(folder / "out.csv").column("interval"))  # as the commands read numbers
     assert np.array_equal(again, frame["interval"], equal_nan=True)
+
+
+@pytest.mark.parametrize("n_items", [255, 256, 257, 4096])
+def test_what_is_said_of_newcomers_moves_no_other_item(n_items):
+    """At these numbers the library has thresholds: the item that stands for newcomers counts towards none."""
+    rng = np.random.default_rng(1)
+    items, elapsed = np.tile(np.arange(n_items), 3), rng.exponential(size=3 * n_items)
+    changed = (rng.random(items.size) < -np.expm1(-elapsed * rng.gamma(0.5, 1.0, n_items)[items])).astype(int)
+    model = ChangeRateEstimator().fit(np.column_stack([items, elapsed]), changed)
+    log = PollLog(
+        names=np.arange(n_items), polls=np.full(n_items, 4), last=np.zeros(n_items), unit="day", dates=False,
+        items=items, elapsed=elapsed, changed=changed, pace=1.0,
+    )  # fmt: skip
+    found = allocate(log, 30.0, "detection", 0.8, "mle", Limits(0.0, np.inf, None))
+    np.testing.assert_allclose(found.rates, model.rates_, rtol=1e-9)
+    np.testing.assert_allclose(np.column_stack([found.low, found.high]), model.rate_interval(), rtol=1e-9)

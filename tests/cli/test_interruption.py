@@ -87,6 +87,40 @@ def test_a_picture_after_ctrl_c_says_that_policies_are_missing(tmp_path):
     assert "interrupted: 1 of 2 policies are finished" in picture.read_text()
 
 
+@pytest.mark.parametrize("phase", ["ReplayResult._resampled", "ReplayResult.plot"])
+@pytest.mark.parametrize("as_json", [False, True], ids=["table", "json"])
+def test_ctrl_c_after_the_last_poll_prints_all_rows(tmp_path, phase, as_json):
+    """In the intervals or the picture, once; their intervals are then of fewer resamples, and say so."""
+    if phase.endswith("plot"):
+        pytest.importorskip("matplotlib")
+    (tmp_path / "log.csv").write_text(GOOD)
+    code = (
+        "import sys, os, signal, time\n"
+        "from knapsolve.replay import ReplayResult\n"
+        f"whole, calls = {phase}, []\n"
+        "def pressed(self, *arguments):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == (1 if 'plot' in whole.__name__ else 3):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(1)\n"
+        "    return whole(self, *arguments)\n"
+        f"{phase} = pressed\n"
+        "from knapsolve.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["replay", str(tmp_path / "log.csv"), "--capacity", "1/s", "--policy", "uniform,lakg"]
+    arguments += ["--json"] * as_json + ["--plot", str(tmp_path / "out.svg")] * phase.endswith("plot")
+    done = run_script(code, *arguments, seconds=120)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.rstrip().endswith("knapsolve: interrupted") and "Traceback" not in done.stderr
+    assert "(100 resamples only: interrupted)" in done.stdout
+    if as_json:
+        document = json.loads(done.stdout)
+        assert not document["finished"] and [row["policy"] for row in document["policies"]] == ["uniform", "lakg"]
+    else:
+        first = [line.split()[0] for line in done.stdout.splitlines() if "[" in line and line.strip()]
+        assert [word for word in first if word in ("uniform", "lakg")] == ["uniform", "lakg", "lakg"]
+
+
 def test_ctrl_c_before_anything_is_finished_prints_no_table(tmp_path):
     (tmp_path / "log.csv").write_text(GOOD)
     done = interrupted_after(

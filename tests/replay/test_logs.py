@@ -66,6 +66,11 @@ def test_of_two_rows_a_list_of_tuples_is_a_log():
     assert found.items.tolist() == ["a", "b"] and found.stop == 9.0
     assert measure_polls([(1, 2.0), (3, 4.0)], [3], [4.0], start=0.0).item_detections.tolist() == [0.0, 1.0]
     assert TraceReplay([(1, 3, 1), (2.0, 4.0, 5.0)], 2.0, start=0.0, random_state=0).items.tolist() == [1, 3]
+    for columns in ([[1, 3], [2.0, 4.0]], ((1, 3), (2.0, 4.0)), ([1, 3], (2.0, 4.0)), np.array([(1, 3), (2.0, 4.0)])):
+        assert TraceReplay(columns, 2.0, start=0.0, random_state=0).items.tolist() == [1, 3]
+        assert TraceReplay(columns, 2.0, start=0.0, random_state=0).stop == 4.0
+    for public in (replay, TraceReplay):
+        assert "list of tuples of two is rows, all else is two columns" in " ".join(public.__doc__.split())
 
 
 @pytest.mark.parametrize(
@@ -97,6 +102,23 @@ def test_a_data_frame_with_other_columns_is_refused(names):
     frame = pd.DataFrame(dict(zip(names, (["a", "b"], [1.0, 2.0]))))
     with pytest.raises(TypeError, match="log must have columns 'item' and 'time'"):
         replay(frame, 2)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table, dict])
+@pytest.mark.parametrize("changed", [[0, 0, 1, 1], [True, True, True, False], ["yes", "No", "yes", "yes"]], ids=str)
+def test_a_log_of_polls_is_not_taken_for_one_of_changes(frame, changed):
+    polls = {"item": ["a", "b", "a", "b"], "time": [1.0, 1.0, 2.0, 3.0], "changed": changed}
+    message = r"log is a log of polls, some with changed = 0; .* or use knapsolve allocate"
+    with pytest.raises(ValueError, match=message):
+        replay(frame(polls), 2.0)
+    with pytest.raises(ValueError, match=message):
+        measure_polls(frame(polls), ["a"], [2.0])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame, pyarrow.table])
+def test_a_table_of_polls_that_all_found_a_change_is_a_log(frame):
+    table = frame({"item": ["a", "b", "a", "b"], "time": [1.0, 1.0, 2.0, 3.0], "changed": [1, 1, 1, 1]})
+    assert TraceReplay(table, 9.0, split=None).n_changes.tolist() == [1, 1]
 
 
 def test_nothing_depends_on_the_unit_of_time():

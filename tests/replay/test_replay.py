@@ -1,5 +1,9 @@
 """Replays of change logs: what must hold for every policy."""
 
+import copy
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -210,13 +214,38 @@ def test_a_trace_counts_from_where_it_says():
     assert TraceReplay(trace, 4.0, random_state=0).n_changes.tolist() == trace.n_changes.tolist() == [1, 1]
     assert TraceReplay(trace, 4.0, split=7.0, random_state=0).split == 7.0
     assert measure_polls(trace, [0, 0], [2.0, 8.5]).item_polls.tolist() == [1, 0]
-    assert TraceReplay(trace, 4.0, split=None, random_state=0).split == 5.0
+    assert TraceReplay(trace, 4.0, split=None, random_state=0).split is None
+    assert measure_polls(trace, [0, 0], [2.0, 8.5], split=None).item_polls.tolist() == [2, 0]
     assert TraceReplay(trace, 4.0, split="70%", random_state=0).split == 7.0
     assert TraceReplay(trace, 4.0, start=6.0, split=None, random_state=0).split is None
     assert TraceReplay(trace, 4.0, start=6.0, random_state=0).split == 8.0
     assert measure_polls(trace, [0], [3.0], stop=4.0).item_polls.tolist() == [1, 0]
     longer = TraceEnvironment([0, 1, 0, 1], [1.0, 2.0, 8.0, 9.0], 5.0, 10.0)
     assert TraceReplay(longer, 4.0, start=0.0, split=None, random_state=0).split is None
+
+
+def test_half_is_half_where_it_is_said_also_of_a_trace_with_a_split_of_its_own():
+    trace = TraceEnvironment([0, 1, 0, 1], [1.0, 2.0, 8.0, 9.0], 0.0, 10.0, count_from=7.0)
+    for split in ("50%", "".join(["50", "%"]), " 50 %"):
+        assert TraceReplay(trace, 4.0, split=split, random_state=0).split == 5.0
+        assert replay(trace, 4.0, "uniform", split=split, random_state=0).split == 5.0
+        assert measure_polls(trace, [0, 0], [6.0, 8.5], split=split).item_polls.tolist() == [2, 0]
+    assert TraceReplay(trace, 4.0, random_state=0).split == 7.0
+    default = inspect.signature(TraceReplay).parameters["split"].default
+    for same in (copy.deepcopy(default), pickle.loads(pickle.dumps(default))):
+        assert repr(same) == "'50%'" and TraceReplay(trace, 4.0, split=same, random_state=0).split == 7.0
+
+
+@pytest.mark.parametrize("split", [{}, {"split": "30%"}, {"split": 3.0}, {"split": None}], ids=str)
+def test_measured_polls_are_counted_in_the_stretch_that_a_replay_counts(split):
+    log = [0, 1, 0, 1, 0], [1.0, 2.0, 3.5, 6.0, 9.0]
+    times = np.arange(1, 21) / 2
+    stretch = {"start": 0.0, "stop": 10.0} | split
+    replayed = replay(log, 2.0, {"in turn": UniformPolicy()}, **stretch, random_state=0)
+    since = replayed.start if replayed.split is None else replayed.split
+    assert since == {"{}": 5.0, "{'split': None}": 0.0}.get(str(split), 3.0)
+    measured = measure_polls(log, np.arange(20) % 2, times, **stretch)
+    assert measured.item_polls.sum() == replayed.runs["in turn"].item_polls.sum() == (times > since).sum()
 
 
 def test_runs_of_one_name_are_refused():
