@@ -183,7 +183,7 @@ def test_what_is_said_of_newcomers_moves_no_other_item(n_items):
     model = ChangeRateEstimator().fit(np.column_stack([items, elapsed]), changed)
     log = PollLog(
         names=np.arange(n_items), polls=np.full(n_items, 4), last=np.zeros(n_items), unit="day", dates=False,
-        items=items, elapsed=elapsed, changed=changed, pace=1.0,
+        items=items, elapsed=elapsed, changed=changed, span=1.0, pace=1.0,
     )  # fmt: skip
     found = allocate(log, 30.0, "detection", 0.8, "mle", Limits(0.0, np.inf, None))
     np.testing.assert_allclose(found.rates, model.rates_, rtol=1e-9)
