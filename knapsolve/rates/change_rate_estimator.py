@@ -242,8 +242,7 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
         intervals : ndarray of shape (n_materials, 2)
             Lower and upper ends, in changes per unit of time. For "mle" by integration of the posterior (for up to 256
             items with a pooled prior widened by what they leave open about it, so that those of small levels do not
-            shrink to a point), for "bayes" on its grid, for
-            "recursive" of the Gamma with its rate and curvature.
+            shrink to a point), for "bayes" on its grid, for "recursive" of the Gamma with its rate and curvature.
 
         Raises
         ------

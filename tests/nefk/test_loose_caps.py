@@ -12,6 +12,7 @@ import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.loose_caps import LARGE, GroupTotals, SampledTotals, below_the_answer, without_loose_caps
+from knapsolve.nefk.passes import CHUNK, sum_where
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.single import new_search
 
@@ -138,3 +139,14 @@ def test_a_cap_is_kept_that_is_exceeded_by_less_than_plain_sums_are_off(upper):
     result = solve("freshness", rates, 1.5 * taken, **options)
     assert math.fsum(result.amounts[groups == 0]) == pytest.approx(cap, rel=1e-14)
     assert result.group_prices[0] > 0.0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_masked_sums_leave_out_infinite_values_and_keep_those_that_count(dtype):
+    generator = np.random.default_rng(0)
+    values, mask = generator.random(CHUNK + 5).astype(dtype), generator.random(CHUNK + 5) < 0.5
+    assert sum_where(mask, values) == pytest.approx(math.fsum(values[mask]), rel=1e-12)
+    values[np.argmin(mask)] = np.inf
+    assert sum_where(mask, values) == pytest.approx(math.fsum(values[mask]), rel=1e-12)
+    values[np.argmax(mask)] = np.inf
+    assert sum_where(mask, values) == np.inf
