@@ -180,8 +180,9 @@ def test_without_git_there_is_one_clear_line(tmp_path, monkeypatch):
 
 
 def test_settings_of_the_user_change_nothing(tmp_path):
-    make_repository(tmp_path)
+    make_repository(tmp_path).commit(9, {"c": "2"}, gone=["b"])
     expected = days_of(from_git_log(tmp_path))
-    for setting in ("log.showRoot", "false"), ("diff.relative", "true"):
+    for setting in ("log.showRoot", "false"), ("diff.relative", "true"), ("log.follow", "true"):
         subprocess.run(["git", "-C", str(tmp_path), "config", *setting], check=True)
     assert days_of(from_git_log(tmp_path)) == expected
+    assert days_of(from_git_log(tmp_path, paths=["c"])) == {"c": [9]}
