@@ -18,7 +18,8 @@ DATES = {"committer": "%ct", "author": "%at"}
 PLACED_BY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE")  # would point elsewhere than `path`
 
 
-PLAIN = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "diff.relative=false")  # whatever the user's settings
+# whatever the user's settings
+PLAIN = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "diff.relative=false")
 
 def from_git_log(
     path: str | os.PathLike[str],
