@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tests.repositories import make_repository
 
 LOG = "item,time,changed\ncaf\u00e9,0,0\ncaf\u00e9,1,1\n\U0001f600,0,0\n\U0001f600,2,0\n"
