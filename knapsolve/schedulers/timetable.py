@@ -89,7 +89,7 @@ def timetable(
     offset = resolve_random_state(random_state).random(items.size) * jitter
     times = start + (np.arange(items.size) + offset) / capacity
     if hosts is not None:
-        times = _spaced(items, times, np.asarray(hosts), host_gaps, before, stop)
+        times = _spaced(items, times, np.asarray(hosts), host_gaps, before, start, stop)
     order = np.argsort(times, kind="stable")
     kept = order[times[order] < stop]
     return Timetable(items[kept], times[kept])
@@ -109,7 +109,13 @@ def _serve(rate: np.ndarray, last: np.ndarray, start: float, n_slots: int, capac
 
 
 def _spaced(
-    items: np.ndarray, times: np.ndarray, hosts: np.ndarray, host_gaps: Any, last: np.ndarray, stop: float
+    items: np.ndarray,
+    times: np.ndarray,
+    hosts: np.ndarray,
+    host_gaps: Any,
+    last: np.ndarray,
+    start: float,
+    stop: float,
 ) -> np.ndarray:
     """Times, later where polls of a host would come closer than its gap, to each other or to the last before.
 
@@ -126,7 +132,7 @@ def _spaced(
     host = hosts[items]
     ready = np.full(gaps.size, -np.inf)
     np.maximum.at(ready, hosts[hosts >= 0], last[hosts >= 0])
-    ready += gaps
+    ready = np.maximum(ready + gaps, start)
     order = np.argsort(host, kind="stable")
     times = times.copy()
     for rows in np.split(order, np.flatnonzero(np.diff(host[order])) + 1):
@@ -136,6 +142,6 @@ def _spaced(
             early = np.maximum.accumulate(np.maximum(times[rows] - beat, ready[k]))
             over = early[-1] + beat[-1] - stop
             if over >= 0 and gaps[k] > 0:  # the last ones, whole gaps earlier, into time that the host had left
-                early = np.minimum(early, max(early[0], early[-1] - (over // gaps[k] + 1) * gaps[k]))
+                early = np.minimum(early, max(ready[k], early[-1] - (over // gaps[k] + 1) * gaps[k]))
             times[rows] = early + beat
     return times

@@ -1,6 +1,7 @@
 """Timetables: exact budget, every item in its time, jitter within slots, gaps between polls of a host."""
 
 import heapq
+import math
 import signal
 
 import numpy as np
@@ -88,6 +89,17 @@ def test_hosts_below_their_caps_lose_no_poll_at_the_end():
     assert (times >= 0).all() and (times < 2).all() and (np.diff(times) >= 0).all()
     for host, gap in enumerate(gaps):
         assert np.diff(times[hosts[items] == host]).min() >= gap * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_host_that_has_no_time_left_loses_no_poll_that_has_room(seed):
+    rng = np.random.default_rng(seed)
+    amounts, gap, last = rng.exponential(size=4), 0.3 + rng.random(), -rng.random(4)
+    hosts, n = np.zeros(4, dtype=int), int(30 * amounts.sum())
+    items, times = timetable(amounts, last, 0.0, 30.0, hosts=hosts, host_gaps=[gap], random_state=seed)
+    begin = max(0.0, last.max() + gap)
+    assert items.size == min(n, math.ceil((30.0 - begin) / gap))
+    assert np.diff(times).min() >= gap * (1 - 1e-9) and times[0] >= begin and times[-1] < 30.0
 
 
 def test_a_host_keeps_its_distance_from_its_last_poll_before_the_start():
