@@ -134,4 +134,4 @@ def expected_detections(amounts: np.ndarray, rates: np.ndarray) -> float:
     """``sum x (1 - exp(-rate / x))``, with nothing found where x is 0."""
     polled = amounts > 0
     x = amounts[polled]
-    return float(-(x * np.expm1(-rates[polled] / x)).sum())
+    return float((x * -np.expm1(-rates[polled] / x)).sum())

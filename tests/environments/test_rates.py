@@ -126,3 +126,7 @@ def test_perturbations_swap_random_neighbours(n, n_perturbations, seed):
     for k in rng.integers(0, n - 1, size=n_perturbations):
         expected[k], expected[k + 1] = expected[k + 1], expected[k]
     assert zipf_unchanged(n, 0.9, 1.2, n_perturbations, random_state=seed).tolist() == expected
+
+
+def test_where_nothing_changes_the_value_is_zero_without_a_sign():
+    assert str(PollingEnvironment([1.0, 1.0]).value([0.5, 0.5])) == "0.0"
