@@ -70,8 +70,11 @@ def test_frames_with_string_identifiers_equal_arrays_of_integers(learner, frame)
 
 @pytest.mark.filterwarnings("ignore:Determining the column names")
 def test_a_frame_that_is_not_in_memory_is_refused():
-    with pytest.raises(TypeError, match="X must be in memory, got LazyFrame"):
+    with pytest.raises(TypeError, match=r"X must be in memory, got polars.*LazyFrame: collect"):
         LAKG(resolution=50).fit(pl.LazyFrame({"page": ["a"], "gap": [1.0]}), [1])
+    dask = pytest.importorskip("dask.dataframe")
+    with pytest.raises(TypeError, match=r"X must be in memory, got dask.*DataFrame: collect or compute"):
+        LAKG(resolution=50).fit(dask.from_pandas(pd.DataFrame({"page": ["a"], "gap": [1.0]}), npartitions=1), [1])
 
 
 def test_object_arrays_hold_strings_beside_numbers():
