@@ -25,13 +25,13 @@ from knapsolve.cli.units import (
     parse_duration,
     parse_time,
 )
+from knapsolve.rates.problem import BALANCE
 from knapsolve.replay.digits import like_digits
 from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
 RATES = ("mle", "bayes", "recursive", "renewal")
-BALANCE = 0.8  # as RenewalIndexPolicy's
 MOST_ROWS = 10
 MOST_SCHEDULED = 1e8  # polls in a timetable
 NO_BACKLOG = 0.05  # of a timetable's polls, that may be of items overdue at its start and nobody would notice

@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.csv
 import pytest
 
-from knapsolve import ChangeRateEstimator, criteria, solve_nefk
+from knapsolve import ChangeRateEstimator, RateAllocator, criteria, solve_nefk
 from knapsolve.cli.allocation import allocate
 from knapsolve.cli.bounds import Limits
 from knapsolve.cli.inputs import as_floats
@@ -52,6 +52,18 @@ def test_other_criteria_are_those_of_the_knapsack_with_weights_and_bounds(succee
     for row in rows:
         u = float(row["rate"]) * float(row["interval"])
         assert float(row["freshness"]) == pytest.approx((1 - np.exp(-u)) / u, rel=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["renewal", "detection", "freshness", "harmonic"])
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_the_same_is_had_in_python_by_the_names_of_the_options(criterion, estimator, succeed, folder, log):
+    succeed(*COMMAND, "-o", "out.csv", "--criterion", criterion, "--rates", estimator)
+    rows = read(folder / "out.csv")
+    allocator = RateAllocator(30.0, criterion=criterion, estimator=estimator)
+    allocator.fit(derived(log)[:, :2], derived(log)[:, 2])
+    amounts = allocator.allocate()[np.argsort(allocator.materials_)]
+    intervals = [float(row["interval"] or "inf") for row in rows]
+    np.testing.assert_allclose(1 / np.array(intervals), amounts, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
