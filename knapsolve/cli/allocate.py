@@ -13,10 +13,11 @@ import typer
 
 from knapsolve.cli.allocation import Allocation, allocate
 from knapsolve.cli.bounds import Limits, a, caps_of_hosts, check_room, parse_host_caps, what_binds
-from knapsolve.cli.output import counted, print_table, report, rounded
+from knapsolve.cli.output import counted, print_table, report, rounded, working
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.source import name_of
 from knapsolve.cli.table_files import write_intervals, write_schedule
+from knapsolve.cli.time_doubts import warn_of_unit
 from knapsolve.cli.units import (
     check_distinct,
     check_output_path,
@@ -128,19 +129,24 @@ def command(
     check_distinct({"the poll log": polls, "--output": output, "--schedule": schedule})
     columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
     more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
-    log = read_polls(polls, columns | more, None if time_unit is None else parse_unit(time_unit), sort)
+    unit = None if time_unit is None else parse_unit(time_unit)
+    with working(f"reading {name_of(polls)}"):
+        log = read_polls(polls, columns | more, unit, sort)
     if caps and log.hosts is None:
         log.hosts, log.host_names = hosts_of_urls(log.names)
-    begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
-    if begin < log.last.max():
-        raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     second = 1 / SECONDS[log.unit]  # in the log's unit
+    rate = budget / (SECONDS[per] * second)
+    latest = float(log.last.max())
+    begin = latest if start is None else parse_time("--start", start, log.unit)
+    if begin < latest:
+        raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     if schedule is not None and begin + length * second == begin:
         given = f"the log's last poll, {begin:g}" if start is None else start
         raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {given}")
     limits = Limits(shortest * second, longest * second, caps_of_hosts(caps, log) / second if caps else None)
-    rate = budget / (SECONDS[per] * second)
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
+    if not log.dates:
+        warn_of_unit(name_of(polls), latest - log.span, latest, log.unit, log.pace / rate)
     check_room(log, rate, limits, scale, per)
     found = allocate(log, rate, criterion, BALANCE if balance is None else balance, rates, limits)
     facts = _facts(polls, log, found, f"{budget:.15g}/{per}", per, scale, criterion)
@@ -149,10 +155,13 @@ def command(
 
     def saves() -> Iterator[str]:
         if target is not None:
-            write_intervals(target, log, found, scale)
+            with working("saving the intervals"):
+                write_intervals(target, log, found, scale)
             yield f"intervals in {per}s {'printed' if printed else f'saved as {output}'}"
         if schedule is not None:
-            yield _save_schedule(schedule, log, found, limits, begin, length * second, seed)
+            with working("making the timetable"):
+                saved = _save_schedule(schedule, log, found, limits, begin, length * second, seed)
+            yield saved
 
     with redirect_stdout(sys.stderr) if printed else nullcontext():
         report(

@@ -100,10 +100,13 @@ def _estimated_rates(log: PollLog, estimator: str) -> Rates:
     """
     once = log.polls == 1
     low, rates, high = np.empty((3, log.names.size))
-    with working("estimating rates") if log.items.size > LONG else nullcontext():
+    with working(f"learning rates from {log.items.size:,} polls"):
         model = _fitted(log, estimator)
-        known, ends = model.materials_[:-1].astype(np.intp), model.rate_interval()
-        rates[known], (low[known], high[known]) = model.rates_[:-1], ends[:-1].T
+        known = model.materials_[:-1].astype(np.intp)
+        rates[known] = model.rates_[:-1]
+    with working(f"finding the intervals of {known.size:,} rates"):
+        ends = model.rate_interval()
+        low[known], high[known] = ends[:-1].T
         if once.any():
             if estimator != "mle":
                 model = _fitted(log, "mle")

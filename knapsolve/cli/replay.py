@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from knapsolve.cli.inputs import Log, read_log, refuse_unit
+from knapsolve.cli.inputs import Log, read_log
 from knapsolve.cli.output import progress_bar, report
 from knapsolve.cli.replay_output import as_document, replay_printer
 from knapsolve.cli.repository import read_git
@@ -25,6 +25,7 @@ from knapsolve.cli.units import (
     parse_time,
     times_in_words,
 )
+from knapsolve.cli.values import refuse_unit
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
 from knapsolve.replay.log import HALF
@@ -188,7 +189,8 @@ def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end:
     for first, last in ((begin, since), (since, end)):
         if first < last and (last - first) * rate * (1 + 1e-12) < 1:
             bounds = " and ".join(times_in_words(log.unit, first, last))
-            raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}")
+            coarser = "" if log.dates else f" (as {log.unit}s: if times are coarser, say so by --time-unit)"
+            raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}{coarser}")
     return {"capacity": rate}
 
 

@@ -11,8 +11,8 @@ import pytest
 from knapsolve import ChangeRateEstimator, RateAllocator, criteria, solve_nefk
 from knapsolve.cli.allocation import allocate
 from knapsolve.cli.bounds import Limits
-from knapsolve.cli.inputs import as_floats
 from knapsolve.cli.polls import PollLog
+from knapsolve.cli.values import as_floats
 from tests.cli.poll_logs import COMMAND, as_csv, derived, learnt, read
 
 
