@@ -37,9 +37,9 @@ def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, succee
     (folder / "log.csv").write_text(GOOD)
     (folder / "new").mkdir()
     text = succeed("replay", "log.csv", "--capacity", "1/s", "--plot", "new/picture.png")
-    rows = [line.split()[0] for line in text.splitlines() if ("[" in line and "]" in line) or "less" in line]
+    rows = [line.split()[0] for line in text.splitlines() if ("[" in line and "]" in line) or "minus" in line]
     names = default_policies(True)
-    assert rows == [*names, "less", *names[1:]]
+    assert rows == [*names, "minus", *names[1:]]
     assert (folder / "new/picture.png").read_bytes()[:4] == b"\x89PNG"
 
 
