@@ -253,6 +253,9 @@ def _print(facts: dict[str, Any], log: PollLog, found: Allocation, limits: Limit
         f"At {budget} copies should be current for {facts['expected_freshness']:.1%} of the time, "
         f"and {rounded(facts['expected_changes_found'], 4)} polls {each} find a change."
     )
+    if facts["n_changed"] in (0, log.items.size):
+        some, how = ("no poll", "seldom") if facts["n_changed"] == 0 else ("every poll", "often")
+        print(f"Note: {some} found a change, which does not tell how {how} there are changes: take this for a guess.")
     rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])
     columns = ["item", f"interval ({per}s)", f"rate ({each})", "95% interval", "freshness", "polls so far"]
     interval = like_digits(row["interval"] for row in rows if row["interval"] is not None)

@@ -128,6 +128,19 @@ def test_what_is_never_polled_is_said(succeed, folder):
     assert "never polled" not in succeed(*arguments, "--max-interval", "1000s")
 
 
+@pytest.mark.parametrize("rates", ["mle", "bayes", "recursive", "renewal"])
+def test_where_polls_found_nothing_or_always_a_change_what_is_expected_is_called_a_guess(rates, succeed, folder):
+    for changed, note in (
+        ("000", "Note: no poll found a change, which does not tell how seldom there are changes: take this for a guess."),
+        ("111", "Note: every poll found a change, which does not tell how often there are"),
+        ("010", None),
+    ):
+        rows = [f"{'ab'[k % 2]},{k},{changed[k - 2] if k > 1 else 0}" for k in range(5)]
+        (folder / "polls.csv").write_text("\n".join(["item,time,changed", *rows]))
+        text = succeed("allocate", "polls.csv", "--capacity", "1/s", "--rates", rates)
+        assert note in text if note else "guess" not in text
+
+
 @pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive", "renewal"])
 def test_one_item_gets_all_within_its_bounds(estimator, succeed, folder):
     (folder / "polls.csv").write_text("item,time,changed\na,0,0\na,3,1\na,4,0\na,9,1\n")
