@@ -131,7 +131,7 @@ def test_what_is_never_polled_is_said(succeed, folder):
 @pytest.mark.parametrize("rates", ["mle", "bayes", "recursive", "renewal"])
 def test_where_polls_found_nothing_or_always_a_change_what_is_expected_is_called_a_guess(rates, succeed, folder):
     for changed, note in (
-        ("000", "Note: no poll found a change, which does not tell how seldom there are changes: take this for a guess."),
+        ("000", "Note: no poll found a change, which does not tell how seldom there are changes: take this"),
         ("111", "Note: every poll found a change, which does not tell how often there are"),
         ("010", None),
     ):
