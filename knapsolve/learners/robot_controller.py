@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._frames import as_table
-from knapsolve._validation import check_integer, check_real, shown
+from knapsolve._frames import as_table, column_names, is_frame
+from knapsolve._validation import check_integer, check_real, refuse_stamps, shown
 from knapsolve.robots.control import iterate_policy, warn_of_gap
 from knapsolve.robots.problem import RobotProblem
 from knapsolve.robots.result import RobotControl
@@ -221,9 +221,15 @@ class RobotController(BaseEstimator):
 
     def _times(self, X: Any, fresh: bool) -> np.ndarray:
         """Fetch and service times (n_pages, 2) of an event log."""
+        table = as_table(X)
+        if is_frame(table):
+            for name in column_names(table):
+                refuse_stamps(f"X[{name!r}]", table[name])
+        else:
+            refuse_stamps("X", table)
         data = validate_data(
             self,
-            as_table(X),
+            table,
             reset=fresh,
             dtype=np.float64,
             ensure_min_features=2 if fresh else 1,
