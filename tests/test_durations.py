@@ -15,7 +15,7 @@ DURATIONS = {
     "objects of numpy": lambda: np.array([np.timedelta64(int(hour), "h") for hour in HOURS] + [None], dtype=object)[:3],
     "Python": lambda: [timedelta(hours=hour) for hour in HOURS],
 }
-HINT = r"([tT]imedelta|timedelta64): divide them by numpy.timedelta64\(1, 'h'\) for hours"
+HINT = r".*[tT]imedelta.*: divide them by numpy.timedelta64\(1, 'h'\) for hours"
 
 
 @pytest.mark.parametrize("durations", DURATIONS.values(), ids=DURATIONS)
@@ -39,7 +39,7 @@ def test_the_conversion_that_is_said_is_one():
 @pytest.mark.parametrize("dates", [pd.to_datetime(["2024-01-01"] * 3), [datetime(2024, 1, 1)] * 3])
 def test_dates_in_place_of_elapsed_times_are_refused_with_what_to_take_instead(dates):
     log = pd.DataFrame({"item": list("aba"), "time": dates})
-    with pytest.raises(TypeError, match=r"datetime64: take the times between them, divided by numpy.timedelta64\(1"):
+    with pytest.raises(TypeError, match=r"datetime64.*: take the times between them, divided by numpy.timedelta64\(1"):
         RateAllocator(material="item", elapsed="time").fit(log, [0, 1, 0])
 
 

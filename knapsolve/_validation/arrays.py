@@ -56,12 +56,17 @@ def check_vector(
 def refuse_stamps(name: str, values: Any) -> None:
     """Raise on durations and dates: as numbers they would count in whatever unit they are stored in."""
     try:
-        kind = _stamps(np.asarray(values))
+        given = np.asarray(values)
+        kind = _stamps(given)
     except (TypeError, ValueError, OverflowError):  # they are wrong otherwise
         return
     if kind is not None:
+        what = str(given.dtype)
+        if given.dtype == object:
+            place = next(k for k, value in enumerate(given.ravel().tolist()) if isinstance(value, kind))
+            what = f"{shown(given.ravel()[place])} at position {place}"
         how = "divide them by" if issubclass(kind, DURATIONS) else "take the times between them, divided by"
-        raise TypeError(f"{name} must be real numbers, got {kind.__name__}: {how} numpy.timedelta64(1, 'h') for hours")
+        raise TypeError(f"{name} must be real numbers, got {what}: {how} numpy.timedelta64(1, 'h') for hours")
 
 
 def _stamps(values: np.ndarray) -> type | None:
