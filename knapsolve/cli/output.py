@@ -126,8 +126,13 @@ def report(as_json: bool, document: Callable[[], Any], show: Callable[[], None],
 
 
 @contextmanager
-def progress_bar(total: int, unit: str = "polls") -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
-    """A bar on standard error, if that is a terminal; yields `stage(name, before)`, as `progress=` parameters want."""
+def progress_bar(
+    total: int | None, unit: str = "polls"
+) -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
+    """A bar on standard error, if that is a terminal; yields `stage(name, before)`, as `progress=` parameters want.
+
+    A total of None is the one that these are told.
+    """
     from rich import progress
     from rich.console import Console
 
@@ -146,7 +151,9 @@ def progress_bar(total: int, unit: str = "polls") -> Iterator[Callable[[str, int
         task = bar.add_task("starting", total=total)
 
         def stage(name: str, before: int) -> Callable[[int, int], None]:
-            return lambda done, _: bar.update(task, completed=before + done, description=name)
+            return lambda done, whole: bar.update(
+                task, total=whole if total is None else total, completed=before + done, description=name
+            )
 
         yield stage
 
