@@ -47,7 +47,10 @@ def command(
     ] = None,
     criterion: Annotated[
         str,
-        typer.Option(help="What is wanted: renewal (the renewal index's balance), detection, freshness or harmonic."),
+        typer.Option(
+            help="What is wanted: detection (changes found), freshness (current copies), renewal (a balance of both) "
+            "or harmonic (no item is left behind)."
+        ),
     ] = "renewal",
     balance: Annotated[
         float | None,
@@ -76,7 +79,9 @@ def command(
         str | None, typer.Option(help="Start of the timetable: a date or number. Default: the last poll.")
     ] = None,
     item_column: Annotated[str, typer.Option(help="Column that says which item was polled.")] = "item",
-    time_column: Annotated[str, typer.Option(help="Column that says when: numbers or ISO dates.")] = "time",
+    time_column: Annotated[
+        str | None, typer.Option(help="Column that says when: numbers or ISO dates. Default: time, or timestamp.")
+    ] = None,
     changed_column: Annotated[
         str, typer.Option(help="Column that says whether it had changed since its last poll: 0 or 1.")
     ] = "changed",
@@ -100,6 +105,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Say how often to poll each item, from a log of what was polled when and what had changed.
+
+    The log has a row a poll, such as https://example.org/news,2024-03-01T08:15:00Z,1 below the header
+    item,time,changed; changed is 1 where the item had changed since its previous poll.
 
     Rates of change are learnt from the log; the capacity is shared out so that what is wanted is best served at these
     rates. The default strikes the balance of the renewal index between changes found and current copies. Where a log

@@ -7,10 +7,11 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from knapsolve.cli.output import warn
@@ -21,11 +22,17 @@ SMALL = 2**20  # bytes, that are read without threads: a process that ends as th
 
 
 def read_columns(
-    source: str, wanted: dict[str, str], *, optional: Collection[str] = (), hint: str = ""
+    source: str,
+    wanted: dict[str, str],
+    *,
+    optional: Collection[str] = (),
+    others: Mapping[str, str] = MappingProxyType({}),
+    hint: str = "",
 ) -> tuple[Source, dict[str, Any]]:
     """The source, and its columns `wanted`, by the options that say which, as pyarrow has them.
 
     The columns of the options `optional` may be missing; of one that is there under nearly that name the user is told.
+    A column that is missing may be there under its name in `others`, by option.
     """
     for (option, column), (other, same) in combinations(wanted.items(), 2):
         if column == same:
@@ -46,7 +53,7 @@ def read_columns(
     if not data or data.isspace():
         raise ValueError(f"{name} is empty")
     read = _parquet_columns if data[:4] == b"PAR1" else _csv_columns
-    table, found = read(name, data, lambda header: _find(name, header, wanted, optional))
+    table, found = read(name, data, lambda header: _find(name, header, _renamed(header, wanted, others), optional))
     if table.num_rows == 0:
         raise ValueError(f"{name} holds no rows")
     text: Callable[[], bytes] | None = None
@@ -111,6 +118,12 @@ def _parquet_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[st
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{name} is a malformed Parquet file: {error}") from error
     return table, found
+
+
+def _renamed(header: list[str], wanted: dict[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """The columns wanted, by their other names where these are there instead."""
+    there = {option: other for option, other in others.items() if other in header and other not in wanted.values()}
+    return wanted | {option: other for option, other in there.items() if wanted[option] not in header}
 
 
 def _find(name: str, header: list[str], wanted: dict[str, str], optional: Collection[str]) -> dict[str, str]:

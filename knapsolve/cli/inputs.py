@@ -44,15 +44,17 @@ class Log:
     dates: bool = True
 
 
-def read_log(source: str, item_column: str, time_column: str, unit: str | None, sort: bool) -> Log:
+def read_log(source: str, item_column: str, time_column: str | None, unit: str | None, sort: bool) -> Log:
     """Read a change log; ValueError or OSError in words if that cannot be done."""
     if source == BUNDLED and not Path(source).exists():
         refuse_unit("the bundled data", unit)
         return _bundled()
-    wanted = {"--item-column": item_column, "--time-column": time_column}
+    wanted = {"--item-column": item_column, "--time-column": time_column or "timestamp"}
+    others = {} if time_column else {"--time-column": "time"}
     optional = [] if "changed" in wanted.values() else ["changed"]  # no option, but polls are known by it
     wanted |= dict.fromkeys(optional, "changed")
-    name, columns = read_columns(source, wanted, optional=optional, hint=f" (the bundled data are called {BUNDLED!r})")
+    hint = f" (the bundled data are called {BUNDLED!r})"
+    name, columns = read_columns(source, wanted, optional=optional, others=others, hint=hint)
     items, raw = columns["--item-column"], columns["--time-column"]
     read = as_times(name, raw, unit)
     times = read.values

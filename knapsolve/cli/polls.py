@@ -53,11 +53,12 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
     """Read a poll log; ValueError or OSError in words if that cannot be done.
 
     `columns` maps item, time and changed, and n_changes, age, weight and host to the columns' names; None for the
-    latter: if they are there.
+    latter: if they are there; for time: that or timestamp.
     """
     wanted = {_option(role): column or role for role, column in columns.items()}
-    optional = [_option(role) for role, column in columns.items() if column is None]
-    name, found = read_columns(source, wanted, optional=optional)
+    optional = [_option(role) for role, column in columns.items() if column is None and role != "time"]
+    others = {} if columns["time"] else {"--time-column": "timestamp"}
+    name, found = read_columns(source, wanted, optional=optional, others=others)
     read = as_times(name, found["--time-column"], unit)
     times = read.values
     codes, names = factorize(found["--item-column"])

@@ -61,8 +61,8 @@ def command(
     ] = None,
     item_column: Annotated[str, typer.Option(help="Column that says which item changed.")] = "item",
     time_column: Annotated[
-        str, typer.Option(help="Column that says when: numbers or ISO dates.")
-    ] = "timestamp",
+        str | None, typer.Option(help="Column that says when: numbers or ISO dates. Default: timestamp, or time.")
+    ] = None,
     time_unit: Annotated[
         str | None, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day, ..., year. Default: s.")
     ] = None,
@@ -87,6 +87,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Replay a change log to several policies at the same number of polls.
+
+    The log has a row a change, such as https://example.org/news,2024-03-01T08:15:00Z below the header item,timestamp.
 
     Each policy decides online which item to look at next. The table says how many changes it found, and for
     what share of the time its copies were current, each with a 95% interval from resampling the items.

@@ -144,3 +144,18 @@ def test_a_budget_without_a_poll_doubts_the_unit_of_numbers_alone(folder, refuse
     assert line.endswith("(as seconds: if times are coarser, say so by --time-unit)")
     (folder / "log.csv").write_text("item,timestamp\na,2024-01-01\nb,2024-01-01T00:00:30\na,2024-01-01T00:01:30\n")
     assert refuse("replay", "log.csv", "--capacity", "20/day").endswith("00:00")
+
+
+@pytest.mark.parametrize("name", ["time", "timestamp"])
+def test_the_time_column_may_have_either_name(name, said, succeed, refuse, folder):
+    for command, own in (("allocate", "time"), ("replay", "timestamp")):
+        text = SMALL.replace("time", name).replace(",changed", ",changed" if command == "allocate" else ",note")
+        assert said(text, "--capacity", "1/s", command=command) == ""
+        (folder / "log.csv").write_text(text.replace(name, "when"))
+        assert f"has no column {own!r}" in refuse(command, "log.csv", "--capacity", "1/s")
+    both = "item,timestamp,time,changed\na,7,0,0\na,8,1,1\n"
+    (folder / "log.csv").write_text(both)
+    assert "over 1 second;" in succeed("allocate", "log.csv", "--capacity", "1/s")
+    (folder / "log.csv").write_text("item,timestamp,changed,age\na,0,0,\na,1,1,0\n")
+    assert "has no column 'time'" in refuse("allocate", "log.csv", "--capacity", "1/s", "--age-column", "timestamp")
+    assert "has no column 'times'" in refuse("allocate", "log.csv", "--capacity", "1/s", "--time-column", "times")
