@@ -100,6 +100,7 @@ NEFK_INLINE void rate_pool(double *pool, double rate, rate_poll poll)
 }
 
 #define RATE_MOST_BENT 745.0 /* h / (e^h - 1) is 0 beyond */
+#define RATE_MOST_QUIET 1e200 /* that a poll may add: its weight and time can make more than a double holds */
 
 #define RATE_STRICT 15.0     /* limit where rates change */
 #define RATE_WATCHED 10.0    /* evidence from which an item's surprises count */
@@ -130,6 +131,12 @@ NEFK_INLINE double rate_watch(double *pool, double known, double surprise)
     return pool[POOL_LEFT] > 0.0 ? RATE_STRICT : INFINITY;
 }
 
+NEFK_INLINE double rate_quiet(double weight, double h)
+{
+    double more = weight * h;
+    return more < RATE_MOST_QUIET ? more : RATE_MOST_QUIET;
+}
+
 NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_poll poll)
 {
     double rate = row[RATE_VALUE], quiet = row[RATE_QUIET], score = row[RATE_SCORE], curvature = row[RATE_CURVATURE];
@@ -144,7 +151,7 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
     if (poll.count >= 0.0) {
         surprise = poll.count - rate * poll.exposure;
         score += poll.weight * poll.count;
-        quiet += poll.weight * (rate * poll.exposure);
+        quiet += rate_quiet(poll.weight, rate * poll.exposure);
     } else if (poll.changed) {
         double h = rate * poll.elapsed, s = rate_score_changed(h), bend = s + h - 1.0;
         surprise = s;
@@ -152,7 +159,7 @@ NEFK_INLINE void rate_learn_recursive(const rate_filter *f, double *row, rate_po
         curvature += bend > 0.0 ? poll.weight * (s * bend) : 0.0;
     } else {
         surprise = -rate * poll.elapsed;
-        quiet += poll.weight * (rate * poll.elapsed);
+        quiet += rate_quiet(poll.weight, rate * poll.elapsed);
     }
     double known = quiet + curvature, limit = f->limit > 0.0 ? f->limit : rate_watch(f->pool, before, surprise);
     if (known > limit) {

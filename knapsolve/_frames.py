@@ -19,6 +19,8 @@ def column_names(X: Any) -> list[Any]:
 
 def as_table(X: Any) -> Any:
     """A data frame or an array as it is; rows in lists as an array, or ValueError where they are not equally long."""
+    if is_frame(X) and not hasattr(X, "shape"):
+        raise TypeError(f"X must be in memory, got {type(X).__name__}: collect it")
     if is_frame(X) or hasattr(X, "shape"):
         return X
     try:

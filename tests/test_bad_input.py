@@ -13,6 +13,7 @@ from knapsolve import (
     HTRAA,
     LAKG,
     AdaptiveIntervalPolicy,
+    ChangeRateEstimator,
     EDFScheduler,
     EstimatorPolicy,
     OptimalPolicy,
@@ -210,6 +211,12 @@ def test_masked_entries_are_not_taken_for_numbers():
     with pytest.raises(ValueError, match="unchanged must not be masked"):
         BernoulliEnvironment(masked / 4)
     EDFScheduler(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 0])).next(3)
+    log = np.ma.masked_array([[0.0, 1.0], [1.0, 2.0], [0.0, 3.0]], [[0, 0], [0, 1], [0, 0]])
+    for learner in (LAKG(resolution=50), ChangeRateEstimator()):
+        with pytest.raises(ValueError, match="X must not be masked, got 1 masked"):
+            learner.fit(log, [1, 0, 1])
+        with pytest.raises(ValueError, match="y must not be masked"):
+            learner.fit(log.data, np.ma.masked_array([1, 0, 1], [0, 1, 0]))
 
 
 def test_messages_say_what_was_given_and_what_is_allowed():

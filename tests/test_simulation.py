@@ -205,3 +205,11 @@ def test_many_rewards_are_told_and_drawn_by_their_mean():
     assert polls.tolist() == list(range(12, 1225, 12))
     assert drawn == pytest.approx(history.reward[:1224].reshape(-1, 12).mean(axis=1))
     plt.close()
+
+
+@pytest.mark.filterwarnings("ignore:nothing to choose from")
+@pytest.mark.parametrize("capacity", [5.0, 1e20, 1e300])
+def test_a_game_that_can_never_be_full_polls_all_alike(capacity):
+    learner = LAKG(resolution=300, capacity=capacity).fit([[0, 1.0], [1, 2.0], [2, 3.0]], [1, 0, 1])
+    history = simulate(learner, BernoulliEnvironment([0.2, 0.3, 0.4]), 300, scheduler="random", random_state=0)
+    assert history.amounts.tolist() == [[1.0, 1.0, 1.0]]

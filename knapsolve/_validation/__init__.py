@@ -14,6 +14,7 @@ from knapsolve._validation.arrays import (
     check_states,
     check_vector,
     check_whole,
+    refuse_masks,
     refuse_stamps,
 )
 from knapsolve._validation.messages import shown

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from knapsolve._validation.messages import interval, shown
-from knapsolve._validation.scalars import check_real
+from knapsolve._validation.scalars import LEAST_AMOUNT, check_real
 
 DURATIONS = (np.timedelta64, timedelta)
 DATES = (np.datetime64, date)
@@ -28,7 +28,7 @@ def check_vector(
     dtype: Any = np.float64,
 ) -> np.ndarray:
     """Return `values` as a C-contiguous vector (size,) within the interval, or raise naming `name`."""
-    _refuse_masks(name, values)
+    refuse_masks(name, values)
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biufOUS" or _stamps(given):
@@ -88,7 +88,7 @@ def _culprit(values: Any, error: Exception) -> str:
 
 def check_array(name: str, values: Any) -> np.ndarray:
     """Return `values` as a C-contiguous float64 array of any shape, or raise naming `name`."""
-    _refuse_masks(name, values)
+    refuse_masks(name, values)
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" and array.dtype != object:
@@ -157,12 +157,13 @@ def check_same_length(**columns: Any) -> None:
 
 
 def check_amounts(amounts: Any) -> np.ndarray:
-    """Return a copy of the amounts (n_materials,), non-negative and not all zero."""
+    """Return a copy of the amounts (n_materials,), non-negative and not all zero, as check_amount takes each."""
     vector = check_vector("amounts", amounts, low=0).copy()
     if not (vector > 0).any():
         raise ValueError(f"amounts must hold at least one positive number, got {vector.size} zeros")
     with np.errstate(over="ignore"):
-        check_real("the sum of amounts", vector.sum(), low=1e-301, high=1e301)
+        check_real("the sum of amounts", vector.sum(), low=LEAST_AMOUNT, high=1e301)
+    vector[(vector > 0) & (vector < LEAST_AMOUNT)] = LEAST_AMOUNT
     return vector
 
 
@@ -172,7 +173,7 @@ def check_states(states: np.ndarray, resolution: int) -> None:
         raise ValueError(f"resolution must be at least {states.max()}, a state held, got {resolution}")
 
 
-def _refuse_masks(name: str, values: Any) -> None:
+def refuse_masks(name: str, values: Any) -> None:
     """Raise on masked entries: as a plain array they would count with what lies beneath the mask."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} must not be masked, got {np.ma.count_masked(values)} masked entries")

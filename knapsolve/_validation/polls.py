@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
 
 from knapsolve import _frames
-from knapsolve._validation.arrays import check_vector, check_whole
+from knapsolve._validation.arrays import check_vector, check_whole, refuse_masks
 from knapsolve._validation.messages import shown
 
 SAME = {"material": ("item",)}  # other names of a column
@@ -111,6 +111,7 @@ def _check_elapsed(values: np.ndarray) -> np.ndarray:
 def _check_log_array(X: Any) -> np.ndarray:
     if scipy.sparse.issparse(X):
         raise TypeError("X must be dense: sparse data was passed, convert it by X.toarray()")
+    refuse_masks("X", X)
     array = np.asarray(_frames.as_table(X))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold identifiers and real elapsed times")
@@ -120,6 +121,7 @@ def _check_log_array(X: Any) -> np.ndarray:
 
 
 def _check_changed(y: Any, n_polls: int) -> np.ndarray:
+    refuse_masks("y", y)
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(

@@ -12,6 +12,7 @@ import numpy as np
 
 from knapsolve._validation.messages import interval, shown
 
+LEAST_AMOUNT = 1e-301  # of a schedule: periods of less would not be finite
 
 def check_real(
     name: str,
@@ -98,8 +99,9 @@ def check_capacity(capacity: Any) -> float:
 
 
 def check_amount(amount: Any) -> float:
-    """Return one amount of a schedule, non-negative."""
-    return check_real("amount", amount, low=0, high=1e301)
+    """Return one amount of a schedule, non-negative; one too small to have a period as the least that has one."""
+    amount = check_real("amount", amount, low=0, high=1e301)
+    return max(amount, LEAST_AMOUNT) if amount > 0 else amount
 
 
 def check_jobs(n_jobs: Any) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from knapsolve._startup import INTERRUPTED
 from knapsolve._startup import MESSAGE as INTERRUPTION
@@ -35,6 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by who called: files are saved all the same
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
+        elif getattr(getattr(sys, stream), "errors", "") == "strict":  # names may hold what its encoding does not
+            getattr(sys, stream).reconfigure(errors="backslashreplace")
+    form = warnings.formatwarning
+    warnings.formatwarning = _warning
+    try:
+        return _run(arguments)
+    finally:
+        warnings.formatwarning = form
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         from knapsolve.cli.application import build
 
@@ -72,6 +85,10 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'input or output'}: {error.strerror}"
     return str(error)
+
+
+def _warning(message: Warning | str, *_: Any, **__: Any) -> str:
+    return f"knapsolve: warning: {' '.join(str(message).split())}\n"
 
 
 def _complain(message: str, status: int = 2) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,4 +54,5 @@ def _write(path: Path | BinaryIO, columns: dict[str, Any]) -> None:
     from pyarrow import csv
 
     table = pyarrow.table({name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()})
-    csv.write_csv(table, path, csv.WriteOptions(quoting_style="needed"))
+    with path.open("wb") if isinstance(path, Path) else nullcontext(path) as file:  # pyarrow knows names in UTF-8 alone
+        csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))

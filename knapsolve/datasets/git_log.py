@@ -6,7 +6,7 @@ import errno
 import os
 import subprocess
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ DATES = {"committer": "%ct", "author": "%at"}
 PLACED_BY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE")  # would point elsewhere than `path`
 
 
-PLAIN = ("-c", "log.showRoot=true", "-c", "diff.relative=false")  # whatever the user's settings
+# whatever the user's settings
+PLAIN = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "diff.relative=false")
 
 def from_git_log(
     path: str | os.PathLike[str],
@@ -92,7 +93,7 @@ def from_git_log(
         folder, "log", "-z", "--name-status", f"--format=tformat:{field}", "--no-show-signature", "--no-color",
         *options, revision, "--", *paths,
     )  # fmt: skip
-    rows = list(_changes(data))[::-1]  # oldest first
+    rows = _changes(data)[::-1]  # oldest first
     if not rows:
         within = f" that match {list(paths)}" if paths else ""
         raise ValueError(f"path must hold a repository with files in its history{within}, got {str(path)!r}")
@@ -103,34 +104,51 @@ def from_git_log(
     return ChangeLog(items[order], moments[order])
 
 
-def _changes(data: bytes) -> Iterator[tuple[str, float]]:
+class _File:
+    """What was at a path, and what a rename elsewhere in the history made of it."""
+
+    def __init__(self, path: bytes):
+        self.path, self.edited_only = path, False
+        self.became: _File | None = None
+
+    def latest(self) -> _File:
+        file = self
+        while file.became is not None:
+            file = file.became
+        return file
+
+
+def _changes(data: bytes) -> list[tuple[str, float]]:
     """(file, time) of each change, newest first, from NUL-separated log entries.
 
     A commit is its time, then its entries: a status and one path, or two for a rename. Newest first, a rename
-    says what the file was called in all that follows.
+    says what the file was called in all that follows; and in what came before, if that only edits the old path: such
+    edits were made side by side with the rename, on another branch.
     """
     tokens = iter(data.split(b"\0"))
-    latest: dict[bytes, str] = {}  # what a path of this time is called now
-    when = 0.0
+    at: dict[bytes, _File] = {}  # what a path of this time is now
+    when, changes = 0.0, []
     for token in tokens:
         status = token.lstrip(b"\n")
         if status[:1] == b"R":
             old, new = next(tokens), next(tokens)
-            file = _name(latest, new)
-            latest[old] = file
+            file = at.setdefault(new, _File(new)).latest()
+            file.edited_only = False
+            if old in at and at[old].edited_only:
+                at[old].became = file
+            at[old] = file
             if status != b"R100":
-                yield file, when
+                changes.append((file, when))
         elif status.isalpha():
-            yield _name(latest, next(tokens)), when
+            path = next(tokens)
+            known = path in at
+            file = at.setdefault(path, _File(path))
+            file.edited_only = status == b"M" and (file.edited_only or not known)
+            changes.append((file, when))
         elif status:
             when = float(status)
-
-
-def _name(latest: dict[bytes, str], path: bytes) -> str:
-    known = latest.get(path)
-    if known is None:
-        known = latest[path] = path.decode("utf-8", "backslashreplace")
-    return known
+    names = {file: file.path.decode("utf-8", "backslashreplace") for file in {each.latest() for each, _ in changes}}
+    return [(names[file.latest()], moment) for file, moment in changes]
 
 
 def _check_folder(path: str | os.PathLike[str]) -> Path:

@@ -312,7 +312,9 @@ class GPOKS(PollLogLearner):
         for name, row in self._newcomer().items():
             held = getattr(self, name)
             if n > held.shape[0]:
-                setattr(self, name, np.concatenate([held, np.broadcast_to(row, (n - held.shape[0], *np.shape(row)))]))
+                rows = np.empty((n, *np.shape(row)))  # np.concatenate may turn a single row's order round
+                rows[: held.shape[0]], rows[held.shape[0] :] = held, row
+                setattr(self, name, rows)
         if self._pairwise and n > 2:
             self._pairwise, self._curves = False, np.minimum.accumulate(self._curves, axis=1)
 

@@ -131,9 +131,10 @@ class LAKG(PollLogLearner):
         """Amount of each state, as a float and in units."""
         form = (self.resolution, self.exponent)
         table = self._keep("table", form, lambda: (np.arange(self.resolution + 1) / self.resolution) ** self.exponent)
-        bits = FRACTION_BITS - max(0, int(np.frexp(self.capacity)[1]))
         states = getattr(self, "states_", np.empty(0, dtype=np.int32))
         check_states(states, self.resolution)
+        most = min(self.capacity, states.size)  # that can be held
+        bits = FRACTION_BITS - max(0, int(np.frexp(most)[1]))
         if LARGEST_BITS - int(np.frexp(states.size)[1]) < bits:  # amounts of 1 would not fit, those held may
             held = float(table[states].sum())  # more than a few capacities only if the capacity was lowered
             bits = min(bits, LARGEST_BITS - int(np.frexp(held)[1]))

@@ -22,6 +22,8 @@ from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
 
+LEAST_WEIGHT = 1e-60  # of a row: what is divided by it stays finite
+
 
 class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
     """Change rates from a poll log: P(changed | rate L, elapsed e) = 1 - exp(-L e).
@@ -129,7 +131,7 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_polls,)
             Whether the poll found a change: 0 or 1, or any two labels of which the larger one means a change.
         sample_weight : array-like of shape (n_polls,), optional
-            How many such polls each row stands for.
+            How many such polls each row stands for, less than 1e-60 counts as 0.
 
         Returns
         -------
@@ -287,6 +289,7 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
         weights = None
         if sample_weight is not None:
             weights = check_vector("sample_weight", sample_weight, low=0.0, high=1e100, size=gaps.size)
+            weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
             if fresh and not weights.any():
                 raise ValueError("sample_weight must hold a positive number, got zeros only")
         counts, exposures = complete_observations(X, gaps, changed, self.n_changes, self.age)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from knapsolve._validation import shown
+from knapsolve._validation import refuse_masks, shown
 
 
 def outcomes_of(y: Any, classes: Any, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Both labels in order, and for each poll which of them it has (n,); anything else is left for check_poll_log."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y must say whether there was a change")
+    refuse_masks("y", y)
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         return (np.array([0, 1]) if known is None else known), values  # check_poll_log warns

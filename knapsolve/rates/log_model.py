@@ -143,4 +143,4 @@ class LogModel:
             wider = scaled * np.where(shares < 0.5, np.fmin(ratios, 1.0), np.fmax(ratios, 1.0))  # outwards alone
             least = np.fmin(scaled, least_likely(items, rates, own, shares))
             scaled = np.where(shares < 0.5, np.fmax(wider, least), wider)
-        return np.ldexp(scaled, -exponent)
+        return np.ldexp(np.maximum.accumulate(scaled, axis=1), -exponent)  # rounding may cross ends that meet

@@ -24,7 +24,7 @@ class EDFScheduler(LockedSchedule):
     ----------
     amounts : array-like of shape (n_materials,)
         Polls per unit of time of each material, non-negative and not all zero. Amount 0 is never served;
-        amounts below 2**-42 of the sum are served as if they were that.
+        amounts below 2**-42 of the sum are served as if they were that. Those below 1e-301 count as that.
     random_state : None, int, RandomState or Generator, default=None
         Source of the phases.
 

@@ -91,6 +91,24 @@ def test_merges_bring_nothing_twice(tmp_path):
     assert days_of(from_git_log(tmp_path)) == {"a": [0, 1, 2], "b": [0, 3]}
 
 
+def test_edits_beside_a_rename_on_another_branch_are_of_the_same_file(tmp_path):
+    mine = Repository(tmp_path)
+    mine.commit(0, {"old": LONG, "other": "1"})
+    mine.git("checkout", "-q", "-b", "side")
+    mine.git("mv", "old", "new")
+    mine.commit(1)
+    mine.git("checkout", "-q", "main")
+    mine.commit(2, {"old": LONG + "\nmore"})
+    mine.commit(3, {"other": "2"})
+    mine.git("merge", "-q", "--no-ff", "-m", "merge", "side", day=6)
+    mine.commit(7, {"new": LONG + "\nmore and more"})
+    assert days_of(from_git_log(tmp_path)) == {"new": [0, 2, 7], "other": [0, 3]}
+    mine.commit(8, {"old": "another"})
+    mine.commit(9, {"old": "another still"})
+    assert days_of(from_git_log(tmp_path))["new"][:1] == [0]
+    assert days_of(from_git_log(tmp_path))["old"][-2:] == [8, 9]
+
+
 def test_who_watches_the_branch_sees_a_merge_when_it_is_merged(tmp_path):
     merged(tmp_path)
     assert days_of(from_git_log(tmp_path, first_parent=True)) == {"a": [0, 6], "b": [0, 3]}
@@ -180,8 +198,9 @@ def test_without_git_there_is_one_clear_line(tmp_path, monkeypatch):
 
 
 def test_settings_of_the_user_change_nothing(tmp_path):
-    make_repository(tmp_path)
+    make_repository(tmp_path).commit(9, {"c": "2"}, gone=["b"])
     expected = days_of(from_git_log(tmp_path))
-    for setting in ("log.showRoot", "false"), ("diff.relative", "true"):
+    for setting in ("log.showRoot", "false"), ("diff.relative", "true"), ("log.follow", "true"):
         subprocess.run(["git", "-C", str(tmp_path), "config", *setting], check=True)
     assert days_of(from_git_log(tmp_path)) == expected
+    assert days_of(from_git_log(tmp_path, paths=["c"])) == {"c": [9]}

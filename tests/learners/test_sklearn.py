@@ -68,6 +68,12 @@ def test_frames_with_string_identifiers_equal_arrays_of_integers(learner, frame)
     assert named.n_features_in_ == 3
 
 
+@pytest.mark.filterwarnings("ignore:Determining the column names")
+def test_a_frame_that_is_not_in_memory_is_refused():
+    with pytest.raises(TypeError, match="X must be in memory, got LazyFrame"):
+        LAKG(resolution=50).fit(pl.LazyFrame({"page": ["a"], "gap": [1.0]}), [1])
+
+
 def test_object_arrays_hold_strings_beside_numbers():
     X, y = poll_log(100, 4)
     mixed = np.array([[f"m{int(k)}", gap] for k, gap in X], dtype=object)

@@ -53,6 +53,18 @@ def test_one_material_has_all(learner, known):
         assert learner.partial_fit([[1, 1.0]], [0]).amounts_.size == 2
 
 
+@LEARNER
+@pytest.mark.filterwarnings("ignore:nothing to choose from")
+@pytest.mark.parametrize("cuts", [(1,), (2,), (1, 3)])
+def test_a_material_or_two_are_joined_by_several(learner, cuts):
+    X = np.array([[k % 7, 1.0 + k] for k in range(20)])
+    whole = clone(learner).fit(X, X[:, 0] < 3)
+    parts = clone(learner)
+    for a, b in pairwise([0, *cuts, 20]):
+        parts.partial_fit(X[a:b], X[a:b, 0] < 3)
+    assert state_of(parts) == state_of(whole)
+
+
 @pytest.mark.parametrize("learner", [LAKG(resolution=300), HTRAA(resolution=40, random_state=0)])
 def test_batches_beyond_the_atomic_size_give_the_same_learner(learner):
     X, y = poll_log(200_000, 30)

@@ -74,6 +74,18 @@ def test_at_most_stops_at_price_zero():
     np.testing.assert_allclose(amounts, 1.0, rtol=1e-15)
 
 
+@pytest.mark.parametrize("upper", [np.array([2.0, 0.5, 1.5, 0.25]), np.array([2.0, 0.5, np.inf, np.inf])])
+@pytest.mark.parametrize("family", ["freshness", "harmonic", "power"])
+def test_what_no_item_with_a_weight_can_use_goes_to_the_others(family, upper):
+    p, weights = np.full(4, 0.5), np.array([0.0, 1.0, 0.0, 2.0])
+    bounds = np.where(weights > 0, np.minimum(upper, 1.0), upper)
+    amounts, rounds = solve_in_parts(FAMILIES[family], p, 3.0, 3, weights=weights, upper=bounds)
+    whole = solve_nefk(FAMILIES[family](p), 3.0, weights=weights, upper=bounds)
+    np.testing.assert_allclose(amounts, whole.amounts, rtol=1e-12)
+    assert math.fsum(amounts) == pytest.approx(3.0, rel=1e-13)
+    assert rounds.answer.price == whole.price == 0.0
+
+
 def test_combining_keeps_the_rounding_error():
     one, small = np.zeros((2, 3)), np.zeros((2, 3))
     one[:, 0], small[:, 0] = 1.0, 1e-20
@@ -130,6 +142,18 @@ def test_columns_of_a_dask_data_frame_are_solved_where_they_lie():
     np.testing.assert_allclose(result.amounts.compute(), whole.amounts, rtol=1e-10, atol=1e-12)
     with pytest.raises(TypeError, match="parameter must be a dask array or series"):
         solve_dask(criteria.Freshness, frame, 1500.0)
+
+
+def test_partitions_may_be_empty():
+    da = pytest.importorskip("dask.array")
+    rate = np.array([1.0, 2.0, 5.0, 10.0, 3.0])
+    column = da.from_array(rate, chunks=2)
+    whole = solve_nefk(criteria.Freshness(rate[rate > 2.5]), 20.0)
+    result = solve_dask(criteria.Freshness, column[column > 2.5], 20.0)  # of unknown lengths, the first is 0
+    np.testing.assert_allclose(result.amounts.compute(), whole.amounts, rtol=1e-12)
+    assert (result.value, result.residual) == pytest.approx((whole.value, 0.0), rel=1e-12, abs=1e-12)
+    with pytest.raises(InfeasibleError, match="less than the capacity"):
+        solve_dask(criteria.Freshness, column[column > 99], 20.0)
 
 
 @pytest.mark.slow

@@ -217,3 +217,15 @@ def test_unfitted_and_unsure_estimators_say_so():
     for level in (0.0, 1.0, nan, 2.0):
         with pytest.raises(ValueError, match="level"):
             ChangeRateEstimator().fit(X, Y).rate_interval(level)
+
+
+@pytest.mark.parametrize("estimator", ["mle", "recursive", "bayes"])
+@pytest.mark.parametrize("weights", [[1e-300, 1e100, 0.0, 1.0], [1e100] * 4, [1e-59, 1e100, 1e-59, 1.0]])
+@pytest.mark.parametrize("elapsed", [[1e5, 1e5, 1e5, 1e5], [1e-140, 1e140, 1e-140, 1e140]])
+@pytest.mark.filterwarnings("ignore:rate_range must reach")
+def test_weights_and_times_of_any_size_leave_rates_and_intervals_finite(estimator, weights, elapsed):
+    X = np.column_stack([[0, 0, 1, 1], elapsed])
+    fitted = ChangeRateEstimator(estimator).fit(X, [1, 0, 0, 0], sample_weight=weights)
+    assert (fitted.rates_ > 0).all() and np.isfinite(fitted.rates_).all()
+    ends = fitted.rate_interval()
+    assert np.isfinite(ends).all() and (ends[:, 0] <= ends[:, 1]).all()

@@ -53,6 +53,17 @@ def test_bad_calls_of_schedulers_are_refused_and_change_nothing(kind, call, name
 
 
 @pytest.mark.parametrize("kind", [EDFScheduler, RandomScheduler])
+def test_amounts_without_a_finite_period_leave_the_clock_finite(kind):
+    scheduler = kind([1.0, 5e-324], random_state=0)
+    scheduler.next(3)
+    scheduler.update(0, 0.0)
+    assert scheduler.next(3)[0].tolist() == [1, 1, 1]
+    scheduler.update(1, 1e-310)
+    assert np.isfinite(scheduler.next(3)[1]).all()
+    assert scheduler.amounts.tolist() == [0.0, 1e-301]
+
+
+@pytest.mark.parametrize("kind", [EDFScheduler, RandomScheduler])
 def test_what_is_passed_in_is_copied(kind):
     amounts = np.array([1.0, 2.0])
     scheduler = kind(amounts, random_state=0)

@@ -15,6 +15,12 @@ from knapsolve.nefk.distributed.rounds import Rounds
 
 Array = NDArray[np.float64]
 
+NOTHING: dict[Callable[..., Array], Callable[[Any], Array]] = {  # what a partition without items answers
+    summarise: lambda request: np.zeros((len(request.prices) + 2, 3)),
+    check: lambda answer: np.zeros((3, 3)),
+    allocate: lambda answer: np.empty(0),
+}
+
 
 @dataclass(frozen=True)
 class DistributedResult:
@@ -50,7 +56,8 @@ def solve_dask(
     criterion : class of knapsolve.criteria with a closed form
         For instance ``knapsolve.criteria.Freshness``; called with each partition's parameters.
     parameter : dask array or dask series of shape (n,)
-        The criterion's parameter of each item. The lengths of a series' partitions are counted first.
+        The criterion's parameter of each item. The lengths of a series' partitions are counted first; partitions may
+        be empty.
     capacity : float
         What there is to share out.
     weights, lower, upper : dask array or dask series of shape (n,), float or None
@@ -127,7 +134,8 @@ def _call(
     block: dict[str, Any],
 ) -> Array:
     columns = dict(block)
-    return task(criterion(columns.pop("parameter")), *given, **columns)
+    parameter = columns.pop("parameter")
+    return task(criterion(parameter), *given, **columns) if len(parameter) else NOTHING[task](*given)
 
 
 def _join_checks(first: Array, second: Array) -> Array:

@@ -37,6 +37,7 @@ FINE_DIVISIONS = 96  # after a round that did not narrow the bracket by GAIN
 GAIN = 100
 DECADES = 7  # by which prices close in on the estimate
 MET = 2e-15
+ALL = -1.0  # a price at which every item takes all that it may, those of weight 0 too
 
 
 class Rounds:
@@ -98,13 +99,16 @@ class Rounds:
         if self.request.sample is not None:
             self._second(prices, totals)
             return
+        slopes, most = summary[2:, 2], math.inf
+        if prices[0] == ALL and not self._signed:
+            prices, totals, slopes, most = prices[1:], totals[1:], slopes[1:], float(totals[0])
         gaps = np.abs(totals - self.capacity)
         best = int(np.argmin(gaps))
         if gaps[best] <= MET * self.capacity:
             self.answer = Answer(float(prices[best]), float(prices[best]), 0.0)
             return
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = summary[2:, 2] if self._by_price else summary[2:, 2] / prices
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slopes = slopes if self._by_price else slopes / prices
         points = [(float(p), float(t), float(s)) for p, t, s in zip(prices, totals, slopes)]
         above, below = (
             [q for q in points if q[1] > self.capacity],
@@ -112,7 +116,7 @@ class Rounds:
         )
         self._low = max([*above, *([self._low] if self._low else [])], default=None)
         self._high = min([*below, *([self._high] if self._high else [])], default=None)
-        self._next()
+        self._next(most)
 
     def _check_feasible(self, lower: float, upper: float) -> None:
         if lower > self.capacity * (1 + SLACK):
@@ -128,16 +132,16 @@ class Rounds:
         share = math.log(high / self.capacity) / math.log(high / low) if inside else 0.5
         centre = prices[k - 1] * (prices[k] / prices[k - 1]) ** share if inside else prices[k - 1]
         around = np.concatenate([-np.array(AROUND[::-1]), [0.0], AROUND])
-        ends = [0.0, 1e290, *((-1e290,) if self._signed else ())]
+        ends = [0.0, 1e290, *((-1e290 if self._signed else ALL,) if self.equality else ())]
         self.request = Request(np.unique(np.concatenate([centre * np.exp(around), ends])))
 
-    def _next(self) -> None:
+    def _next(self, most: float) -> None:
+        """The next request, or the answer; `most` is the total of a round that asked for all, else infinite."""
         if self._low is None:  # even at the least price too little is taken
-            low = -1e290 if self._signed else -1.0
             if self._high is None or self._high[0] > 0.0 or not self.equality:
                 self.answer = Answer(0.0, 0.0, 0.0)
                 return
-            self._low = (low, math.inf, 0.0)
+            self._low = (-1e290, math.inf, 0.0) if self._signed else (ALL, most, 0.0)
         if self._high is None:
             raise InfeasibleError(f"no price brings the total below {shown(self._low[1])}")
         if self._high[0] == 0.0 and not self.equality:
