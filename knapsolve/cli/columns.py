@@ -94,7 +94,7 @@ def _csv_columns(name: str, data: bytes, find: Finder) -> tuple[Any, dict[str, s
         strings_can_be_null=True,
         null_values=[""],
     )
-    parse = arrow_csv.ParseOptions(newlines_in_values=True)
+    parse = arrow_csv.ParseOptions(newlines_in_values=b'"' in data)  # twice as fast without
     for threads in (len(data) > SMALL, False):  # without threads the error numbers the row
         read = arrow_csv.ReadOptions(use_threads=threads)
         try:

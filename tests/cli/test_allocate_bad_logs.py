@@ -210,3 +210,10 @@ def test_a_small_parquet_file_is_read_without_threads(folder):
     print(before == os.listdir("/proc/self/task"))
     """
     assert check_script(script, folder / "log.parquet") == "True\n"
+
+
+def test_items_of_many_lines_are_read_whole_wherever_the_reader_cuts_a_long_file(succeed, folder):
+    item = '"' + 100 * "a\n" + '"'  # most line breaks are within values
+    rows = [f"{item},{time},{time % 2}" for time in range(20_000)]
+    (folder / "log.csv").write_text("\n".join(["item,time,changed", *rows]))
+    assert "20,000 polls of 1 item" in succeed("allocate", "log.csv", "--capacity", "1/s")
