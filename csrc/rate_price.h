@@ -20,6 +20,7 @@
 typedef struct {
     int shape, proportional;
     nefk_column weight, lower, upper, own; /* own: an item's price above mu, where its group's cap binds */
+    double changes, current; /* a change found is worth changes + current / rate; rates.problem */
     double capacity, price, total, slope;
     double scale; /* proportional: capacity / total */
     double floor, share; /* sum of the lower bounds; share < 1: no price meets the capacity */
@@ -39,6 +40,7 @@ static inline rate_answer rate_price_answer(const rate_price *p, ptrdiff_t i, do
     if (p->proportional) return (rate_answer){rate * p->scale, rate};
     double low = rate_column(&p->lower, i), high = rate_column(&p->upper, i), weight = rate_column(&p->weight, i);
     double mu = p->price + rate_column(&p->own, i), x, d;
+    if (p->current > 0.0) weight = fmin(weight * (p->changes + fmin(p->current / rate, 1e100)), 1e140);
     if (p->shape == NEFK_DETECTION || p->shape == NEFK_FRESHNESS) {
         double s, odds, curve;
         nefk_respond_first(p->shape, rate, weight, mu, 0, &s, &odds);

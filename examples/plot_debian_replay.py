@@ -34,7 +34,7 @@ for row in result.differences("renewal"):
         f"{metric} {row[metric]:+.4f} [{row[metric + '_low']:+.4f}, {row[metric + '_high']:+.4f}]"
         for metric in ("detected_share", "freshness")
     )
-    print(f"{row['policy']:14} less renewal:", *cells)
+    print(f"{row['policy']:14} minus renewal:", *cells)
 
 # %%
 # The renewal index finds more than uniform polling and the crawlers' rules, and its copies are at least as current.

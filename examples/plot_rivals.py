@@ -72,7 +72,7 @@ for budget in BUDGETS:
         for rival in RIVALS:
             name = best(results[budget], rival, metric)
             value, low, high = results[budget].difference("renewal", name, metric)
-            print(f"renewal less {name:23} {metric:15} {value:+.4f} [{low:+.4f}, {high:+.4f}]")
+            print(f"renewal minus {name:23} {metric:15} {value:+.4f} [{low:+.4f}, {high:+.4f}]")
 
 # %%
 # To the right: more changes found; up: copies current for longer. The line is the renewal index from balance 0 (find

@@ -29,6 +29,7 @@ LOOPS = [  # n, estimator, criterion, target in ns a poll
     (500, "recursive", "harmonic", None),
     (1_000_000, "recursive", "harmonic", None),
     (500, "recursive", "freshness", None),
+    (500, "recursive", "renewal", None),
     (500, "multiplicative", "detection", None),
     (500, "bayes", "detection", None),
 ]
@@ -126,7 +127,7 @@ def main():
         f"the first 1,000 polls after a fit of 1e6 items: {ours:.1f} ms (a dict of all items: {hashed:.0f} ms)",
         flush=True,
     )
-    for criterion in ("detection", "freshness", "poisson", "harmonic"):
+    for criterion in ("detection", "freshness", "poisson", "harmonic", "renewal"):
         allocator = RateAllocator(criterion=criterion).fit(X[:3_000_000], y[:3_000_000])
         cost = best_of(lambda allocator=allocator: allocator.allocate(3e5), 20, 1e6)
         row = f"{cost * scale:.1f} ms, target 50, {verdict(cost * scale, 50)} ({cost:.1f} ms raw)"

@@ -18,7 +18,7 @@ cdef extern from "rate_price.h":
         int shape
         bint proportional
         nefk_column weight, lower, upper, own
-        double capacity, price, total, slope, moved
+        double changes, current, capacity, price, total, slope, moved
     ctypedef struct rate_answer:
         double amount, slope
     double rate_column(const nefk_column *column, Py_ssize_t i) noexcept nogil

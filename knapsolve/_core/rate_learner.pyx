@@ -41,13 +41,15 @@ cdef nefk_column column(values):
 
 
 cdef class RateLearner(Learner):
-    def __init__(self, RateFilter filter, int shape, bint proportional, double capacity, weights, lower, upper,
+    def __init__(self, RateFilter filter, int shape, bint proportional, double capacity, worth, weights, lower, upper,
                  double price, solve=None):
-        """Columns are floats or arrays (n,); `price` is a guess where `solve` is None."""
+        """Columns are floats or arrays (n,); `worth` is (changes, current) of rate_price.h; `price` is a guess where
+        `solve` is None."""
         self.filter, self.view = filter, filter.view
         self.n_materials = filter.n_known
         self.keep, self.solve = (weights, lower, upper), solve
         self.market.shape, self.market.proportional, self.market.capacity = shape, proportional, capacity
+        self.market.changes, self.market.current = worth
         self.market.weight, self.market.lower, self.market.upper = column(weights), column(lower), column(upper)
         self.market.own = column(0.0)
         self.market.price = price

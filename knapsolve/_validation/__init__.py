@@ -15,6 +15,7 @@ from knapsolve._validation.arrays import (
     check_vector,
     check_whole,
     refuse_masks,
+    refuse_stamps,
 )
 from knapsolve._validation.messages import shown
 from knapsolve._validation.polls import (

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 
 from knapsolve._validation.messages import interval, shown
 from knapsolve._validation.scalars import LEAST_AMOUNT, check_real
+
+DURATIONS = (np.timedelta64, timedelta)
+DATES = (np.datetime64, date)
 
 
 def check_vector(
@@ -27,10 +31,11 @@ def check_vector(
     refuse_masks(name, values)
     try:
         given = np.asarray(values)
-        if given.dtype.kind not in "biufOUS":
+        if given.dtype.kind not in "biufOUS" or _stamps(given):
             raise TypeError(f"its type is {given.dtype}")
         vector = given.astype(dtype, order="C", copy=False)
     except (TypeError, ValueError, OverflowError) as error:
+        refuse_stamps(name, values)
         raise TypeError(f"{name} must be an array of real numbers, got {_culprit(values, error)}") from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
@@ -46,6 +51,28 @@ def check_vector(
         allowed = interval(low, high, low_open, high_open, finite)
         raise ValueError(f"{name} must be {allowed}, got {shown(vector[where])} at position {where}")
     return vector
+
+
+def refuse_stamps(name: str, values: Any) -> None:
+    """Raise on durations and dates: as numbers they would count in whatever unit they are stored in."""
+    try:
+        given = np.asarray(values)
+        kind = _stamps(given)
+    except (TypeError, ValueError, OverflowError):  # they are wrong otherwise
+        return
+    if kind is not None:
+        what = str(given.dtype)
+        if given.dtype == object:
+            place = next(k for k, value in enumerate(given.ravel().tolist()) if isinstance(value, kind))
+            what = f"{shown(given.ravel()[place])} at position {place}"
+        how = "divide them by" if issubclass(kind, DURATIONS) else "take the times between them, divided by"
+        raise TypeError(f"{name} must be real numbers, got {what}: {how} numpy.timedelta64(1, 'h') for hours")
+
+
+def _stamps(values: np.ndarray) -> type | None:
+    """The kind of durations or dates that are among the values."""
+    kinds = {values.dtype.type} if values.dtype != object else set(map(type, values.ravel().tolist()))
+    return next((kind for kind in kinds if issubclass(kind, DURATIONS + DATES)), None)
 
 
 def _culprit(values: Any, error: Exception) -> str:

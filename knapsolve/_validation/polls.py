@@ -14,6 +14,9 @@ from knapsolve import _frames
 from knapsolve._validation.arrays import check_vector, check_whole, refuse_masks
 from knapsolve._validation.messages import shown
 
+SAME = {"material": ("item",)}  # other names of a column
+MOMENTS = ("time", "timestamp", "date")
+
 
 def check_poll_log(
     X: Any, y: Any, material: int | str, elapsed: int | str
@@ -37,11 +40,30 @@ def check_poll_columns(X: Any, material: int | str, elapsed: int | str) -> tuple
         )
     if n_polls == 0:
         raise ValueError("X must hold at least one poll, got 0 sample(s) while a minimum of 1 is required.")
+    _warn_of_names(X, material=material, elapsed=elapsed)
     gaps = _check_elapsed(np.asarray(_frames.take_column(X, elapsed, "elapsed")))
     materials = _frames.take_column(X, material, "material")
     if np.asarray(materials).dtype.kind == "f" and not np.isfinite(np.asarray(materials)).all():
         raise ValueError("material must not hold NaN or infinity (missing or infinite identifiers)")
     return materials, gaps
+
+
+def _warn_of_names(X: Any, **keys: int | str) -> None:
+    """Say so where a data frame's names make it doubtful that the columns taken by number are meant."""
+    if not _frames.is_frame(X):
+        return
+    names = _frames.column_names(X)
+    for role, key in keys.items():
+        if not isinstance(key, (int, np.integer)) or key in names or not -len(names) <= key < len(names):
+            continue
+        taken, doubt = names[key], ""
+        better = next((name for name in (role, *SAME.get(role, ())) if name in names), taken)
+        if better != taken:
+            doubt = f"not {better!r}: if that is meant, say {role}={better!r}"
+        elif role == "elapsed" and taken in MOMENTS:
+            doubt = "which must hold how long ago each material's previous poll was, not when a poll was"
+        if doubt:
+            warnings.warn(f"{role}={key} takes the column {taken!r} of X, {doubt}", stacklevel=8)
 
 
 def check_material_numbers(values: np.ndarray, n: int) -> np.ndarray:

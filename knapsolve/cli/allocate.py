@@ -6,17 +6,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
+from knapsolve.cli.allocate_output import facts_of, print_intervals
 from knapsolve.cli.allocation import Allocation, allocate
-from knapsolve.cli.bounds import Limits, a, caps_of_hosts, check_room, parse_host_caps, what_binds
-from knapsolve.cli.output import counted, print_table, report, rounded
+from knapsolve.cli.bounds import Limits, caps_of_hosts, check_room, parse_host_caps
+from knapsolve.cli.output import counted, report, working
 from knapsolve.cli.polls import PollLog, hosts_of_urls, read_polls
 from knapsolve.cli.source import name_of
 from knapsolve.cli.table_files import write_intervals, write_schedule
+from knapsolve.cli.time_doubts import warn_of_unit
 from knapsolve.cli.units import (
     check_distinct,
     check_output_path,
@@ -25,14 +27,12 @@ from knapsolve.cli.units import (
     parse_duration,
     parse_time,
 )
-from knapsolve.replay.digits import like_digits
+from knapsolve.rates.problem import BALANCE
 from knapsolve.replay.units import SECONDS, parse_capacity, parse_unit
 from knapsolve.schedulers import timetable
 
 CRITERIA = ("renewal", "detection", "freshness", "harmonic")
 RATES = ("mle", "bayes", "recursive", "renewal")
-BALANCE = 0.8  # as RenewalIndexPolicy's
-MOST_ROWS = 10
 MOST_SCHEDULED = 1e8  # polls in a timetable
 NO_BACKLOG = 0.05  # of a timetable's polls, that may be of items overdue at its start and nobody would notice
 
@@ -46,7 +46,10 @@ def command(
     ] = None,
     criterion: Annotated[
         str,
-        typer.Option(help="What is wanted: renewal (the renewal index's balance), detection, freshness or harmonic."),
+        typer.Option(
+            help="What is wanted: detection (changes found), freshness (current copies), renewal (a balance of both) "
+            "or harmonic (no item is left behind)."
+        ),
     ] = "renewal",
     balance: Annotated[
         float | None,
@@ -75,7 +78,9 @@ def command(
         str | None, typer.Option(help="Start of the timetable: a date or number. Default: the last poll.")
     ] = None,
     item_column: Annotated[str, typer.Option(help="Column that says which item was polled.")] = "item",
-    time_column: Annotated[str, typer.Option(help="Column that says when: numbers or ISO dates.")] = "time",
+    time_column: Annotated[
+        str | None, typer.Option(help="Column that says when: numbers or ISO dates. Default: time, or timestamp.")
+    ] = None,
     changed_column: Annotated[
         str, typer.Option(help="Column that says whether it had changed since its last poll: 0 or 1.")
     ] = "changed",
@@ -99,6 +104,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Say how often to poll each item, from a log of what was polled when and what had changed.
+
+    The log has a row a poll, such as https://example.org/news,2024-03-01T08:15:00Z,1 below the header
+    item,time,changed; changed is 1 where the item had changed since its previous poll.
 
     Rates of change are learnt from the log; the capacity is shared out so that what is wanted is best served at these
     rates. The default strikes the balance of the renewal index between changes found and current copies. Where a log
@@ -128,37 +136,45 @@ def command(
     check_distinct({"the poll log": polls, "--output": output, "--schedule": schedule})
     columns: dict[str, str | None] = {"item": item_column, "time": time_column, "changed": changed_column}
     more = {"n_changes": n_changes_column, "age": age_column, "weight": weight_column, "host": host_column}
-    log = read_polls(polls, columns | more, None if time_unit is None else parse_unit(time_unit), sort)
+    unit = None if time_unit is None else parse_unit(time_unit)
+    with working(f"reading {name_of(polls)}"):
+        log = read_polls(polls, columns | more, unit, sort)
     if caps and log.hosts is None:
         log.hosts, log.host_names = hosts_of_urls(log.names)
-    begin = float(log.last.max()) if start is None else parse_time("--start", start, log.unit)
-    if begin < log.last.max():
-        raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     second = 1 / SECONDS[log.unit]  # in the log's unit
+    rate = budget / (SECONDS[per] * second)
+    latest = float(log.last.max())
+    begin = latest if start is None else parse_time("--start", start, log.unit)
+    if begin < latest:
+        raise ValueError(f"--start must not be before the last poll of the log, got {start}")
     if schedule is not None and begin + length * second == begin:
         given = f"the log's last poll, {begin:g}" if start is None else start
         raise ValueError(f"--start must be a time to which a --horizon of {length:g} seconds can be added, got {given}")
     limits = Limits(shortest * second, longest * second, caps_of_hosts(caps, log) / second if caps else None)
-    rate = budget / (SECONDS[per] * second)
     scale = SECONDS[log.unit] / SECONDS[per]  # from the log's unit to the capacity's
+    if not log.dates:
+        warn_of_unit(name_of(polls), latest - log.span, latest, log.unit, log.pace / rate)
     check_room(log, rate, limits, scale, per)
     found = allocate(log, rate, criterion, BALANCE if balance is None else balance, rates, limits)
-    facts = _facts(polls, log, found, f"{budget:.15g}/{per}", per, scale, criterion)
+    facts = facts_of(polls, log, found, f"{budget:.15g}/{per}", per, scale, criterion)
 
     target = sys.stdout.buffer if printed else output
 
     def saves() -> Iterator[str]:
         if target is not None:
-            write_intervals(target, log, found, scale)
+            with working("saving the intervals"):
+                write_intervals(target, log, found, scale)
             yield f"intervals in {per}s {'printed' if printed else f'saved as {output}'}"
         if schedule is not None:
-            yield _save_schedule(schedule, log, found, limits, begin, length * second, seed)
+            with working("making the timetable"):
+                saved = _save_schedule(schedule, log, found, limits, begin, length * second, seed)
+            yield saved
 
     with redirect_stdout(sys.stderr) if printed else nullcontext():
         report(
             as_json,
             lambda: facts | {"intervals": found.rows(log, scale)},
-            lambda: _print(facts, log, found, limits, scale),
+            lambda: print_intervals(facts, log, found, limits, scale),
             saves(),
         )
 
@@ -195,70 +211,3 @@ def _backlog(log: PollLog, found: Allocation, begin: float, length: float, cappe
     least = "at least " if capped else ""  # hosts' caps make some of them wait
     which = f"{least}the first {stretch}" if overdue < slots else "all"
     return f"; {which} go to the {counted(overdue, 'item')} overdue at its start"
-
-
-def _facts(
-    source: str, log: PollLog, found: Allocation, capacity: str, per: str, scale: float, criterion: str
-) -> dict[str, Any]:
-    total = float(found.amounts.sum())
-    weights = np.ones(log.names.size) if log.weights is None else log.weights
-    shares = weights / weights.sum() if weights.sum() > 0 else np.full(weights.size, 1 / weights.size)
-    return {
-        "polls": source,
-        "n_items": int(log.names.size),
-        "n_polls": int(log.polls.sum()),
-        "n_changed": int(log.changed.sum()),
-        "span": log.span * scale,
-        "capacity": capacity,
-        "used": total / scale,
-        "time_unit": per,
-        "criterion": criterion,
-        "expected_freshness": float(shares @ found.freshness),
-        "expected_changes_found": float((found.amounts * found.found_by_a_poll).sum() / scale),
-    }
-
-
-def _print(facts: dict[str, Any], log: PollLog, found: Allocation, limits: Limits, scale: float) -> None:
-    per = facts["time_unit"]
-    each = a(per)
-    follow = "follows" if log.items.size == 1 else "follow"
-    polls, items = counted(facts["n_polls"], "poll"), counted(facts["n_items"], "item")
-    span = duration_in_words(log.span * SECONDS[log.unit])
-    print(f"\n{name_of(facts['polls'])}: {polls} of {items} over {span}", end="; ")
-    print(f"{facts['n_changed']:,} of the {log.items.size:,} that {follow} another found a change.")
-    once = int((log.polls == 1).sum())
-    if once:
-        items = "1 item was polled only once: it is" if once == 1 else f"{once:,} items were polled only once: they are"
-        print(f"{items} taken to change as others do, or oftener.")
-    budget = f"{rounded(found.capacity / scale, 10)}/{per}"
-    if facts["used"] < 0.999 * found.capacity / scale:
-        used = rounded(facts["used"], 6)
-        budget = f"{used}/{per}"
-        binding = what_binds(log, found.amounts, limits)
-        print(f"Note: within {binding} there is room for {used} polls {each} only.")
-    never = int((found.amounts == 0).sum())
-    if never:
-        items = "1 item is" if never == 1 else f"{never:,} items are"
-        print(f"Note: {items} never polled, since others gain more; --max-interval changes that.")
-    print(
-        f"At {budget} copies should be current for {facts['expected_freshness']:.1%} of the time, "
-        f"and {rounded(facts['expected_changes_found'], 4)} polls {each} find a change."
-    )
-    rows = found.rows(log, scale, np.argsort(-found.amounts, kind="stable")[:MOST_ROWS])
-    columns = ["item", f"interval ({per}s)", f"rate ({each})", "95% interval", "freshness", "polls so far"]
-    interval = like_digits(row["interval"] for row in rows if row["interval"] is not None)
-    rate = like_digits(row["rate"] for row in rows)
-    cells = [
-        [
-            str(row["item"]),
-            "never" if row["interval"] is None else interval(row["interval"]),
-            rate(row["rate"]),
-            f"[{rate(row['rate_low'])}, {rate(row['rate_high'])}]",
-            f"{row['freshness']:.3f}",
-            f"{row['polls']:,}",
-        ]
-        for row in rows
-    ]
-    print_table(columns, cells)
-    if found.amounts.size > MOST_ROWS:
-        print(f"The {MOST_ROWS} polled most often; --output saves all.")

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve import criteria
 from knapsolve.cli.bounds import Limits
 from knapsolve.cli.output import progress_bar, working
 from knapsolve.cli.polls import PollLog
 from knapsolve.learners import RenewalIndexPolicy
-from knapsolve.nefk import solve_nefk
 from knapsolve.rates import ChangeRateEstimator
+from knapsolve.rates.problem import solve_at_rates
 
 LONG = 500_000  # polls: from here on there is a bar, which moves this often
 
@@ -75,15 +74,11 @@ def allocate(
     if rates_by == "renewal":  # its filters know rates, but not how sure they are
         rates = _renewal_rates(log)
         low, high = np.minimum(low, rates), np.maximum(high, rates)
-    if criterion == "renewal":  # its long-run amounts are those best for detection with its weights of a change found
-        weights = weights * (1 - balance + balance * capacity / (4 * rates.size * rates))
-    kinds = {"renewal": criteria.Detection, "detection": criteria.Detection, "freshness": criteria.Freshness}
-    kind = kinds.get(criterion, criteria.Harmonic)
     least = 0.0 if limits.longest == np.inf else 1 / limits.longest
     most = np.inf if limits.shortest == 0 else 1 / limits.shortest
     bounded = limits.host_caps is not None or most < np.inf
-    amounts = solve_nefk(
-        kind(rates), capacity, weights=weights, lower=least, upper=most, equality=not bounded,
+    amounts = solve_at_rates(
+        criterion, rates, capacity, weights=weights, balance=balance, lower=least, upper=most, equality=not bounded,
         groups=None if limits.host_caps is None else log.hosts, group_caps=limits.host_caps,
     ).amounts  # fmt: skip
     return Allocation(capacity, amounts, rates, low, high)
@@ -105,10 +100,13 @@ def _estimated_rates(log: PollLog, estimator: str) -> Rates:
     """
     once = log.polls == 1
     low, rates, high = np.empty((3, log.names.size))
-    with working("estimating rates") if log.items.size > LONG else nullcontext():
+    with working(f"learning rates from {log.items.size:,} polls"):
         model = _fitted(log, estimator)
-        known, ends = model.materials_[:-1].astype(np.intp), model.rate_interval()
-        rates[known], (low[known], high[known]) = model.rates_[:-1], ends[:-1].T
+        known = model.materials_[:-1].astype(np.intp)
+        rates[known] = model.rates_[:-1]
+    with working(f"finding the intervals of {known.size:,} rates"):
+        ends = model.rate_interval()
+        low[known], high[known] = ends[:-1].T
         if once.any():
             if estimator != "mle":
                 model = _fitted(log, "mle")

@@ -100,6 +100,11 @@ def rounded(number: float, digits: int) -> str:
     return f"{float(f'{number:.{digits}g}'):,.15g}"
 
 
+def warn(text: str) -> None:
+    """A warning, one line on standard error."""
+    print(f"knapsolve: warning: {text}", file=sys.stderr)
+
+
 def print_json(document: Any) -> None:
     """One JSON document, the only thing on standard output."""
     print(json.dumps(document, indent=2, allow_nan=False))
@@ -121,8 +126,13 @@ def report(as_json: bool, document: Callable[[], Any], show: Callable[[], None],
 
 
 @contextmanager
-def progress_bar(total: int, unit: str = "polls") -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
-    """A bar on standard error; yields `stage(name, before)`, which gives what `progress=` parameters want."""
+def progress_bar(
+    total: int | None, unit: str = "polls"
+) -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
+    """A bar on standard error, if that is a terminal; yields `stage(name, before)`, as `progress=` parameters want.
+
+    A total of None is the one that these are told.
+    """
     from rich import progress
     from rich.console import Console
 
@@ -136,18 +146,21 @@ def progress_bar(total: int, unit: str = "polls") -> Iterator[Callable[[str, int
         progress.TextColumn("left"),
         progress.TimeRemainingColumn(),
     )
-    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
+    console = Console(stderr=True)
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=total)
 
         def stage(name: str, before: int) -> Callable[[int, int], None]:
-            return lambda done, _: bar.update(task, completed=before + done, description=name)
+            return lambda done, whole: bar.update(
+                task, total=whole if total is None else total, completed=before + done, description=name
+            )
 
         yield stage
 
 
 @contextmanager
 def working(message: str) -> Iterator[None]:
-    """A message on standard error while something is computed that cannot say how far it is."""
+    """A message on standard error, if that is a terminal, while something is done that cannot say how far it is."""
     from rich.console import Console
 
     with Console(stderr=True).status(message):

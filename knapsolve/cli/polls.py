@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from knapsolve._identifiers import factorize
-from knapsolve.cli.inputs import (
+from knapsolve.cli.columns import read_columns
+from knapsolve.cli.output import counted, warn
+from knapsolve.cli.source import Source
+from knapsolve.cli.values import (
+    Times,
     as_flags,
-    as_floats,
     as_times,
     check_numbers,
     check_order,
-    read_columns,
     refuse_rows,
     refuse_times,
-    warn_of_unit,
+    warn_of_merged_rows,
 )
-from knapsolve.cli.output import counted
-from knapsolve.cli.source import Source
 
 
 @dataclass
@@ -54,27 +53,30 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
     """Read a poll log; ValueError or OSError in words if that cannot be done.
 
     `columns` maps item, time and changed, and n_changes, age, weight and host to the columns' names; None for the
-    latter: if they are there.
+    latter: if they are there; for time: that or timestamp.
     """
     wanted = {_option(role): column or role for role, column in columns.items()}
-    optional = [_option(role) for role, column in columns.items() if column is None]
-    name, found = read_columns(source, wanted, optional=optional)
-    times, read_unit = as_times(name, found["--time-column"], unit)
+    optional = [_option(role) for role, column in columns.items() if column is None and role != "time"]
+    others = {} if columns["time"] else {"--time-column": "timestamp"}
+    name, found = read_columns(source, wanted, optional=optional, others=others)
+    read = as_times(name, found["--time-column"], unit)
+    times = read.values
     codes, names = factorize(found["--item-column"])
     refuse_rows(name, codes < 0, "has no item")
     refuse_times(name, times)
-    warn_of_unit(name, times, read_unit)
     changed = _as_changed(name, found["--changed-column"])
-    if not sort:
-        check_order(name, codes, names, times, found["--time-column"])
+    warn_of_merged_rows(name, found["--item-column"])
+    if sort:
+        order = np.lexsort((times, codes))
+    else:
+        order = check_order(name, codes, names, times, found["--time-column"])
     told = {
         role: _told(name, found[_option(role)], role) for role in ("n_changes", "age") if _option(role) in found
     }
     if "n_changes" in told:
         known = ~np.isnan(told["n_changes"])
         refuse_rows(name, known & ((told["n_changes"] > 0) != (changed > 0)), "has n_changes that contradicts changed")
-    log = _derive(name, codes, times, changed, told, names, read_unit)
-    log.dates = as_floats(found["--time-column"]) is None
+    log = _derive(name, codes, read, changed, told, names, order)
     last_row = np.zeros(names.size, dtype=np.intp)
     last_row[codes] = np.arange(codes.size)  # of repeated indices the last one stays
     contrary = {}
@@ -95,10 +97,9 @@ def _warn_of_contradictions(name: Source, codes: np.ndarray, contrary: dict[str,
     differing = [what for what, rows in contrary.items() if rows.any()]
     if differing:
         items = counted(np.unique(codes[np.logical_or.reduce(list(contrary.values()))]).size, "item")
-        print(
-            f"knapsolve: warning: the rows of {items} of {name} disagree on {' and '.join(differing)}: "
-            "an item's last row in the file counts",
-            file=sys.stderr,
+        warn(
+            f"the rows of {items} of {name} disagree on {' and '.join(differing)}: "
+            "an item's last row in the file counts"
         )
 
 
@@ -120,15 +121,17 @@ def hosts_of_urls(names: np.ndarray) -> tuple[np.ndarray, list[str]]:
 def _derive(
     name: Source,
     codes: np.ndarray,
-    times: np.ndarray,
+    times: Times,
     changed: np.ndarray,
     told: dict[str, np.ndarray],
     names: np.ndarray,
-    unit: str,
+    order: np.ndarray,
 ) -> PollLog:
-    """Times since each item's previous poll; polls of one item at one time are one poll."""
-    order = np.lexsort((times, codes))
-    item, when, hit = codes[order], times[order], changed[order]
+    """Times since each item's previous poll, from rows and their order by item and time.
+
+    Polls of one item at one time are one poll.
+    """
+    item, when, hit = codes[order], times.values[order], changed[order]
     told = {role: values[order] for role, values in told.items()}
     first = np.ones(item.size, dtype=bool)
     first[1:] = np.diff(item) != 0
@@ -144,29 +147,36 @@ def _derive(
                 f"but {changed[before]} at the same time in {name.row(before)}: "
                 "keep one row for each item and time, with changed 1 if any of its rows has it"
             )
-        print(
-            f"knapsolve: warning: {again:,} of {item.size:,} rows of {name} have item and time of another row: "
-            "such rows count as one poll",
-            file=sys.stderr,
+        warn(
+            f"{again:,} of {item.size:,} rows of {name} have item and time of another row: such rows count as one poll"
         )
         starts = np.flatnonzero(fresh)
         hit = np.maximum.reduceat(hit, starts)
         together = {"n_changes": np.add, "age": np.fmin}
         told = {role: together[role].reduceat(values, starts) for role, values in told.items()}
-        item, when, first = item[starts], when[starts], first[starts]
+        item, when, first, order = item[starts], when[starts], first[starts], order[starts]
     gaps = np.diff(when, prepend=when[0])
     polls = np.bincount(item, minlength=names.size)
     last = when[np.cumsum(polls) - 1]
     later = np.flatnonzero(~first)
     if later.size == 0:
         raise ValueError(f"{name} must poll some item more than once: a first poll alone says nothing")
-    later = later[np.argsort(when[later], kind="stable")]
+    later = _in_time(later, when[later], order[later], codes.size)
     span = float(when.max() - when.min())
     pace = later.size / span
     n_changes, age = (told[role][later] if role in told else None for role in ("n_changes", "age"))
-    return PollLog(
-        names, polls, last, unit, False, item[later], gaps[later], hit[later], span, pace, n_changes, age
-    )
+    columns = item[later], gaps[later], hit[later]
+    return PollLog(names, polls, last, times.unit, times.dates, *columns, span, pace, n_changes, age)
+
+
+def _in_time(which: np.ndarray, when: np.ndarray, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    """Positions `which` in order of time, given their times and rows; rows are mostly in that order already."""
+    place = np.full(n_rows, -1)
+    place[rows] = np.arange(rows.size)
+    as_read = place[place >= 0]
+    if (np.diff(when[as_read]) >= 0).all():
+        return which[as_read]
+    return which[np.argsort(when, kind="stable")]
 
 
 def _option(role: str) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from knapsolve.cli.inputs import Log, read_log, refuse_unit
+from knapsolve.cli.inputs import Log, read_log
 from knapsolve.cli.output import progress_bar, report
 from knapsolve.cli.replay_output import as_document, replay_printer
 from knapsolve.cli.repository import read_git
@@ -25,6 +25,7 @@ from knapsolve.cli.units import (
     parse_time,
     times_in_words,
 )
+from knapsolve.cli.values import refuse_unit
 from knapsolve.replay import POLICIES, PolicyReplay, ReplayResult, TraceReplay
 from knapsolve.replay.comparison import default_policies
 from knapsolve.replay.log import HALF
@@ -60,8 +61,8 @@ def command(
     ] = None,
     item_column: Annotated[str, typer.Option(help="Column that says which item changed.")] = "item",
     time_column: Annotated[
-        str, typer.Option(help="Column that says when: numbers or ISO dates.")
-    ] = "timestamp",
+        str | None, typer.Option(help="Column that says when: numbers or ISO dates. Default: timestamp, or time.")
+    ] = None,
     time_unit: Annotated[
         str | None, typer.Option(help="Unit of numeric times: ns, us, ms, s, min, h, day, ..., year. Default: s.")
     ] = None,
@@ -86,6 +87,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Replay a change log to several policies at the same number of polls.
+
+    The log has a row a change, such as https://example.org/news,2024-03-01T08:15:00Z below the header item,timestamp.
 
     Each policy decides online which item to look at next. The table says how many changes it found, and for
     what share of the time its copies were current, each with a 95% interval from resampling the items.
@@ -188,7 +191,8 @@ def _capacity(budget: Budget, log: Log, begin: float, middle: float | None, end:
     for first, last in ((begin, since), (since, end)):
         if first < last and (last - first) * rate * (1 + 1e-12) < 1:
             bounds = " and ".join(times_in_words(log.unit, first, last))
-            raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}")
+            coarser = "" if log.dates else f" (as {log.unit}s: if times are coarser, say so by --time-unit)"
+            raise ValueError(f"--capacity {budget.text} makes no poll between {bounds}{coarser}")
     return {"capacity": rate}
 
 

@@ -60,7 +60,7 @@ def replay_printer(
             column([result.difference(name, baseline, metric) for name in others], metric, True)
             for metric in METRICS[1:]
         ]
-        tables.append(([f"less {baseline}", *heads[1:]], [list(row) for row in zip(others, *columns)]))
+        tables.append(([f"minus {baseline}", *heads[1:]], [list(row) for row in zip(others, *columns)]))
 
     def show() -> None:
         _print_facts(result, replayer, unit, facts)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from knapsolve.cli.output import progress_bar
 from knapsolve.cli.units import choose
+from knapsolve.reproduce.progress import announce, listening
 
 PAPERS = ("lakg", "htraa", "gpoks", "whittle", "robots")
 
@@ -29,4 +34,17 @@ def command(
             raise
         raise ValueError(f"{paper} is not in this version of knapsolve: {module} is missing") from None
     output.mkdir(parents=True, exist_ok=True)
-    print(run(quick=quick, output=output, seed=seed))
+    with _parts_shown():
+        text = run(quick=quick, output=output, seed=seed)
+    print(text)
+
+
+@contextmanager
+def _parts_shown() -> Iterator[None]:
+    """A bar of the parts that are done, on a terminal; elsewhere there are lines."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with progress_bar(None, "parts") as stage, listening(lambda what, done, total: stage(what, done)(0, total)):
+        yield
+        announce("all done")

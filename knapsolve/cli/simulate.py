@@ -28,7 +28,7 @@ MOST_PAGES = 10**9
 
 def command(
     learner: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(POLICIES)}; repeatable. Default: lakg, htraa.")
+        list[str] | None, typer.Option(help=f"Which: {', '.join(POLICIES)}. Repeatable. Default: lakg, htraa.")
     ] = None,
     environment: Annotated[
         str, typer.Option(help="bernoulli (the papers' theory) or pages (what a crawler meets).")

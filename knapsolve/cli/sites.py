@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from knapsolve._identifiers import factorize
-from knapsolve.cli.inputs import check_numbers, read_columns, refuse_rows
+from knapsolve.cli.columns import read_columns
 from knapsolve.cli.source import Source
+from knapsolve.cli.values import check_numbers, refuse_rows
 
 
 @dataclass

@@ -23,10 +23,14 @@ def name_of(source: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """What to call a file or standard input, and its rows; `text` reads a CSV file again, and is None of others."""
+    """What to call a file or standard input, and its rows; `text` reads a CSV file again, and is None of others.
+
+    `broken` says whether there are line breaks within values, or empty lines.
+    """
 
     name: str
     text: Callable[[], bytes] | None = field(default=None, repr=False)
+    broken: bool = False
 
     def __str__(self) -> str:
         return self.name

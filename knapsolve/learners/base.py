@@ -128,8 +128,7 @@ class PollLogLearner(Shared, BaseEstimator):
             If `capacity` is not a positive number, or (InfeasibleError) the learner's bounds do not allow it, or a
             parameter was changed to what `fit` would refuse.
         """
-        check_is_fitted(self)
-        self._check_all_parameters()  # they may have been changed since it was fitted
+        self._check_ready()
         budget = check_capacity(self.capacity if capacity is None else capacity)
         with self._lock:
             return self._amounts_at(budget)
@@ -137,8 +136,7 @@ class PollLogLearner(Shared, BaseEstimator):
     @property
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
-        check_is_fitted(self)
-        self._check_all_parameters()
+        self._check_ready()
         with self._lock:
             return self._core().amounts()
 
@@ -202,6 +200,11 @@ class PollLogLearner(Shared, BaseEstimator):
         except BaseException:
             self.__dict__ = before
             raise
+
+    def _check_ready(self) -> None:
+        """Raise if it is not fitted, or a parameter was changed since to what `fit` would refuse."""
+        check_is_fitted(self)
+        self._check_all_parameters()
 
     def _check_all_parameters(self) -> None:
         check_capacity(self.capacity)

@@ -99,16 +99,17 @@ class CrawlLogLearner(PollLogLearner):
         NotFittedError
             If no site is known yet.
         ValueError, TypeError
-            If `n_crawls` is not a whole number in its range.
+            If `n_crawls` is not a whole number in its range, or a parameter was changed to what `fit` would refuse.
         """
+        self._check_all_parameters()
         with self._lock:
             learner = self
             if not hasattr(self, "materials_") and self.n_materials is not None:
                 learner = copy.deepcopy(self)
                 learner._begin(self.n_materials)
             check_is_fitted(learner)
-            wanted = self.capacity if n_crawls is None else n_crawls
-            m = check_integer("n_crawls", wanted, low=1, high=learner.materials_.size)
+            name, wanted = ("capacity", self.capacity) if n_crawls is None else ("n_crawls", n_crawls)
+            m = check_integer(name, wanted, low=1, high=learner.materials_.size)
             return learner._core().suggest(m).astype(np.intp)
 
     @property

@@ -224,7 +224,7 @@ class GPOKS(PollLogLearner):
         ValueError, TypeError
             If a parameter is not as described, or the material is not known.
         """
-        check_is_fitted(self)
+        self._check_ready()
         n_curves = check_integer("n_curves", n_curves, low=1, high=10**8)
         generator = resolve_random_state(random_state)
         with self._lock:

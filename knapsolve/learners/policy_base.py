@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.policies import FixedAmounts
 from knapsolve.learners.base import PollLogLearner
@@ -65,7 +64,7 @@ class LoggedPolicy(PollLogLearner):
     @property
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
-        check_is_fitted(self)
+        self._check_ready()
         with self._lock:
             return share_out(self._weights(), self.capacity)
 

@@ -19,13 +19,14 @@ from knapsolve.rates.log_model import LogModel
 from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
-from knapsolve.rates.problem import CRITERIA, RateProblem, group_columns, per_material
+from knapsolve.rates.problem import BALANCE, CRITERIA, RateProblem, group_columns, per_material
 
 SHAPES = {
     "detection": nefk_core.DETECTION,
     "freshness": nefk_core.FRESHNESS,
     "poisson": nefk_core.POISSON,
     "harmonic": nefk_core.HARMONIC,
+    "renewal": nefk_core.DETECTION,
 }
 
 
@@ -42,9 +43,14 @@ class RateAllocator(PollLogLearner):
     estimator : {"recursive", "bayes", "multiplicative", "mle"}, default="recursive"
         How rates are estimated, see `ChangeRateEstimator`. "recursive" notices where rates change and then
         forgets faster; with ``evidence_limit=10`` it always does.
-    criterion : {"detection", "freshness", "poisson", "harmonic"}, default="detection"
+    criterion : {"detection", "freshness", "poisson", "harmonic", "renewal"}, default="detection"
         What amounts are worth: changes found; time that copies are current, with polls at even or at random
-        times; harmonic staleness, where no material starves.
+        times; harmonic staleness, where no material starves; or the balance between changes found and current copies
+        that `knapsolve allocate` strikes by default, see `balance`.
+    balance : float, default=0.8
+        Of "renewal" alone: a change found at a material that changes at rate L is worth
+        ``1 - balance + balance * B / (4 * L)``, with ``B = capacity / n_materials``: from 0 for most changes found
+        (as "detection") to 1 for copies that are most current (as "freshness").
     weights : float, array-like of shape (n_materials,) or mapping, optional
         Importance of each material, in the order of `materials_` or by identifier (1 for those not named).
     lower, upper : float, array-like of shape (n_materials,) or mapping, optional
@@ -99,6 +105,7 @@ class RateAllocator(PollLogLearner):
         *,
         estimator: str = "recursive",
         criterion: str = "detection",
+        balance: float = BALANCE,
         weights: Any = None,
         lower: Any = None,
         upper: Any = None,
@@ -120,6 +127,7 @@ class RateAllocator(PollLogLearner):
         self.capacity = capacity
         self.estimator = estimator
         self.criterion = criterion
+        self.balance = balance
         self.weights = weights
         self.lower = lower
         self.upper = upper
@@ -158,6 +166,7 @@ class RateAllocator(PollLogLearner):
     def _check_parameters(self) -> None:
         check_choice("estimator", self.estimator, ESTIMATORS)
         check_choice("criterion", self.criterion, tuple(CRITERIA))
+        check_real("balance", self.balance, low=0.0, high=1.0)
         check_real("exploration", self.exploration, low=0.0, high=1.0)
         check_rate_parameters(self.memory, self.gain, self.evidence_limit, self.prior, self.rate_range)
 
@@ -202,6 +211,7 @@ class RateAllocator(PollLogLearner):
             per_material("upper", self.upper, materials, np.inf, low=0.0, finite=False),
             groups,
             caps,
+            float(self.balance),
         )
 
     def _core(self) -> Any:
@@ -221,6 +231,7 @@ class RateAllocator(PollLogLearner):
             SHAPES[self.criterion],
             problem.proportional,
             capacity,
+            problem.worth(capacity, n),
             problem.weights,
             problem.lower,
             problem.upper,

@@ -126,7 +126,8 @@ class RenewalIndexPolicy(PollLogLearner):
         NotFittedError
             If the policy has not seen any poll and `n_materials` is not given.
         ValueError, TypeError
-            If `n` is not an integer from 1 to the number of materials, or an age is negative.
+            If `n` is not an integer from 1 to the number of materials, an age is negative, or a parameter was changed
+            to what `fit` would refuse.
 
         Examples
         --------
@@ -139,6 +140,7 @@ class RenewalIndexPolicy(PollLogLearner):
             self._check_all_parameters()
             return np.arange(check_integer("n", n, low=1, high=self.n_materials))
         check_is_fitted(self, msg="%(name)s is not fitted yet: call fit or partial_fit, or give n_materials")
+        self._check_all_parameters()
         with self._lock:
             return self._best(n, ages)
 

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from knapsolve._frames import as_table
-from knapsolve._validation import check_integer, check_real, shown
+from knapsolve._frames import as_table, column_names, is_frame
+from knapsolve._validation import check_integer, check_real, refuse_stamps, shown
 from knapsolve.robots.control import iterate_policy, warn_of_gap
 from knapsolve.robots.problem import RobotProblem
 from knapsolve.robots.result import RobotControl
@@ -166,7 +166,7 @@ class RobotController(BaseEstimator):
         NotFittedError
             If `fit` was not called.
         ValueError, TypeError
-            If a parameter is out of its range.
+            If a parameter is out of its range, also one of the constructor's that was changed since.
 
         References
         ----------
@@ -180,6 +180,7 @@ class RobotController(BaseEstimator):
         1
         """
         check_is_fitted(self, "control_")
+        self._check_parameters()
         problem = self.control_.problem
         queue = check_integer("queue", queue, low=0, high=problem.buffer)
         active = check_integer("active", active, low=0, high=problem.n_robots)
@@ -187,11 +188,7 @@ class RobotController(BaseEstimator):
 
     def _learn(self, X: Any, fresh: bool) -> RobotController:
         """Check, count, solve; the fitted attributes change only after all of that went well."""
-        keep = 1.0
-        if self.half_life is not None:
-            keep = 0.5 ** (1.0 / check_real("half_life", self.half_life, low=0.0, low_open=True))
-        tol = check_real("tol", self.tol, low=0.0, low_open=True)
-        RobotProblem.checked(self.n_robots, self.buffer, 1.0, self.starvation_weight, 1.0)
+        keep, tol = self._check_parameters()
         before = {k: v for k, v in self.__dict__.items() if k in ("n_features_in_", "feature_names_in_")}
         try:
             times = self._times(X, fresh)
@@ -213,11 +210,26 @@ class RobotController(BaseEstimator):
         warn_of_gap(control, tol, stacklevel=4)
         return self
 
+    def _check_parameters(self) -> tuple[float, float]:
+        """How much of what is known an event leaves, and the tolerance; or raise."""
+        keep = 1.0
+        if self.half_life is not None:
+            keep = 0.5 ** (1.0 / check_real("half_life", self.half_life, low=0.0, low_open=True))
+        tol = check_real("tol", self.tol, low=0.0, low_open=True)
+        RobotProblem.checked(self.n_robots, self.buffer, 1.0, self.starvation_weight, 1.0)
+        return keep, tol
+
     def _times(self, X: Any, fresh: bool) -> np.ndarray:
         """Fetch and service times (n_pages, 2) of an event log."""
+        table = as_table(X)
+        if is_frame(table):
+            for name in column_names(table):
+                refuse_stamps(f"X[{name!r}]", table[name])
+        else:
+            refuse_stamps("X", table)
         data = validate_data(
             self,
-            as_table(X),
+            table,
             reset=fresh,
             dtype=np.float64,
             ensure_min_features=2 if fresh else 1,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from knapsolve._core.policies import FixAnew
 from knapsolve._validation import check_choice, check_integer
@@ -92,7 +91,7 @@ class WindowedRatePolicy(PollLogLearner):
     @property
     def amounts_(self) -> np.ndarray:
         """Amounts held now, (n_materials,), in polls per unit of time."""
-        check_is_fitted(self)
+        self._check_ready()
         with self._lock:
             shares: np.ndarray = np.full(self.materials_.size, self._shares.mean() if self._shares.size else 1.0)
             shares[: self._shares.size] = self._shares

@@ -135,7 +135,8 @@ class LogModel:
         scaled = items.quantiles(changes, time, rates, curvatures, shares)
         shape, span = items.counts[:, None] + changes, items.exposures[:, None] + time
         quiet = items.found <= FAINT * shape[:, 0]  # their posterior is a Gamma, however long its tail
-        scaled[quiet] = np.maximum(gammaincinv(shape[quiet], shares), TINIEST) / span[quiet]
+        shapes, which = np.unique(shape[quiet, 0], return_inverse=True)  # few, most often one
+        scaled[quiet] = np.maximum(gammaincinv(shapes[:, None], shares), TINIEST)[which] / span[quiet]
         if isinstance(self.prior, str) and np.count_nonzero(items.polls) <= FEW:
             own, told = np.maximum(curvatures - changes, 0.0), np.maximum(curvatures / rates - time, 0.0)
             ratios = widening(own, told, (changes, time), shares)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knapsolve._frames import take_column
-from knapsolve._validation import shown
+from knapsolve._validation import refuse_stamps, shown
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ def _numbers(X: Any, column: int | str, name: str) -> np.ndarray:
     """A column of numbers, NaN where nothing is known."""
     values = take_column(X, column, name)
     values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    refuse_stamps(name, values)
     try:
         if values.dtype.kind == "O":
             values = np.array([np.nan if value is None else value for value in values.tolist()])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,15 +13,11 @@ from sklearn.base import clone
 
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
 from knapsolve.learners import EstimatorPolicy, OptimalPolicy, ProportionalPolicy, UniformPolicy
+from knapsolve.reproduce.progress import announce
 from knapsolve.simulation import History, simulate
 
 N_PAGES = 500
 N_JOBS = 2
-
-
-def announce(what: str) -> None:
-    """Say on standard error what is being computed."""
-    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)

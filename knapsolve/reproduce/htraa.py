@@ -7,7 +7,7 @@ from pathlib import Path
 from knapsolve.learners import HTRAA, LAKG
 from knapsolve.learners.traa import UPDATES
 from knapsolve.reproduce import theorem
-from knapsolve.reproduce.curves import N_PAGES, Curve, Ensemble, announce
+from knapsolve.reproduce.curves import N_PAGES, Curve, Ensemble
 from knapsolve.reproduce.htraa_claims import htraa_claims
 from knapsolve.reproduce.polling import (
     CONFIGURATIONS,
@@ -24,6 +24,7 @@ from knapsolve.reproduce.polling import (
     lakg_curve,
     polling_figure,
 )
+from knapsolve.reproduce.progress import announce
 from knapsolve.reproduce.report import CLAIMS, Figure, Report
 
 SCALE_COLUMNS = (10**4, 10**5, 10**6, 10**7)

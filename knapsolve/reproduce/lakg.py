@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from knapsolve.reproduce.curves import announce
 from knapsolve.reproduce.lakg_claims import lakg_claims
 from knapsolve.reproduce.polling import (
     CONFIGURATIONS,
@@ -19,6 +18,7 @@ from knapsolve.reproduce.polling import (
     lakg_curve,
     polling_figure,
 )
+from knapsolve.reproduce.progress import announce
 from knapsolve.reproduce.report import CLAIMS, Report
 
 FIGURES = {

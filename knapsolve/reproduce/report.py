@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve.reproduce.curves import Curve, announce
+from knapsolve.reproduce.curves import Curve
+from knapsolve.reproduce.progress import advance, announce, begin
 
 MARKERS = "osD^vXP*h"
 LEVEL_STYLES = {"optimal": ("black", "-"), "proportional": ("dimgray", "--"), "uniform": ("darkgray", "-.")}
@@ -150,10 +151,12 @@ class Report:
         self.output = Path("output") if output is None else Path(output)
         self.sections = [heading]
         self.missing = list(parts)
+        self.n_parts = len(parts)
         self.saved: list[Path] = []
 
     def __enter__(self) -> Report:
         self.output.mkdir(parents=True, exist_ok=True)
+        begin(self.n_parts)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: TracebackType | None) -> None:
@@ -185,8 +188,7 @@ class Report:
         """Save a section, with the picture that belongs to it."""
         self.sections.append(text + (f"\n  picture: {picture}" if picture else ""))
         self.saved += [picture] if picture is not None and picture not in self.saved else []
-        del self.missing[:1]
-        self._write()
+        self._finish_part()
         if picture is not None:
             announce(f"saved {picture}")
 
@@ -201,7 +203,11 @@ class Report:
             self.sections[-1] = f"{self.sections[-1]}\n{line}".lstrip("\n")
             self._write()
             announce(textwrap.shorten(f"{part}: {line.strip().split('  ')[0]}", SHORT))
+        self._finish_part()
+
+    def _finish_part(self) -> None:
         del self.missing[:1]
+        advance(self.n_parts - len(self.missing))
         self._write()
 
     def add_claims(self, claims: Sequence[Claim]) -> None:

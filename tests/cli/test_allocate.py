@@ -1,5 +1,6 @@
 """`knapsolve allocate`: forms of logs, files written, warnings, and one line for bad options."""
 
+import io
 import json
 import re
 
@@ -215,3 +216,25 @@ def test_a_timetable_that_cannot_start_is_refused(folder, refuse, succeed):
     command = ("allocate", "log.csv", "--capacity", "1/day", "--schedule", "next.csv")
     assert "0 polls saved" in succeed(*command, "--horizon", "1s")
     assert "can be added, got the log's last poll, 2e+09" in refuse(*command, "--horizon", "1ns")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("rates", ["mle", "renewal"])
+def test_a_terminal_is_told_what_takes_so_long(rates, succeed, folder, log, monkeypatch):
+    monkeypatch.setattr("knapsolve.cli.allocation.LONG", 1_000)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    succeed(*COMMAND, "--rates", rates, "-o", "out.csv", "--schedule", "next.csv")
+    stages = ["reading polls.csv", "learning rates from 3,000 polls", "finding the intervals of 40 rates"]
+    stages += ["learning  "] * (rates == "renewal") + ["saving the intervals", "making the timetable"]
+    places = [terminal.getvalue().index(stage) for stage in stages]
+    assert places == sorted(places)
+    for stderr in (io.StringIO(), None):
+        monkeypatch.setattr("sys.stderr", stderr)
+        succeed(*COMMAND, "--rates", rates, "-o", "out.csv")
+        assert stderr is None or stderr.getvalue() == ""

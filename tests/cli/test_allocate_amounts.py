@@ -8,11 +8,11 @@ import pyarrow
 import pyarrow.csv
 import pytest
 
-from knapsolve import ChangeRateEstimator, criteria, solve_nefk
+from knapsolve import ChangeRateEstimator, RateAllocator, criteria, solve_nefk
 from knapsolve.cli.allocation import allocate
 from knapsolve.cli.bounds import Limits
-from knapsolve.cli.inputs import as_floats
 from knapsolve.cli.polls import PollLog
+from knapsolve.cli.values import as_floats
 from tests.cli.poll_logs import COMMAND, as_csv, derived, learnt, read
 
 
@@ -52,6 +52,18 @@ def test_other_criteria_are_those_of_the_knapsack_with_weights_and_bounds(succee
     for row in rows:
         u = float(row["rate"]) * float(row["interval"])
         assert float(row["freshness"]) == pytest.approx((1 - np.exp(-u)) / u, rel=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["renewal", "detection", "freshness", "harmonic"])
+@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
+def test_the_same_is_had_in_python_by_the_names_of_the_options(criterion, estimator, succeed, folder, log):
+    succeed(*COMMAND, "-o", "out.csv", "--criterion", criterion, "--rates", estimator)
+    rows = read(folder / "out.csv")
+    allocator = RateAllocator(30.0, criterion=criterion, estimator=estimator)
+    allocator.fit(derived(log)[:, :2], derived(log)[:, 2])
+    amounts = allocator.allocate()[np.argsort(allocator.materials_)]
+    intervals = [float(row["interval"] or "inf") for row in rows]
+    np.testing.assert_allclose(1 / np.array(intervals), amounts, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive"])
@@ -114,6 +126,19 @@ def test_what_is_never_polled_is_said(succeed, folder):
     arguments = ("allocate", "polls.csv", "--capacity", "0.01/s", "--criterion", "freshness")
     assert "Note: 1 item is never polled" in succeed(*arguments)
     assert "never polled" not in succeed(*arguments, "--max-interval", "1000s")
+
+
+@pytest.mark.parametrize("rates", ["mle", "bayes", "recursive", "renewal"])
+def test_where_polls_found_nothing_or_always_a_change_what_is_expected_is_called_a_guess(rates, succeed, folder):
+    for changed, note in (
+        ("000", "Note: no poll found a change, which does not tell how seldom there are changes: take this"),
+        ("111", "Note: every poll found a change, which does not tell how often there are"),
+        ("010", None),
+    ):
+        rows = [f"{'ab'[k % 2]},{k},{changed[k - 2] if k > 1 else 0}" for k in range(5)]
+        (folder / "polls.csv").write_text("\n".join(["item,time,changed", *rows]))
+        text = succeed("allocate", "polls.csv", "--capacity", "1/s", "--rates", rates)
+        assert note in text if note else "guess" not in text
 
 
 @pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive", "renewal"])

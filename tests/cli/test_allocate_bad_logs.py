@@ -14,7 +14,7 @@ from time import sleep
 import pytest
 
 from knapsolve.cli import main
-from knapsolve.cli.inputs import read_columns
+from knapsolve.cli.columns import read_columns
 from tests.processes import check_script
 
 BAD_LOGS = {
@@ -22,12 +22,12 @@ BAD_LOGS = {
     "no column": ("item,when,changed\na,1,0\n", "has no column 'time'"),
     "columns almost right": (
         "Item, time,changed\na,1,0\n",
-        "has no columns 'item' and 'time' (it has 'Item', ' time', 'changed'; 'Item' and ' time' differ by capitals or "
-        "blanks only): say which by --item-column and --time-column",
+        "has no columns 'item' and 'time' (it has 'Item', ' time', 'changed'; 'Item' and ' time' nearly match): say "
+        "which by --item-column and --time-column",
     ),
     "one column almost right": (
-        "item,when,Changed\na,1,0\n",
-        "has no columns 'time' and 'changed' (it has 'item', 'when', 'Changed'; 'Changed' differs by capitals or",
+        "items,when,Changed\na,1,0\n",
+        "columns 'item', 'time' and 'changed' (it has 'items', 'when', 'Changed'; 'items' and 'Changed' nearly match):",
     ),
     "not a flag": ("item,time,changed\na,1,0\nb,2,maybe\n", "row 2 (line 3): changed must be 0 or 1"),
     "a count": ("item,time,changed\na,1,0\nb,2,3\n", "row 2 (line 3): changed must be 0 or 1"),
@@ -204,9 +204,16 @@ def test_a_small_parquet_file_is_read_without_threads(folder):
     parquet.write_table(pyarrow.table({"item": ["a", "b"]}), folder / "log.parquet")
     script = """
     import os, sys, pyarrow.parquet
-    from knapsolve.cli.inputs import read_columns
+    from knapsolve.cli.columns import read_columns
     before = os.listdir("/proc/self/task")
     read_columns(sys.argv[1], {"--item-column": "item"})
     print(before == os.listdir("/proc/self/task"))
     """
     assert check_script(script, folder / "log.parquet") == "True\n"
+
+
+def test_items_of_many_lines_are_read_whole_wherever_the_reader_cuts_a_long_file(succeed, folder):
+    item = '"' + 100 * "a\n" + '"'  # most line breaks are within values
+    rows = [f"{item},{time},{time % 2}" for time in range(20_000)]
+    (folder / "log.csv").write_text("\n".join(["item,time,changed", *rows]))
+    assert "20,000 polls of 1 item" in succeed("allocate", "log.csv", "--capacity", "1/s")

@@ -1,11 +1,15 @@
 """The command line as a whole: help, unknown commands, what is missing, and how papers are reproduced."""
 
+import io
 import itertools
+import re
 import subprocess
 import sys
 import types
 
 import pytest
+
+from knapsolve.reproduce.progress import advance, announce, begin
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,33 @@ def test_reproduce_calls_the_papers_module_or_says_that_it_is_missing(option, fo
     assert text == "True there 4\n" and (folder / "there").is_dir()
     monkeypatch.setitem(sys.modules, "knapsolve.reproduce.gpoks", None)
     assert "gpoks is not in this version" in refuse("reproduce", "gpoks")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_reproduce_shows_a_bar_of_its_parts_on_a_terminal_and_lines_elsewhere(folder, succeed, monkeypatch):
+    def run(quick, output, seed):
+        begin(4)
+        announce("the first figure")
+        advance(3)
+        announce("the fourth figure")
+        advance(4)
+        return "the text"
+
+    paper = types.ModuleType("knapsolve.reproduce.robots")
+    paper.run = run
+    monkeypatch.setitem(sys.modules, "knapsolve.reproduce.robots", paper)
+    monkeypatch.setenv("TERM", "xterm")
+    streams = Terminal(), io.StringIO()
+    for stream in streams:
+        monkeypatch.setattr("sys.stderr", stream)
+        assert succeed("reproduce", "robots") == "the text\n"
+    bar, lines = (stream.getvalue() for stream in streams)
+    assert re.search(r"all done .*100%.* 4 parts in", bar.splitlines()[-2])
+    assert lines == "  0:00:00  the first figure\n  0:00:00  the fourth figure\n"
 
 
 def test_help_is_shown_without_a_command_and_for_each(succeed):

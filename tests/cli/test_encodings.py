@@ -23,7 +23,7 @@ def run(folder, *arguments, encoding="ascii"):
 @pytest.mark.parametrize(("encoding", "shown"), [("ascii", r"caf\xe9"), ("latin-1", "caf\u00e9")])
 def test_names_beyond_the_encoding_of_the_terminal_are_escaped(tmp_path, encoding, shown):
     (tmp_path / "polls.csv").write_text(LOG, encoding="utf-8")
-    status, out, err = run(tmp_path, "allocate", "polls.csv", "--capacity", "10/day", encoding=encoding)
+    status, out, err = run(tmp_path, "allocate", "polls.csv", "--capacity", "10/s", encoding=encoding)
     assert (status, err) == (0, "")
     assert shown in out and r"\U0001f600" in out
 
@@ -33,7 +33,7 @@ def test_files_may_have_names_that_are_no_text(tmp_path):
     (tmp_path / "polls.csv").write_text(LOG, encoding="utf-8")
     os.rename(tmp_path / "polls.csv", os.fsencode(tmp_path) + b"/\xff.csv")
     names = os.fsdecode(b"\xff.csv"), os.fsdecode(b"\xfe.csv")
-    status, out, err = run(tmp_path, "allocate", names[0], "--capacity", "10/day", "-o", names[1], encoding="utf-8")
+    status, out, err = run(tmp_path, "allocate", names[0], "--capacity", "10/s", "-o", names[1], encoding="utf-8")
     assert (status, err) == (0, "")
     assert r"\udcff.csv: 4 polls" in out
     assert "caf\u00e9" in (tmp_path / names[1]).read_text(encoding="utf-8")

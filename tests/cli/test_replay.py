@@ -37,9 +37,9 @@ def test_replay_shows_a_row_for_each_policy_and_saves_the_picture(folder, succee
     (folder / "log.csv").write_text(GOOD)
     (folder / "new").mkdir()
     text = succeed("replay", "log.csv", "--capacity", "1/s", "--plot", "new/picture.png")
-    rows = [line.split()[0] for line in text.splitlines() if ("[" in line and "]" in line) or "less" in line]
+    rows = [line.split()[0] for line in text.splitlines() if ("[" in line and "]" in line) or "minus" in line]
     names = default_policies(True)
-    assert rows == [*names, "less", *names[1:]]
+    assert rows == [*names, "minus", *names[1:]]
     assert (folder / "new/picture.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -229,7 +229,7 @@ def test_times_after_the_year_9999_are_a_line_on_standard_error(folder, capsys):
     (folder / "log.csv").write_text("item,timestamp\na,1600000000000\nb,1600000100000\na,1600000200000\n")
     options = ["--policy", "uniform", "--runs", "1", "--json"]
     assert main(["replay", "log.csv", "--capacity", "1/min", *options]) == 0
-    assert "after the year 9999: if they are finer, say so (--time-unit ms" in capsys.readouterr().err
+    assert "after the year 9999: if times are finer, say so (--time-unit ms for" in capsys.readouterr().err
     assert main(["replay", "log.csv", "--capacity", "1/s", "--time-unit", "ms", *options]) == 0
     assert "9999" not in capsys.readouterr().err
 

@@ -26,7 +26,7 @@ def test_what_does_not_fit_a_terminal_comes_in_further_tables_and_nothing_is_los
     monkeypatch.setattr("knapsolve.cli.output.WIDTH_WHEN_PIPED", width)
     text = succeed(*command)
     tables = text[text.index("policy") : text.index("Means of")]
-    wanted = [word for line in words if line[:1] in (["policy"], ["less"], ["renewal"], ["uniform"]) for word in line]
+    wanted = [word for line in words if line[:1] in (["policy"], ["minus"], ["renewal"], ["uniform"]) for word in line]
     assert set(wanted) <= set(tables.split())
     assert max(map(len, tables.splitlines())) <= width
     assert tables.count("renewal  ") > 2 or width == 160

@@ -43,6 +43,7 @@ LEARNERS = {
     "rates": RateAllocator(),
     "rates-bayes": RateAllocator(3.0, estimator="bayes", criterion="freshness", memory=50.0),
     "rates-gradient": RateAllocator(estimator="multiplicative", criterion="harmonic"),
+    "rates-renewal": RateAllocator(criterion="renewal", balance=0.6, capacity=3.0),
     "rates-mle": RateAllocator(estimator="mle", criterion="poisson", memory=20.0),
     "estimator-naive": EstimatorPolicy(phase=40, estimate="detection-rate"),
 }

@@ -4,8 +4,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from knapsolve import HTRAA, LAKG, LSPEWhittle, PlugInWhittle, RenewalIndexPolicy, simulate
+from knapsolve import (
+    HTRAA,
+    LAKG,
+    AdaptiveIntervalPolicy,
+    EstimatorPolicy,
+    LSPEWhittle,
+    PlugInWhittle,
+    RateAllocator,
+    RenewalIndexPolicy,
+    RobotController,
+    simulate,
+)
 from knapsolve.environments import BernoulliEnvironment, EphemeralEnvironment, zipf_unchanged
+from knapsolve.learners import WindowedRatePolicy
+from tests.learners.cases import LEARNERS, poll_log, state_bytes
 
 X = np.column_stack([np.arange(3_000) % 5, np.ones(3_000)])
 Y = np.random.default_rng(0).random(3_000) < 0.5
@@ -67,21 +80,52 @@ def test_simulation_checks_the_parameters_of_a_learner_that_goes_on(learner, cha
         learner.set_params(**known)
 
 
-@pytest.mark.parametrize("ask", [lambda learner: learner.amounts_, lambda learner: learner.allocate(1.0)])
+ASKS = {
+    "amounts": lambda learner: learner.amounts_,
+    "allocate": lambda learner: learner.allocate(),
+    "allocate so much": lambda learner: learner.allocate(1.0),
+    "suggest": lambda learner: learner.suggest(1),
+    "curves": lambda learner: learner.sample_curves(0),
+}
+OWN = {"suggest": "renewal", "curves": "gpoks"}  # of these learners alone
+WRONG = {"capacity": -1.0, "material": None, "n_materials": -1}
+
+
+@pytest.mark.parametrize("parameter", WRONG)
+@pytest.mark.parametrize(
+    ("ask", "name"), [(ask, name) for ask in ASKS for name in LEARNERS if OWN.get(ask) in (None, name.split("-")[0])]
+)
+def test_nothing_is_told_by_a_parameter_that_would_be_refused(name, ask, parameter):
+    learner = clone(LEARNERS[name]).fit(*poll_log(100, 5))
+    before = state_bytes(learner)
+    known = learner.get_params()[parameter]
+    learner.set_params(**{parameter: WRONG[parameter]})
+    with pytest.raises((ValueError, TypeError), match=f"{parameter} must"):
+        ASKS[ask](learner)
+    learner.set_params(**{parameter: known})
+    assert state_bytes(learner) == before
+    ASKS[ask](learner)
+
+
+@pytest.mark.parametrize("ask", ["amounts", "allocate so much"])
 @pytest.mark.parametrize(
     ("learner", "changed"),
     [
         (LAKG(), {"exponent": -1.0}),
         (HTRAA(), {"exponent": 0.0}),
         (HTRAA(), {"update": "reward"}),
-        (HTRAA(), {"capacity": -1.0}),
         (RenewalIndexPolicy(), {"balance": 2.0}),
+        (RateAllocator(), {"criterion": "luck"}),
+        (RateAllocator(), {"exploration": 2.0}),
+        (EstimatorPolicy(phase=10), {"phase": 0}),
+        (WindowedRatePolicy(), {"criterion": "luck"}),
+        (AdaptiveIntervalPolicy(), {"rule": "luck"}),
     ],
 )
 def test_amounts_are_not_told_by_parameters_that_would_be_refused(learner, changed, ask):
     learner = clone(learner).fit(X, Y).set_params(**changed)
     with pytest.raises(ValueError, match=f"{next(iter(changed))} must be"):
-        ask(learner)
+        ASKS[ask](learner)
 
 
 CRAWLS = X[:50], np.arange(50) % 7
@@ -121,3 +165,18 @@ def test_a_crawl_learner_that_goes_on_has_its_parameters_checked():
     learner = LSPEWhittle().fit(*CRAWLS).set_params(steepness=-1.0)
     with pytest.raises(ValueError, match="steepness"):
         simulate(learner, SITES, 100)
+
+
+@pytest.mark.parametrize("learner", [PlugInWhittle(), LSPEWhittle()])
+@pytest.mark.parametrize("changed", [{"capacity": -1}, {"capacity": 6}, {"max_age": 0.5}, {"n_seeds": -1}])
+def test_no_sites_are_told_by_parameters_that_would_be_refused(learner, changed):
+    learner = clone(learner).fit(*CRAWLS).set_params(**changed)
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} must be"):
+        learner.allocate()
+
+
+@pytest.mark.parametrize("changed", [{"n_robots": -1}, {"buffer": 0}, {"starvation_weight": -1.0}, {"half_life": 0.0}])
+def test_no_robots_are_told_by_parameters_that_would_be_refused(changed):
+    controller = RobotController(n_robots=4, buffer=3).fit([[2.0, 1.0], [2.0, 1.0]]).set_params(**changed)
+    with pytest.raises(ValueError, match=next(iter(changed))):
+        controller.allocate(queue=0, active=0)

@@ -75,6 +75,6 @@ def test_units_leave_room_for_all_that_is_held_though_it_is_not_always_summed(n,
         learner.states_ = np.full(n, state, dtype=np.int32)
         table, units = learner._tables()
         held = table[learner.states_].sum()
-        bits = min(55 - max(0, np.frexp(capacity)[1]), 62 - np.frexp(held)[1])
+        bits = min(55 - max(0, np.frexp(min(capacity, n))[1]), 62 - np.frexp(held)[1])
         np.testing.assert_array_equal(units, np.rint(np.ldexp(table, bits)).astype(np.uint64))
         assert n * int(units[state]) < 2**63

@@ -22,6 +22,7 @@ CRITERIA = {
     "freshness": criteria.Freshness,
     "poisson": criteria.PoissonFreshness,
     "harmonic": criteria.Harmonic,
+    "renewal": criteria.Detection,
 }
 N = 30
 SETTINGS = {
@@ -32,7 +33,13 @@ SETTINGS = {
 }
 
 
-@settings(deadline=None, max_examples=40)
+def solution(criterion, rates, capacity, weights=1.0, **others):
+    """The exact amounts and the worth of each weight, at the default balance."""
+    worth = 0.2 + 0.8 * capacity / (4 * rates.size * rates) if criterion == "renewal" else np.ones(rates.size)
+    return solve_nefk(CRITERIA[criterion](rates), capacity, weights=worth * weights, **others).amounts, worth
+
+
+@settings(deadline=None, max_examples=50)
 @given(
     st.sampled_from(sorted(CRITERIA)), st.sampled_from(sorted(SETTINGS)), st.integers(0, 1000), st.floats(0.07, 1.0)
 )
@@ -42,9 +49,24 @@ def test_allocations_solve_the_problem_and_sum_to_the_capacity_to_the_last_bit(c
     allocator = RateAllocator(criterion=criterion, **SETTINGS[which]).fit(X, y)
     amounts = allocator.allocate(capacity)
     assert math.fsum(amounts) == capacity
-    expected = solve_nefk(CRITERIA[criterion](allocator.rates_), capacity, **SETTINGS[which]).amounts
+    expected = solution(criterion, allocator.rates_, capacity, **SETTINGS[which])[0]
     np.testing.assert_allclose(amounts, expected, rtol=1e-9, atol=1e-12 * capacity)
     assert (amounts >= 0).all()
+
+
+@pytest.mark.parametrize("estimator", ["recursive", "mle"])
+def test_the_balance_runs_from_changes_found_to_current_copies(estimator):
+    X, y, *_ = poisson_log(300, gamma_rates(N))
+    balanced, found, current = (
+        RateAllocator(2.0, criterion=criterion, estimator=estimator).fit(X, y)
+        for criterion in ("renewal", "detection", "freshness")
+    )
+    np.testing.assert_allclose(balanced.set_params(balance=1.0).allocate(), current.allocate(), rtol=1e-7, atol=1e-12)
+    assert balanced.set_params(balance=0.0).allocate().tolist() == found.allocate().tolist()
+    worth = [criteria.Freshness(found.rates_), criteria.Detection(found.rates_)]
+    amounts = [balanced.set_params(balance=balance).allocate() for balance in (0.0, 0.5, 0.9, 1.0)]
+    fresh, changes = (np.array([each.value(x).sum() for x in amounts]) for each in worth)
+    assert (np.diff(fresh) > 0).all() and (np.diff(changes) < 0).all()
 
 
 def test_rates_are_those_of_the_estimator():
@@ -107,7 +129,9 @@ def test_amounts_sum_to_the_capacity_where_no_price_can_tell_the_items_apart(per
     assert history.value[0, -1] > 0.995
 
 
-@pytest.mark.parametrize(("criterion", "near"), [("freshness", 0.1), ("poisson", 1e-3), ("harmonic", 1e-3)])
+@pytest.mark.parametrize(
+    ("criterion", "near"), [("freshness", 0.1), ("poisson", 1e-3), ("harmonic", 1e-3), ("renewal", 0.1)]
+)
 def test_between_exact_sums_the_kept_price_stays_near_the_exact_one(criterion, near):
     n = 400
     world = PollingEnvironment(np.exp(-gamma_rates(n, shape=3.0)))
@@ -139,15 +163,15 @@ def test_in_the_loop_no_material_is_lost_for_good(criterion):
 
 
 @pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle"])
-@pytest.mark.parametrize("criterion", ["freshness", "poisson"])
+@pytest.mark.parametrize("criterion", ["freshness", "poisson", "renewal"])
 def test_no_material_stays_locked_out_by_polls_that_were_sure_to_find_a_change(criterion, estimator):
     pair = -np.log(zipf_unchanged(2, 0.9, 1.5))
     for true, n_polls in ((pair, 20_000), (gamma_rates(100, seed=1), 40_000)):
-        worth = CRITERIA[criterion](true)
+        value, (best, worth) = CRITERIA[criterion](true).value, solution(criterion, true, 1.0)
         for seed in range(3):
             allocator = RateAllocator(criterion=criterion, estimator=estimator)
             simulate(allocator, PollingEnvironment(np.exp(-true)), n_polls, random_state=seed)
-            found = worth.value(allocator.amounts_).sum() / worth.value(solve_nefk(worth, 1.0).amounts).sum()
+            found = worth @ value(allocator.amounts_) / (worth @ value(best))
             assert found > 0.96, (true.size, seed)
 
 
@@ -189,6 +213,7 @@ BAD = {
     "estimator": ({"estimator": "best"}, "estimator.*best"),
     "criterion": ({"criterion": "luck"}, "criterion.*luck"),
     "capacity": ({"capacity": -1.0}, "capacity.*-1.0"),
+    "balance": ({"criterion": "renewal", "balance": 1.5}, "balance.*1.5"),
     "exploration": ({"exploration": 1.5}, "exploration.*1.5"),
     "negative weights": ({"weights": -1.0}, "weights.*-1.0"),
     "short weights": ({"weights": [1.0, 2.0]}, "weights.*4.*2"),

@@ -259,3 +259,11 @@ def test_intervals_of_rates_most_of_which_are_nearly_0_cover_them():
     true = rates[estimator.materials_.astype(int)]
     assert 0.015 < (true > high).mean() < 0.035
     assert 0.015 < (true < low).mean() < 0.035
+
+
+def test_intervals_of_items_whose_changes_were_counted_are_those_of_their_gammas():
+    counts, times = np.array([0, 3, 1, 0, 7]), np.array([2.0, 1.0, 5.0, 4.0, 3.0])
+    X = np.column_stack([np.arange(5), times, counts])
+    estimator = ChangeRateEstimator("mle", prior=(0.5, 2.0), n_changes=2).fit(X, (counts > 0).astype(int))
+    expected = [gamma.ppf([0.05, 0.95], 0.5 + count, scale=1 / (2.0 + time)) for count, time in zip(counts, times)]
+    np.testing.assert_allclose(estimator.rate_interval(0.9), expected, rtol=1e-9)

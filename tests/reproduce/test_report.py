@@ -1,10 +1,13 @@
 """Reports of papers: what is finished is saved at once, and what is missing is said."""
 
+import re
+
 import numpy as np
 import pytest
 
 from knapsolve.history import History
 from knapsolve.reproduce.curves import Curve
+from knapsolve.reproduce.progress import announce, listening
 from knapsolve.reproduce.report import Claim, Figure, Report
 
 
@@ -46,7 +49,8 @@ def test_a_report_says_what_is_missing_until_its_end(tmp_path, error, state):
 def test_lines_are_announced_by_their_beginnings_and_saved_whole(tmp_path, capsys):
     with Report("paper", "heading", tmp_path, ["Table 1"]) as report:
         report.grow(["GPOKS, 9 tries    8.00 ±0.01    88.9 ±0.1", "LAKG    6.03 ±0.02"])
-    assert capsys.readouterr().err.split("\n") == ["  Table 1: GPOKS, 9 tries", "  Table 1: LAKG", ""]
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.sub(r"^  \d:\d\d:\d\d  ", "", line) for line in lines] == ["Table 1: GPOKS, 9 tries", "Table 1: LAKG"]
     assert "8.00 ±0.01    88.9 ±0.1\nLAKG    6.03 ±0.02\n" in (tmp_path / "paper.txt").read_text(encoding="utf-8")
 
 
@@ -59,3 +63,16 @@ def test_every_line_of_a_picture_has_a_mark_of_its_own(tmp_path, monkeypatch):
     Figure("figure 1", "title", "says", curves, {"optimal": 1.0}).draw(tmp_path / "picture.png")
     lines = [line for line in drawn[0].axes[0].lines if line.get_label().startswith("line")]
     assert len({line.get_marker() for line in lines} - {"None"}) == len(curves) == len(lines)
+
+
+def test_who_listens_is_told_how_many_parts_are_done_in_place_of_lines(tmp_path, capsys):
+    told = []
+    with listening(lambda *what: told.append(what)), Report("paper", "heading", tmp_path, ["A", "B", "C"]) as report:
+        announce("begun")
+        report.add_text("A")
+        report.grow(["first line", "second line"])
+        announce("ending")
+    assert told == [("begun", 0, 3), ("B: first line", 1, 3), ("B: second line", 1, 3), ("ending", 2, 3)]
+    assert capsys.readouterr().err == ""
+    announce("after")
+    assert capsys.readouterr().err.endswith("  after\n")

@@ -121,7 +121,7 @@ def test_allocate_before_the_first_log_changes_nothing(kind):
     before, state = dict(vars(learner)), generator.bit_generator.state
     for _ in range(2):
         assert learner.allocate(2).tolist() == [0, 1]
-        with pytest.raises(ValueError, match=r"n_crawls must be an integer in \[1, 5\], got 9"):
+        with pytest.raises(ValueError, match=r"capacity must be an integer in \[1, 5\], got 9"):
             learner.allocate()
         with pytest.raises(ValueError, match="got 0"):
             learner.allocate(0)

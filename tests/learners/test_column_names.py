@@ -1,0 +1,48 @@
+"""Columns of data frames that are taken by number although their names say otherwise: a warning says so."""
+
+import re
+import warnings
+
+import pandas as pd
+import pytest
+
+from knapsolve import LAKG, ChangeRateEstimator, RateAllocator
+
+LOG = {"item": [0, 1, 0], "time": [1.0, 2.0, 3.0], "elapsed": [1.0, 1.0, 2.0]}
+LEARNERS = [LAKG, RateAllocator, ChangeRateEstimator]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("columns", "doubts"),
+    [
+        (["item", "time", "elapsed"], ["elapsed=1 takes the column 'time' of X, not 'elapsed'.*say elapsed='elapsed'"]),
+        (["item", "time"], ["elapsed=1 takes the column 'time' of X, which must hold how long ago"]),
+        (["elapsed", "item"], ["material=0 takes the column 'elapsed' of X, not 'item'", "elapsed=1 .* not 'elapsed'"]),
+    ],
+)
+def test_names_that_contradict_numbers_are_warned_of_where_the_log_is_given(learner, columns, doubts):
+    with pytest.warns(UserWarning, match="takes the column") as caught:
+        learner().fit(pd.DataFrame(LOG)[columns], [0, 1, 0])
+    assert len(caught) == len(doubts)
+    for warning, doubt in zip(caught, doubts):
+        assert warning.filename == __file__
+        assert re.search(doubt, str(warning.message))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("columns", "settings"),
+    [
+        (["item", "elapsed", "time"], {}),
+        (["item", "time", "elapsed"], {"elapsed": "elapsed"}),
+        (["item", "time"], {"elapsed": "time"}),
+        (["elapsed", "item"], {"material": "item", "elapsed": "elapsed"}),
+        (["elapsed", "item"], {"material": "elapsed", "elapsed": "item"}),
+    ],
+)
+def test_names_that_were_given_or_agree_are_in_no_doubt(learner, columns, settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner(**settings).fit(pd.DataFrame(LOG)[columns], [0, 1, 0])
+        learner().fit(pd.DataFrame(LOG)[["item", "elapsed"]].to_numpy(), [0, 1, 0])
