@@ -10,6 +10,7 @@
 static inline double largest(const double *x, size_t m) {
     double lane[4] = {0};
     size_t i = 0;
+    for (; i < m && m < NEFK_SHORT; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
     for (; i + 4 <= m; i += 4)
         for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
     for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
