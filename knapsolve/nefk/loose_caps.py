@@ -99,7 +99,7 @@ class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
     Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
-    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T, as far as it does.
+    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far.
     """
 
     def __init__(self, totals: GroupTotals) -> None:
