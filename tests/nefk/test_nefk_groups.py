@@ -245,7 +245,7 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     with passes_of(caps) as passes:
         (tile,) = passes.tiles
         found = passes._tiles.settle(*tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
-    assert found[5] <= 1e-12
+    assert max(found[4:6]) <= 1e-12
     assert found[7] == 0
     return found[6]
 
@@ -260,6 +260,23 @@ def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind):
         return 1e-9 + taken * generator.uniform(0.3, 0.9, len(taken))
 
     assert evaluations_of_own_prices(kind, shares_of_what_is_taken) <= 0.35
+
+
+def test_amounts_do_not_follow_a_last_step_across_an_items_start():
+    """Own prices lie a billionth to a millionth below the start of an item that is too small for totals to show it."""
+    generator, m, small = np.random.default_rng(6), 2000, 1e-12
+    starts = generator.uniform(0.2, 0.8, m)
+    price = starts * (1 - 10 ** generator.uniform(-9, -6, m))
+    caps = 1 / special.gammaincinv(2, price) + small / special.gammaincinv(2, price / starts)
+    rates, weights = np.tile([1.0, small], m), np.column_stack([np.ones(m), starts * small]).ravel()
+    groups = np.repeat(np.arange(m), 2)
+    problem = check_problem(criteria.Freshness(rates), 1.0, weights, 0.0, np.inf, groups, caps, True)
+    own, amounts, side = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m), np.empty(2 * m, dtype=np.int8)
+    with GroupPasses(problem, 1) as passes:
+        for tile in passes.tiles:
+            found = passes._tiles.settle(*tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None, side)
+            assert max(found[4:6]) <= 1e-12
+    np.testing.assert_allclose(own[1:], price, rtol=1e-11)
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
