@@ -145,6 +145,27 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
     }
 }
 
+/* nefk_instructions.follow. */
+NEFK_INLINE void follow_shape(int shape, size_t m, nefk_block items, const double *restrict next,
+                              const double *restrict d, double *restrict price, double *restrict x,
+                              double *restrict c) {
+    const double furthest = 2e-5, exact = 1e-14;
+    for (size_t i = 0; i < m; i++) {
+        nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
+        double before = price[i], after = next[i], part = (after - before) / before, t = part - 0.5 * part * part;
+        double bend = c[i] * t, amount = x[i] + t * (0.5 * bend - d[i]);
+        double third = bend * bend * fabs(t), most = exact * (d[i] * d[i]);
+        double starts = item.v > after * item.p ? item.a : 0.0; /* if it has not started yet */
+        double off = third <= most ? 0.0 : 1.0;
+        off = fabs(t) <= furthest ? off : 1.0;
+        starts = d[i] > 0.0 ? 0.0 : starts;
+        off = starts > 0.0 ? 1.0 : off;
+        x[i] = after != before ? amount : x[i];
+        c[i] = after != before ? off : 0.0;
+        price[i] = after;
+    }
+}
+
 #define RESPOND(SHAPE)                                                                                       \
     if (c && (SHAPE == NEFK_DETECTION || SHAPE == NEFK_FRESHNESS))                                           \
         respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 2);                                   \
@@ -157,6 +178,8 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
 #define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, near, at.low, at.high, at.more, at.less, at.price,    \
                                      at.met);                                                                \
     break
+
+#define FOLLOW(SHAPE) follow_shape(SHAPE, m, items, next, d, price, x, c); break
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
     TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \
@@ -180,6 +203,14 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
     TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
+    TARGET static void approach_##SET(size_t m, const nefk_lanes *items, size_t rounds, const float *from,   \
+                                      float *price) {                                                        \
+        nefk_approach_lanes(m, items, rounds, from, price);                                                  \
+    }                                                                                                        \
+    TARGET static void follow_##SET(int shape, size_t m, nefk_block items, const double *next, const double *d, \
+                                    double *price, double *x, double *c) {                                   \
+        NEFK_EACH_SHAPE(FOLLOW)                                                                              \
+    }                                                                                                        \
     TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }
 
 COMPILED_FOR(portable, , 0)
@@ -189,10 +220,13 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 #endif
 
 static const nefk_instructions SETS[] = {
-    {respond_portable, expand_portable, worth_portable, audit_portable, sum_portable, advance_portable},
+    {respond_portable, expand_portable, worth_portable, audit_portable, sum_portable, advance_portable,
+     approach_portable, follow_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
-    {respond_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2},
-    {respond_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512},
+    {respond_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2,
+     approach_avx2, follow_avx2},
+    {respond_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512,
+     approach_avx512, follow_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

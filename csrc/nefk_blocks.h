@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "nefk_single.h"
+
 enum { NEFK_BLOCK = 512 };
 
 /* What describes m items: arrays (m,). */
@@ -39,6 +41,12 @@ typedef struct {
      * the middle of the bracket where that lies outside. A gap of at most `near` of the target also ends it, at
      * Newton's next price, untried. */
     void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance, double near);
+    /* Rounds of nefk_approach_lanes. */
+    void (*approach)(size_t m, const nefk_lanes *items, size_t rounds, const float *from, float *price);
+    /* Amounts x (m,) of detection and freshness, without bounds, follow their prices to `next` (m,), by their slopes
+     * and second derivatives d and c; c becomes 1 where that is not exact to some 1e-14 of the price, else 0. */
+    void (*follow)(int shape, size_t m, nefk_block items, const double *next, const double *d, double *price, double *x,
+                   double *c);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

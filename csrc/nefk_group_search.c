@@ -4,9 +4,8 @@
 #include "nefk_group_starts.h"
 
 enum { ROUNDS = 12, LATE = 3 /* rounds that most groups need */, MOST_STEPS = 400 };
-enum { MANY = 128 /* items of a group for which a model pays */ };
-static const double OWN_TOLERANCE = 2e-13, NIGH = 1e-290, FAR = 1e300; /* prices between are normal */
-static const double NEAR_SQUARED = 2e-9, NEAR_CUBED = 1e-5; /* gaps after which Newton's and Halley's next is none */
+enum { MANY = NEFK_SORTED /* items of a group for which a model pays */ };
+static const double NEAR_SQUARED = 2e-9; /* gap after which Newton's next is none */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */
 
@@ -78,7 +77,7 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     int is_many = near > 0.0 && !linear && space->part_offset[k + 1] - space->part_offset[k] >= MANY;
     double steps = 0.0;
     nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
-                       OWN_TOLERANCE, space->top[k], 0,            0};
+                       NEFK_OWN_TOLERANCE, space->top[k], 0,            0};
     while (own.state == NEFK_RUNNING && steps < MOST_STEPS) {
         double slope, before = own.price, total = respond_group(problem, space, k, before, &slope);
         nefk_search_update(&own, problem->shape, total, slope);
@@ -127,25 +126,18 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
     return space->part.step[2] ? sum_of(nefk_instructions_in_use(), lower + start, m) : (double)m * lower[0];
 }
 
-static size_t size_class(const nefk_tile_space *space, size_t k, size_t most) {
-    size_t size = space->offset[space->group[k] + 1] - space->offset[space->group[k]];
-    return size < most ? size : most;
-}
-
-/* Put the groups listed in space->group in order by size, so that the ends of short ones can be guessed. */
-static void sort_by_size(size_t groups, nefk_tile_space *space) {
-    enum { MOST = MANY };
-    uint32_t start[MOST + 2] = {0}, sorted[NEFK_TILE_GROUPS];
-    double guess[NEFK_TILE_GROUPS];
-    for (size_t k = 0; k < groups; k++) start[size_class(space, k, MOST) + 1]++;
-    for (size_t c = 0; c <= MOST; c++) start[c + 1] += start[c];
-    for (size_t k = 0; k < groups; k++) {
-        uint32_t to = start[size_class(space, k, MOST)]++;
-        sorted[to] = space->group[k];
-        guess[to] = space->at[k];
-    }
-    memcpy(space->group, sorted, groups * sizeof *sorted);
-    memcpy(space->at, guess, groups * sizeof *guess);
+/* A cap within the jump at which the first item of group k starts is known to be there, unless others start with it. */
+static void guess_jump(int shape, size_t k, nefk_tile_space *space) {
+    const double jump = 45.0; /* an item takes 1 / z of its rate or more, z as of 1 - 1e-17 */
+    double low, high;
+    size_t first = space->part_offset[k];
+    while (space->starts[first] < space->top[k]) first++;
+    nefk_block item = block_of(&space->part, first);
+    if (!(*item.parameter > jump * space->target[k] && *item.upper >= space->target[k])) return;
+    find_jump(shape, *item.parameter, *item.weight, &low, &high);
+    if (!(low > space->from[k])) return;
+    space->at[k] = low;
+    space->to[k] = high;
 }
 
 /* Brackets of the groups of space->part about the guesses in space->at. */
@@ -153,12 +145,13 @@ static void start_searches(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
                            int has_top) {
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
-        int is_known = has_top && space->top[k] > NIGH && space->top[k] < FAR; /* above nothing is taken */
+        int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
         space->from[k] = floor;
         space->more[k] = NAN;
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
-        space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], FAR) : FAR);
-        space->target[k] = nefk_cap_of(all, tile.first + space->group[k]);
+        space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
+        space->target[k] = space->cap[space->group[k]];
+        if (is_known) guess_jump(all->problem->shape, k, space);
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
 }
@@ -167,12 +160,15 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
                        size_t groups, int tries_all) {
     const nefk_problem *problem = all->problem;
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    double answered = 0.0, near = tries_all ? 0.0 : (has_top ? NEAR_CUBED : NEAR_SQUARED);
+    double answered = 0.0, near = tries_all ? 0.0 : (has_top ? NEFK_NEAR_CUBED : NEAR_SQUARED);
     share_scalars(space);
-    sort_by_size(groups, space);
     choose(&space->all, space->offset, groups, space->group, space);
-    if (has_top) find_starts(problem->shape, groups, space);
-    else fill(groups, 1.0, space->top);
+    fill(groups, 1.0, space->top);
+    if (has_top) find_starts(problem->shape, space->part_offset[groups], &space->part, space->starts);
+    for (size_t k = 0; k < groups && has_top; k++) {
+        size_t first = space->part_offset[k];
+        space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
+    }
     start_searches(all, tile, space, floor, groups, has_top);
     size_t small = groups; /* sorted by size: the last ones are large */
     while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
@@ -183,11 +179,11 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, m, space->price, space->x, space->d, space->y);
-        if (has_top) sum_and_find_start(groups, round >= LATE, space);
+        if (has_top) sum_and_find_start(groups, space->part_offset, NULL, space->starts, round >= LATE, space);
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};
-        nefk_instructions_in_use()->advance(problem->shape, groups, at, OWN_TOLERANCE, near);
+        nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
         answered += (double)m;
         groups = keep_open(groups, space);
     }

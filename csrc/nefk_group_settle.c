@@ -1,25 +1,27 @@
+#include "nefk_group_approach.h"
 #include "nefk_group_search.h"
 
 static const double OFF = 4e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
 
-/* Price every group of the tile: the common price, its own, or just beyond its best slope at the lower bounds. */
-static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
-                           double from, double *own) {
+/* Price every group of the tile: the common price, or just beyond its best slope at the lower bounds. Those that need
+ * a price of their own are listed in space->group, with guesses in space->at, and marked; returns how many. */
+static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
+                           double *own) {
     size_t groups = tile.last - tile.first, searched = 0;
     double *floor = space->total, *best = space->slope, *lower = space->all.entries[2];
     fill(groups, 0.0, floor);
     if (space->all.step[2]) sum_groups(groups, space->offset, lower, floor);
     else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (space->offset[g + 1] - space->offset[g]);
     int any_tight = 0;
-    for (size_t g = 0; g < groups; g++) any_tight |= nefk_cap_of(all, tile.first + g) <= floor[g] * (1.0 + SLACK);
+    for (size_t g = 0; g < groups; g++) any_tight |= space->cap[g] <= floor[g] * (1.0 + SLACK);
     if (any_tight) nefk_best_slopes(all->problem, &space->all, groups, space->offset, space, best);
     for (size_t g = 0; g < groups; g++) {
-        double cap = nefk_cap_of(all, tile.first + g), guess = own[tile.first + g];
+        double cap = space->cap[g], guess = own[tile.first + space->name[g]];
         space->low[g] = prices.low;
         space->high[g] = prices.high;
         space->share[g] = 0.0;
         if (cap <= floor[g] * (1.0 + SLACK)) {
-            own[tile.first + g] = best[g] > prices.high ? best[g] : NAN;
+            own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
             double beyond = best[g] + 4e-16 * fabs(best[g]);
             if (best[g] > prices.high) space->low[g] = space->high[g] = beyond;
         } else if (!isnan(guess)) {
@@ -28,54 +30,74 @@ static double price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
         }
     }
     fill(groups, 0.0, space->mark);
-    if (!searched) return 0.0;
-    for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* the search shortens the list */
-    double answered = nefk_search_own(all, tile, space, from, searched, 0);
-    for (size_t g = 0; g < groups; g++)
-        if (space->mark[g] != 0.0) own[tile.first + g] = space->high[g];
-    return answered;
+    for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* searches shorten the list */
+    return searched;
 }
 
-/* Amounts of the items of groups [first, last) and totals of these groups at the high prices. */
-static void answer(const nefk_problem *problem, nefk_tile_space *space, size_t first, size_t last) {
+/* Amounts of all items and totals of all groups at the high prices. */
+static void answer(const nefk_problem *problem, nefk_tile_space *space, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t start = space->offset[first], stop = space->offset[last];
-    spread(last - first, space->offset + first, space->high + first, space->price);
-    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+    size_t stop = space->offset[groups];
+    spread(groups, space->offset, space->high, space->price);
+    for (size_t at = 0; at < stop; at += NEFK_BLOCK) {
         size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
         use->respond(problem->shape, m, block_of(&space->all, at), space->price + at, problem->ceiling, space->x + at,
                      NULL, NULL);
     }
-    sum_groups(last - first, space->offset + first, space->x, space->total + first);
+    sum_groups(groups, space->offset, space->x, space->total);
 }
 
-/* Search again, trying every step, where an untried last one left a total off its cap. Returns items answered. */
-static double search_again(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
-                           double *own) {
-    size_t groups = tile.last - tile.first, off = 0;
-    uint32_t again[NEFK_TILE_GROUPS];
-    for (size_t g = 0; g < groups; g++) {
-        double cap = nefk_cap_of(all, tile.first + g);
+/* Search for own prices of the listed groups of a tile that is answered otherwise. Returns items answered. */
+static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
+                          size_t listed, int tries_all) {
+    size_t groups = tile.last - tile.first, bytes = space->offset[groups] * sizeof(double);
+    uint32_t which[NEFK_TILE_GROUPS];
+    if (!listed) return 0.0;
+    memcpy(which, space->group, listed * sizeof *which);
+    memcpy(space->lower_price, space->x, bytes); /* the search works where these lie */
+    memcpy(space->again, space->total, groups * sizeof(double));
+    double answered = nefk_search_own(all, tile, space, floor, listed, tries_all);
+    memcpy(space->x, space->lower_price, bytes);
+    memcpy(space->total, space->again, groups * sizeof(double));
+    size_t m = choose(&space->all, space->offset, listed, which, space);
+    for (size_t k = 0; k < listed; k++) space->at[k] = space->high[which[k]];
+    spread(listed, space->part_offset, space->at, space->price);
+    respond(all->problem, &space->part, m, space->price, space->y, space->d, NULL);
+    sum_groups(listed, space->part_offset, space->y, space->slope);
+    for (size_t k = 0; k < listed; k++) {
+        size_t g = which[k], start = space->offset[g], from = space->part_offset[k];
+        space->total[g] = space->slope[k];
+        for (size_t i = 0; i < space->part_offset[k + 1] - from; i++) space->x[start + i] = space->y[from + i];
+    }
+    spread(groups, space->offset, space->high, space->price);
+    return answered;
+}
+
+/* List the searched groups whose untried last step left their total off the cap; returns how many. */
+static size_t list_off(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+    size_t off = 0;
+    for (size_t g = 0; g < tile.last - tile.first; g++) {
+        double cap = space->cap[g];
         if (space->mark[g] == 0.0 || space->low[g] != space->high[g]) continue;
         if (fabs(space->total[g] - cap) <= OFF * cap) continue;
         space->at[off] = space->high[g];
-        space->group[off] = again[off] = (uint32_t)g;
-        off++;
+        space->group[off++] = (uint32_t)g;
     }
-    if (!off) return 0.0;
-    size_t bytes = space->offset[groups] * sizeof(double);
-    memcpy(space->lower_price, space->price, bytes); /* the search works where these lie */
-    memcpy(space->e, space->x, bytes);
-    memcpy(space->again, space->total, groups * sizeof(double));
-    double answered = nefk_search_own(all, tile, space, floor, off, 1);
-    memcpy(space->price, space->lower_price, bytes);
-    memcpy(space->x, space->e, bytes);
-    memcpy(space->total, space->again, groups * sizeof(double));
-    for (size_t k = 0; k < off; k++) {
-        own[tile.first + again[k]] = space->high[again[k]];
-        answer(all->problem, space, again[k], again[k] + 1);
+    return off;
+}
+
+/* Own prices of the listed groups, amounts of all items, totals of all groups. Returns items answered in searches. */
+static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
+                         size_t listed) {
+    double answered = 0.0;
+    if (nefk_approaches(all->problem, space, listed)) {
+        size_t left = nefk_approach_own(all, tile, space, floor, listed);
+        answered += search_rest(all, tile, space, floor, left, 0);
+    } else {
+        if (listed) answered += nefk_search_own(all, tile, space, floor, listed, 0);
+        answer(all->problem, space, tile.last - tile.first);
     }
-    return answered;
+    return answered + search_rest(all, tile, space, floor, list_off(all, tile, space), 1);
 }
 
 /* Where a group's prices differ, blend its amounts at both; where they are the common ones, fill its room alike. */
@@ -94,8 +116,8 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k], start = space->offset[g], from = space->part_offset[k];
         double more = space->slope[k], less = space->total[g], share = space->share[g];
-        double cap = nefk_cap_of(all, tile.first + g);
-        if (isnan(own[tile.first + g])) {
+        double cap = space->cap[g];
+        if (isnan(own[tile.first + space->name[g]])) {
             double room = (more < cap ? more : cap) - less;
             share = room > 0.0 ? prices.share * room / (more - less) : 0.0;
         }
@@ -127,20 +149,20 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
                       double floor, double *own, double *doubles, float *singles, int8_t *side,
                       nefk_tile_audit *audit) {
     size_t m = gather(all, tile, space), groups = tile.last - tile.first;
-    double answered = price_groups(all, tile, space, prices, floor, own);
-    answer(all->problem, space, 0, groups);
-    answered += search_again(all, tile, space, floor, own);
+    double answered = answer_all(all, tile, space, floor, price_groups(all, tile, space, prices, own));
+    for (size_t g = 0; g < groups; g++)
+        if (space->mark[g] != 0.0) own[tile.first + space->name[g]] = space->high[g];
     audit->n_passes = m ? answered / (double)m : 0.0;
     audit->over = 0.0;
     audit->n_wrong = 0;
     blend_groups(all, tile, space, prices, own);
     for (size_t g = 0; g < groups; g++) {
-        double cap = nefk_cap_of(all, tile.first + g), over = space->total[g] - cap, price = own[tile.first + g];
+        double cap = space->cap[g], over = space->total[g] - cap, price = own[tile.first + space->name[g]];
         int capped = !isnan(price);
         if (capped ? price < prices.high : over > CAPPED_BY_ROUNDING * cap) audit->n_wrong++;
         over = (capped ? fabs(over) : over) / cap;
         if (over > audit->over) audit->over = over;
     }
     audit_items(all, space, m, &audit->audit);
-    nefk_store(m, all->problem->order, all->offset[tile.first], space->x, space->e, doubles, singles, side, 0);
+    nefk_store(m, space->order, 0, space->x, space->e, doubles, singles, side, 0);
 }

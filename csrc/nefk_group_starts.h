@@ -10,6 +10,7 @@
 static inline double largest(const double *x, size_t m) {
     double lane[4] = {0};
     size_t i = 0;
+    for (; i < m && m < NEFK_SHORT; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
     for (; i + 4 <= m; i += 4)
         for (size_t j = 0; j < 4; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
     for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
@@ -17,21 +18,22 @@ static inline double largest(const double *x, size_t m) {
     return a > b ? a : b;
 }
 
-/* Where each item of space->part starts: a double just above, at which it surely takes nothing; the group's largest one
- * goes into space->top. */
-static inline void find_starts(int shape, size_t groups, nefk_tile_space *space) {
-    const gathered *part = &space->part;
-    size_t m = space->part_offset[groups];
+/* Where each of m items starts: a double just above, at which it surely takes nothing. */
+static inline void find_starts(int shape, size_t m, const gathered *items, double *starts) {
     for (size_t i = 0; i < m; i++) {
-        nefk_item item = nefk_item_of(shape, part->entries[0][part->step[0] ? i : 0],
-                                      part->entries[1][part->step[1] ? i : 0]);
+        nefk_item item = nefk_item_of(shape, items->entries[0][items->step[0] ? i : 0],
+                                      items->entries[1][items->step[1] ? i : 0]);
         double start = item.v / item.p;
-        space->starts[i] = item.a > 0.0 ? start + 0x1p-52 * start : 0.0;
+        starts[i] = item.a > 0.0 ? start + 0x1p-52 * start : 0.0;
     }
-    for (size_t k = 0; k < groups; k++) {
-        size_t first = space->part_offset[k];
-        space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
-    }
+}
+
+/* Neighbouring prices about the start of an item: the largest at which it takes something, and the next. */
+static inline void find_jump(int shape, double parameter, double weight, double *low, double *high) {
+    nefk_item item = nefk_item_of(shape, parameter, weight);
+    double start = item.v / item.p, product, gap = nefk_gap_of(item, start, 0, &product);
+    *low = gap > 0.0 ? start : nextafter(start, 0.0);
+    *high = gap > 0.0 ? nextafter(start, INFINITY) : start;
 }
 
 /* The least start of group k above its price. Starts are in order as their bits are, which need no branch. */
@@ -44,13 +46,14 @@ static inline double next_start(const nefk_tile_space *space, size_t k) {
     return nefk_from_bits(next);
 }
 
-/* Totals, slopes and second derivatives by group of space->part, and the start of the item that bends the total most
- * above the price: the one of the largest slope, or, `is_late` and within a bracket, the next, which may not show in
- * slopes yet. All at once, as the ends of short groups are what a processor guesses wrong. */
-static inline void sum_and_find_start(size_t groups, int is_late, nefk_tile_space *space) {
+/* Totals, slopes and second derivatives by group, and the start of the item that bends the total most above the
+ * price: the one of the largest slope, or, `is_late` and within a bracket, the next, which may not show in slopes yet.
+ * All at once, as the ends of short groups are what a processor guesses wrong. Group k is which[k] of `offset`, or k. */
+static inline void sum_and_find_start(size_t groups, const uint32_t *offset, const uint32_t *which,
+                                      const double *starts, int is_late, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
     for (size_t k = 0; k < groups; k++) {
-        size_t first = space->part_offset[k], stop = space->part_offset[k + 1], best = first, m = stop - first;
+        size_t g = which ? which[k] : k, first = offset[g], stop = offset[g + 1], best = first, m = stop - first;
         int is_short = m < NEFK_SHORT;
         double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
         for (size_t i = first; i < stop && is_short; i++) {
@@ -65,7 +68,7 @@ static inline void sum_and_find_start(size_t groups, int is_late, nefk_tile_spac
         space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
         if (!is_short) most = largest(space->d + first, m);
         for (; space->d[best] < most;) best++;
-        space->start[k] = most > 0.2 * space->slope[k] ? space->starts[best] : space->top[k];
+        space->start[k] = most > 0.2 * space->slope[k] ? starts[best] : space->top[k];
         if (is_late && space->more[k] > 0.0 && space->to[k] < space->top[k]) space->start[k] = next_start(space, k);
     }
 }

@@ -9,6 +9,12 @@
 
 enum { NEFK_COLUMNS = 4, NEFK_SHORT = 24 /* items that are summed one by one */ };
 
+enum { NEFK_SORTED = 128 /* items of a group from which on its size is no matter */ };
+#define NEFK_OWN_TOLERANCE 2e-13 /* relative gap of a group's total that ends its search */
+#define NEFK_NEAR_CUBED 1e-5     /* gap after which Halley's next is none */
+#define NEFK_NIGH 1e-290         /* prices between are normal */
+#define NEFK_FAR 1e300
+
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
 typedef struct { double entries[NEFK_COLUMNS][NEFK_TILE]; size_t step[NEFK_COLUMNS]; } gathered;
 
@@ -22,7 +28,9 @@ struct nefk_tile_space {
     double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], start[NEFK_TILE_GROUPS];
     double curve[NEFK_TILE_GROUPS];
     double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS], again[NEFK_TILE_GROUPS];
+    double cap[NEFK_TILE_GROUPS];
     uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
+    uint32_t name[NEFK_TILE_GROUPS], order[NEFK_TILE]; /* of gathered groups and items: which ones they are */
 };
 
 static inline nefk_block block_of(const gathered *columns, size_t at) {
@@ -34,18 +42,39 @@ static inline nefk_block block_of(const gathered *columns, size_t at) {
     return items;
 }
 
-/* Gather the tile's items; returns how many. */
+static inline size_t size_class(const nefk_grouped *all, size_t g) {
+    size_t size = all->offset[g + 1] - all->offset[g];
+    return size < NEFK_SORTED ? size : NEFK_SORTED;
+}
+
+/* List the tile's groups in order by size, so that the ends of short ones can be guessed, and their items; returns how
+ * many items. */
+static inline size_t order_by_size(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+    const uint32_t *order = all->problem->order;
+    uint32_t next[NEFK_SORTED + 2] = {0}, m = 0;
+    for (size_t g = tile.first; g < tile.last; g++) next[size_class(all, g) + 1]++;
+    for (size_t c = 0; c <= NEFK_SORTED; c++) next[c + 1] += next[c];
+    for (size_t g = tile.first; g < tile.last; g++)
+        space->name[next[size_class(all, g)]++] = (uint32_t)(g - tile.first);
+    for (size_t k = 0; k < tile.last - tile.first; k++) {
+        size_t g = tile.first + space->name[k];
+        space->offset[k] = m;
+        for (uint32_t i = all->offset[g]; i < all->offset[g + 1]; i++) space->order[m++] = order ? order[i] : i;
+        space->cap[k] = g ? all->cap[g - 1] : INFINITY;
+    }
+    space->offset[tile.last - tile.first] = m;
+    return m;
+}
+
+/* Gather the tile's items and caps, groups in order by size; returns how many items. */
 static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
-    size_t start = all->offset[tile.first], m = all->offset[tile.last] - start;
+    size_t m = order_by_size(all, tile, space);
     for (size_t k = 0; k < NEFK_COLUMNS; k++) {
-        double *to = space->all.entries[k];
         space->all.step[k] = columns[k]->doubles || columns[k]->singles;
-        const double *from = nefk_load(columns[k], problem->order, start, space->all.step[k] ? m : NEFK_BLOCK, to);
-        if (from != to) memcpy(to, from, m * sizeof *to);
+        nefk_load(columns[k], space->order, 0, space->all.step[k] ? m : NEFK_BLOCK, space->all.entries[k]);
     }
-    for (size_t g = tile.first; g <= tile.last; g++) space->offset[g - tile.first] = all->offset[g] - (uint32_t)start;
     return m;
 }
 

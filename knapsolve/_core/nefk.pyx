@@ -78,6 +78,7 @@ cdef extern from "nefk_groups.h":
                           nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
+    size_t NEFK_DEPTH
     int nefk_use_level(int level) noexcept nogil
 
 cdef extern from "nefk_search.h":
@@ -240,6 +241,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
 
 
 TILE, TILE_GROUPS = NEFK_TILE, NEFK_TILE_GROUPS  # most items and groups of a tile
+LED = NEFK_DEPTH  # most items of a group whose search is led near by single precision
 
 
 def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double[:, ::1] sums):

@@ -138,6 +138,19 @@ class GroupPasses:
             part, here = self.problem.view(self.order[where], cap), None
         return LargeGroup(group, part, part.passes(self.n_jobs), here)
 
+    def leads(self) -> bool:
+        """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
+        bounds = (self.problem.lower, self.problem.upper)
+        if self.shape not in (core.DETECTION, core.FRESHNESS) or any(isinstance(x, np.ndarray) for x in bounds):
+            return False
+        if bounds != (0.0, math.inf):
+            return False
+        small = every = 0
+        for part in parts_of(len(self.caps)):
+            sizes = np.diff(self.offset[1 + part.start : 2 + part.stop])
+            small, every = small + int(sizes[sizes <= core.LED].sum()), every + int(sizes.sum())
+        return 2 * small > every
+
     def __enter__(self) -> GroupPasses:
         return self
 

@@ -35,6 +35,7 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 Array = NDArray[np.float64]
 CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
+FARTHEST = 100.0  # a rough guess of an own price over the budget's
 WIDER = 5.0  # brackets of few items, of which a model that misses the answer costs more than rough ones
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 SAMPLED_TILES = 6
@@ -136,16 +137,19 @@ def _settle_sign(passes: GroupPasses, search: Array) -> None:
 def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> Array:
     """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
 
-    By one Newton step, or by what a sample of all items takes at higher prices. Written over `total`.
+    By one Newton step, or by what a sample of all items takes at higher prices; roughly where tiles lead their searches
+    by themselves. Written over `total`.
     """
-    bent = passes.shape not in LINEAR
+    bent, leads = passes.shape not in LINEAR, passes.leads()
     with np.errstate(all="ignore"):
-        curve = _along_a_sample(passes, mu) if bent and passes.problem.n > MANY else None
+        curve = _along_a_sample(passes, mu) if bent and not leads and passes.problem.n > MANY else None
     for part in parts_of(len(passes.caps)):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
         loose = taken <= cap
         with np.errstate(all="ignore"):
-            if curve:
+            if leads:
+                guess = mu * np.minimum(taken / cap, FARTHEST)
+            elif curve:
                 guess = np.exp(np.interp(np.log(cap / taken), *curve))
             elif bent:
                 guess = mu * np.exp(np.minimum(np.log(taken / cap) * taken / steep, 5.0))

@@ -31,7 +31,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 8192, 32768
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 SAMPLE_STEPS = 8
 FEW = 32  # items of no group are all sampled if they are at most one in so many
-ROUGHLY = 3e-3  # relative gap of the sample's total that ends its search
+ROUGHLY = 1e-3  # relative gap of the sample's total that ends its search
 MARGIN = 0.25  # how far below the last step's end the next price lies, over the step
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
@@ -98,7 +98,8 @@ class GroupTotals:
 class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
-    Items of no group, if they are few, are all in it: where caps bind, the price depends on them.
+    Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
+    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far.
     """
 
     def __init__(self, totals: GroupTotals) -> None:
@@ -113,6 +114,12 @@ class SampledTotals:
         caps = problem.caps[chosen[1:]]
         caps[large[1:][chosen[1:]]] /= every
         part = replace(problem.take(which, problem.capacity), groups=names[problem.groups[which]], caps=caps)
+        self.small = np.flatnonzero(~large[1:][chosen[1:]])
+        with np.errstate(all="ignore"):
+            sampled = float(caps[self.small].sum())
+            self.away = caps[self.small] - sampled / max(self.small.size, 1)
+            self.missing = sum_where(~large[1:], problem.caps) - every * sampled
+            self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
 
@@ -120,6 +127,9 @@ class SampledTotals:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
+        if 0.0 < self.spread < math.inf:
+            taken = np.minimum(total[1:], self.totals.caps)[self.small]
+            sums[0] += float(taken @ self.away) / self.spread * self.missing
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
 
 

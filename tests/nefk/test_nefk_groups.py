@@ -229,7 +229,7 @@ def test_of_few_items_in_groups_one_model_of_the_total_is_made(seed):
 
 
 def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
-    """Evaluations of each item until groups of five have their own prices, from a guess mu that is below them."""
+    """Evaluations of each item, beside the answer's, until groups of five have own prices, from a guess below them."""
     generator = np.random.default_rng(5)
     rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
     groups = np.arange(n) // size
@@ -245,28 +245,45 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     with passes_of(caps) as passes:
         (tile,) = passes.tiles
         found = passes._tiles.settle(*tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
-    assert found[5] <= 1e-12
+    assert max(found[4:6]) <= 1e-12
     assert found[7] == 0
     return found[6]
 
 
-@pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 3.9), (criteria.Detection, 3.6)])
-def test_own_prices_are_found_in_fewer_evaluations_than_newtons_method_takes(kind, most):
-    """Halley's step knows how the total bends: without that term each search takes one evaluation more, and one more
-    if the last step is tried.
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind):
+    """Single precision leads so near that amounts follow the last step: without it there are 2.5 evaluations more, and
+    without Halley's bend in double precision 3.
     """
 
     def shares_of_what_is_taken(generator, taken, rates, starts):
         return 1e-9 + taken * generator.uniform(0.3, 0.9, len(taken))
 
-    assert evaluations_of_own_prices(kind, shares_of_what_is_taken) <= most
+    assert evaluations_of_own_prices(kind, shares_of_what_is_taken) <= 0.35
+
+
+def test_amounts_do_not_follow_a_last_step_across_an_items_start():
+    """Own prices lie a billionth to a millionth below the start of an item that is too small for totals to show it."""
+    generator, m, small = np.random.default_rng(6), 2000, 1e-12
+    starts = generator.uniform(0.2, 0.8, m)
+    price = starts * (1 - 10 ** generator.uniform(-9, -6, m))
+    caps = 1 / special.gammaincinv(2, price) + small / special.gammaincinv(2, price / starts)
+    rates, weights = np.tile([1.0, small], m), np.column_stack([np.ones(m), starts * small]).ravel()
+    groups = np.repeat(np.arange(m), 2)
+    problem = check_problem(criteria.Freshness(rates), 1.0, weights, 0.0, np.inf, groups, caps, True)
+    own, amounts, side = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m), np.empty(2 * m, dtype=np.int8)
+    with GroupPasses(problem, 1) as passes:
+        for tile in passes.tiles:
+            found = passes._tiles.settle(*tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None, side)
+            assert max(found[4:6]) <= 1e-12
+    np.testing.assert_allclose(own[1:], price, rtol=1e-11)
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize("place", [1, 2, 3])
 def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, place):
     """Amounts jump there, by a fortieth of the rate over one unit in the last place of the price; caps lie half way.
-    By halving brackets some fifty evaluations would be needed.
+    By halving brackets some fifty evaluations would be needed; where only the first item takes anything, one does.
     """
 
     def within_the_jump(generator, taken, rates, starts):
@@ -276,4 +293,4 @@ def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, p
         caps = above.sum(axis=1) + rates[rows, item] / 80
         return np.where(starts[rows, item] > 0.11, caps, 0.5 * taken)
 
-    assert evaluations_of_own_prices(kind, within_the_jump) <= 12
+    assert evaluations_of_own_prices(kind, within_the_jump) <= (1.2 if place == 1 else 9)

@@ -1,0 +1,93 @@
+#include "nefk_group_approach.h"
+
+#include "nefk_group_starts.h"
+#include "nefk_search.h"
+
+enum { ROUNDS = 4 /* in single precision */ };
+
+static size_t size_of(const nefk_tile_space *space, size_t k) {
+    return space->offset[space->group[k] + 1] - space->offset[space->group[k]];
+}
+
+int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space, size_t groups) {
+    const nefk_column *low = &problem->lower, *high = &problem->upper;
+    int are_scalars = !low->doubles && !low->singles && !high->doubles && !high->singles;
+    if (problem->shape != NEFK_DETECTION && problem->shape != NEFK_FRESHNESS) return 0;
+    if (!are_scalars || low->scalar != 0.0 || high->scalar != INFINITY) return 0;
+    size_t small = 0, all = 0;
+    for (size_t k = 0; k < groups; k++) {
+        size_t m = size_of(space, k);
+        all += m;
+        if (m <= NEFK_DEPTH) small += m;
+    }
+    return 2 * small > all;
+}
+
+/* Better guesses in space->at of `lanes` listed groups from k on, of at most m items each. */
+static void approach_lanes(const nefk_tile_space *space, double floor, size_t k, size_t lanes, size_t m, double *at) {
+    nefk_lanes items;
+    float price[NEFK_LANES], from[NEFK_LANES];
+    const double *a = space->all.entries[0], *starts = space->lower_price;
+    size_t step = space->all.step[0] ? 1 : 0;
+    memset(items.a, 0, m * sizeof *items.a);
+    memset(items.start, 0, m * sizeof *items.start);
+    for (size_t l = 0; l < NEFK_LANES; l++) price[l] = 1.0f, from[l] = 0.5f;
+    for (size_t l = 0; l < lanes; l++) {
+        size_t first = space->offset[space->group[k + l]], count = size_of(space, k + l);
+        double amount = 1.0 / space->target[k + l], unit = 1.0 / at[k + l];
+        for (size_t j = 0; j < count; j++) {
+            items.a[j][l] = (float)(a[step * (first + j)] * amount);
+            items.start[j][l] = (float)(starts[first + j] * unit);
+        }
+        from[l] = (float)(floor * unit);
+    }
+    nefk_instructions_in_use()->approach(m, &items, ROUNDS, from, price);
+    for (size_t l = 0; l < lanes; l++) {
+        double guess = at[k + l] * (double)price[l];
+        if (guess > floor && guess < space->top[k + l]) at[k + l] = guess;
+    }
+}
+
+size_t nefk_approach_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups) {
+    const nefk_problem *problem = all->problem;
+    const nefk_instructions *use = nefk_instructions_in_use();
+    size_t n_groups = tile.last - tile.first, m = space->offset[n_groups], left = 0;
+    double *starts = space->lower_price;
+    find_starts(problem->shape, m, &space->all, starts);
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->group[k], first = space->offset[g];
+        space->target[k] = space->cap[g];
+        space->top[k] = largest(starts + first, size_of(space, k));
+        space->from[k] = floor;
+        space->to[k] = space->top[k];
+        space->more[k] = space->less[k] = NAN;
+    }
+    for (size_t k = 0; k < groups; k += NEFK_LANES) {
+        size_t lanes = groups - k < NEFK_LANES ? groups - k : NEFK_LANES, most = size_of(space, k + lanes - 1);
+        if (most <= NEFK_DEPTH) approach_lanes(space, floor, k, lanes, most, space->at);
+    }
+    for (size_t k = 0; k < groups; k++) space->high[space->group[k]] = space->at[k];
+    spread(n_groups, space->offset, space->high, space->price);
+    respond(problem, &space->all, m, space->price, space->x, space->d, space->y);
+    sum_and_find_start(groups, space->offset, space->group, starts, 0, space);
+    nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
+                      space->top, space->start, space->total, space->slope, space->curve};
+    use->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, NEFK_NEAR_CUBED);
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->group[k];
+        if (space->met[k] == NEFK_MET && space->at[k] > NEFK_NIGH) space->low[g] = space->high[g] = space->at[k];
+        else space->met[k] = NEFK_RUNNING;
+    }
+    spread(n_groups, space->offset, space->high, space->e);
+    for (size_t i = 0; i < m; i += NEFK_BLOCK)
+        use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->all, i), space->e + i,
+                    space->d + i, space->price + i, space->x + i, space->y + i);
+    sum_both(n_groups, space->offset, space->x, space->y, space->total, space->slope);
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->group[k];
+        if (space->met[k] == NEFK_MET && space->slope[g] == 0.0) continue;
+        space->group[left] = (uint32_t)g;
+        space->at[left++] = space->at[k];
+    }
+    return left;
+}

@@ -1,0 +1,108 @@
+/* Own prices of many small groups, roughly: Halley's method in single precision, for detection and freshness.
+ *
+ * LANES groups at once, item j of group l at [j][l], so that every sum over a group's items is a sum of vectors and a
+ * group's price a lane of one. In units of the group: amounts over its cap, prices over a first guess.
+ * What comes out is a guess, good to some 1e-6, from which one round in double precision usually ends a search; nothing
+ * else depends on it. O(items times rounds), no branch but for loops.
+ */
+#ifndef NEFK_SINGLE_H
+#define NEFK_SINGLE_H
+
+#include "nefk_math.h"
+
+enum { NEFK_LANES = 32, NEFK_DEPTH = 64 /* most items of a group */ };
+
+/* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none. */
+typedef struct { float a[NEFK_DEPTH][NEFK_LANES], start[NEFK_DEPTH][NEFK_LANES]; } nefk_lanes;
+
+NEFK_INLINE float nefk_single_of(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
+NEFK_INLINE uint32_t nefk_bits_of(float x) { uint32_t bits; memcpy(&bits, &x, 4); return bits; }
+
+/* As nefk_negative_log. */
+NEFK_INLINE float nefk_negative_log_single(float e, float y) {
+    const uint32_t root_half = 0x3f3504f3u, mantissa = 0x007fffffu;
+    uint32_t shifted = nefk_bits_of(e) - root_half;
+    float k = (float)((int32_t)((shifted + (200u << 23)) >> 23) - 200);
+    float f = k == 0.0f ? -y : nefk_single_of((shifted & mantissa) + root_half) - 1.0f;
+    float s = f / (2.0f + f), z = s * s;
+    return -(k * 0.69314718f + s * (2.0f + z * (0.66666667f + z * (0.4f + z * 0.28571429f))));
+}
+
+/* exp(-t) = scale (1 + p), t cut to [-80, 80]; returns scale, which is 1 at small t. */
+NEFK_INLINE float nefk_split_exp(float t, float *p) {
+    t = t < 80.0f ? t : 80.0f;
+    t = t > -80.0f ? t : -80.0f;
+    float rounded = t * 1.44269504f + 12582912.0f, k = rounded - 12582912.0f; /* 1.5 * 2^23: rounds */
+    float r = k * 0.69314718f - t;
+    *p = r * (1.0f + r * (0.5f + r * (0.16666667f + r * (0.041666668f + r * (0.0083333338f + r * 0.0013888889f)))));
+    return nefk_single_of(0x3f800000u - (nefk_bits_of(rounded) << 23));
+}
+
+/* 1 - exp(-t exp(-s)) of t >= 0. */
+NEFK_INLINE float nefk_share_single(float t, float s) {
+    float p, q, scale = nefk_split_exp(s, &p);
+    scale = nefk_split_exp(t * (scale * (1.0f + p)), &q);
+    return scale == 1.0f ? -q : 1.0f - scale * (1.0f + q);
+}
+
+/* Prices (NEFK_LANES,) after some rounds from those given; the answers lie above `from`. */
+NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t rounds, const float *from,
+                                     float *price) {
+    float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES];
+    for (size_t l = 0; l < NEFK_LANES; l++) low[l] = from[l], high[l] = top[l] = 0.0f;
+    for (size_t j = 0; j < m; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            float start = items->start[j][l];
+            top[l] = start > top[l] ? start : top[l];
+            high[l] = top[l];
+        }
+    for (size_t round = 0; round < rounds; round++) {
+        float total[NEFK_LANES] = {0}, fall[NEFK_LANES] = {0}, bend[NEFK_LANES] = {0}, most[NEFK_LANES] = {0};
+        float best[NEFK_LANES];
+        for (size_t l = 0; l < NEFK_LANES; l++) best[l] = 1.0f;
+        for (size_t j = 0; j < m; j++) {
+            float x[NEFK_LANES], d[NEFK_LANES], c[NEFK_LANES];
+            for (size_t l = 0; l < NEFK_LANES; l++) {
+                float start = items->start[j][l], y = price[l] / start, e = 1.0f - y;
+                float s = sqrtf(2.0f * nefk_negative_log_single(e, y));
+                float p = 0.9999999893910065f + s * (0.8333763339796209f + s * (0.2939732830645737f
+                          + s * (0.05023282841905856f + s * 0.003429517509334647f)));
+                float q = 1.0f + s * (0.5000427172205866f + s * (0.09951622957740619f + s * 0.006870614461624364f));
+                float top = s * p, both = 1.0f / (top * e), r = q * e * both, odds = y * top * both; /* r = 1 / z */
+                float amount = items->a[j][l] * r;
+                float slope = amount * ((r + 1.0f) * r) * odds;
+                float curve = slope * (odds * (r * (3.0f * r + 2.0f) - 1.0f) - 1.0f);
+                x[l] = e > 0.0f ? amount : 0.0f;
+                d[l] = e > 0.0f ? slope : 0.0f;
+                c[l] = e > 0.0f ? curve : 0.0f;
+            }
+            for (size_t l = 0; l < NEFK_LANES; l++) {
+                float start = items->start[j][l];
+                total[l] += x[l];
+                fall[l] += d[l];
+                bend[l] += c[l];
+                best[l] = d[l] > most[l] ? start : best[l];
+                most[l] = d[l] > most[l] ? d[l] : most[l];
+            }
+        }
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            float here = price[l], sum = total[l], inverse = 1.0f / fall[l];
+            float a = sum > 1.0f ? here : low[l], b = sum < 1.0f ? here : high[l];
+            float start = most[l] > 0.2f * fall[l] ? best[l] : top[l];
+            float y = here / start, e = 1.0f - y, odds = y / e, t = nefk_negative_log_single(e, y);
+            float step = nefk_negative_log_single(sum, 1.0f - sum) * sum * inverse, q = odds / t;
+            float damping = 1.0f + 0.5f * step * (bend[l] * inverse + 1.0f + odds - q - fall[l] / sum);
+            damping = damping > 0.3f ? damping : 0.3f;
+            float next = start * nefk_share_single(t, step * q / damping);
+            float middle = sqrtf(a * b);
+            float left = fabsf(sum - 1.0f) < 1e-5f ? here : middle; /* as near as rounding leaves a bracket */
+            next = next > a ? next : left;
+            next = next < b ? next : left;
+            low[l] = a;
+            high[l] = b;
+            price[l] = next;
+        }
+    }
+}
+
+#endif
