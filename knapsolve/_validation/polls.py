@@ -40,6 +40,8 @@ def check_poll_columns(X: Any, material: int | str, elapsed: int | str) -> tuple
         )
     if n_polls == 0:
         raise ValueError("X must hold at least one poll, got 0 sample(s) while a minimum of 1 is required.")
+    if type(material) is type(elapsed) and material == elapsed:
+        raise ValueError(f"material and elapsed must be different columns, got {material!r} for both")
     _warn_of_names(X, material=material, elapsed=elapsed)
     gaps = _check_elapsed(np.asarray(_frames.take_column(X, elapsed, "elapsed")))
     materials = _frames.take_column(X, material, "material")

@@ -46,3 +46,10 @@ def test_names_that_were_given_or_agree_are_in_no_doubt(learner, columns, settin
         warnings.simplefilter("error")
         learner(**settings).fit(pd.DataFrame(LOG)[columns], [0, 1, 0])
         learner().fit(pd.DataFrame(LOG)[["item", "elapsed"]].to_numpy(), [0, 1, 0])
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("column", [0, "item"])
+def test_one_column_is_not_both_material_and_elapsed(learner, column):
+    with pytest.raises(ValueError, match="material and elapsed must be different columns"):
+        learner(material=column, elapsed=column).fit(pd.DataFrame(LOG), [0, 1, 0])
