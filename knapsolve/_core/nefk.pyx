@@ -268,6 +268,39 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
         count[group[i] + 1] += 1
 
 
+cdef enum:
+    SUM_BLOCK = 512
+
+ctypedef fused real:
+    float
+    double
+
+
+def capped_sums(const double[:] total, const real[:] slope, const double[::1] caps):
+    """What groups take together under their caps, the slope of that, and its part that caps hold.
+
+    Of totals and slopes (g + 1,), of no group's items first, and caps (g,). Summed in blocks, for their rounding.
+    """
+    cdef Py_ssize_t g, start, stop = 0, groups = caps.shape[0]
+    cdef double taken, steep, held
+    cdef double[3] sums
+    cdef bint over
+    sums[0], sums[1], sums[2] = total[0], slope[0], 0.0
+    with nogil:
+        while stop < groups:
+            start, stop = stop, min(stop + SUM_BLOCK, groups)
+            taken = steep = held = 0.0
+            for g in range(start, stop):
+                over = not total[g + 1] <= caps[g]
+                taken += 0.0 if over else total[g + 1]
+                steep += 0.0 if over else slope[g + 1]
+                held += caps[g] if over else 0.0
+            sums[0] += taken + held
+            sums[1] += steep
+            sums[2] += held
+    return sums[0], sums[1], sums[2]
+
+
 cdef class TileSpace:
     """Working space of one thread."""
 

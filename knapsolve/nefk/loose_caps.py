@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
 PART = 8192  # items whose amounts stay in the second-level cache
 SAMPLE = 64  # a price is guessed on one in so many items, within the next two
-LEAST_SAMPLE, MOST_SAMPLE = 8192, 32768
+LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 SAMPLE_STEPS = 8
 FEW = 32  # items of no group are all sampled if they are at most one in so many
@@ -135,10 +135,8 @@ class SampledTotals:
 
 def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
-    loose = np.ones(len(total), dtype=bool)
-    np.less_equal(total[1:], passes.caps, out=loose[1:])
-    fixed = sum_where(~loose[1:], passes.caps)
-    return sum_where(loose, total) + fixed, sum_where(loose, slope), fixed
+    sums: tuple[float, float, float] = core.capped_sums(total, slope, passes.caps)
+    return sums
 
 
 def _sampled_items(problem: Problem, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:

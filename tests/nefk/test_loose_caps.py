@@ -7,6 +7,7 @@ import pytest
 from group_fuzz import residual
 from nefk_oracle import FAMILIES, random_parameters, solve
 
+import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.solver as solver_module
@@ -166,3 +167,22 @@ def test_masked_sums_leave_out_infinite_values_and_keep_those_that_count(dtype):
     assert sum_where(mask, values) == pytest.approx(math.fsum(values[mask]), rel=1e-12)
     values[np.argmax(mask)] = np.inf
     assert sum_where(mask, values) == np.inf
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("groups", [1, 511, 512, 513, 5000])
+def test_sums_under_caps_are_those_of_numpy(kind, groups):
+    generator = np.random.default_rng(groups)
+    table = np.exp(generator.normal(0, 9, (groups + 1, 2)))  # columns of a table do not lie side by side
+    total, slope, caps = table[:, 0], table[:, 1].astype(kind), np.exp(generator.normal(0, 9, groups))
+    total[1::7], caps[::3], caps[5::11] = np.inf, np.inf, 0.0
+    total[1::21] = 1.0  # no more is taken than is finite, where there is no cap
+    total[1:] = np.where(np.isinf(caps) & np.isinf(total[1:]), 2.0, total[1:])
+    over = total[1:] > caps
+    held = math.fsum(caps[over])
+    expected = (
+        total[0] + math.fsum(np.minimum(total[1:], caps)),
+        float(slope[0]) + math.fsum(slope[1:][~over].astype(float)),
+        held,
+    )
+    assert core.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
