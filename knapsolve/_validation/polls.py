@@ -100,7 +100,12 @@ def check_crawl_log(
 
 
 def _check_elapsed(values: np.ndarray) -> np.ndarray:
-    gaps = check_vector("elapsed", values, low=-math.inf)
+    try:
+        gaps = check_vector("elapsed", values, low=-math.inf)
+    except ValueError as error:
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise ValueError(f"{error}: the first poll of a material has none, leave it out") from None
+        raise
     if (gaps < 0).any():
         where = int(np.argmax(gaps < 0))
         raise ValueError(
@@ -134,10 +139,10 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
     if values.size != n_polls:
         raise ValueError(f"y must have one entry for each of the {n_polls} polls in X, got {values.size}")
-    try:
+    if values.dtype == object:  # of which some may compare with nothing
+        good = np.fromiter(map(_is_flag, values), dtype=bool, count=values.size)
+    else:
         good = (values == 0) | (values == 1)
-    except TypeError:
-        good = np.zeros(values.shape, dtype=bool)
     if not np.all(good):
         where = int(np.argmin(good))
         note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""
@@ -145,3 +150,10 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
             f"y must be 0 (unchanged) or 1 (changed){note}, got {shown(values[where])} at position {where}"
         )
     return np.ascontiguousarray(values, dtype=np.int8)
+
+
+def _is_flag(value: Any) -> bool:
+    try:
+        return bool(value == 0 or value == 1)
+    except (TypeError, ValueError):  # pandas.NA is neither, nor not
+        return False

@@ -64,7 +64,23 @@ def read_columns(
     else:  # what comes through a pipe comes once
         text = set_aside(data)
     origin = Source(name, text, text is not None and data.count(b"\n") > table.num_rows + 1)
+    if origin.broken:
+        _warn_of_merged_rows(origin, data, found.get("--item-column"))
     return origin, {option: table.column(column) for option, column in found.items()}
+
+
+def _warn_of_merged_rows(name: Source, data: bytes, item: str | None) -> None:
+    """Say so if a value, but for an item, holds what looks like a row, as between two quotes that stand alone."""
+    rows = csv.reader(io.StringIO(data.lstrip().decode("utf-8-sig", errors="replace"), newline=""))
+    header = next(rows)
+    for place, row in enumerate(filter(None, rows)):
+        for column, value in zip(header, row):
+            if column != item and any(line.count(",") == len(header) - 1 for line in value.splitlines()[1:]):
+                warn(
+                    f"{name}, {name.row(place)}: the {column} holds line breaks and rows between them: if the quotes "
+                    "around it stand alone, these rows are lost"
+                )
+                return
 
 
 def _contents(path: Path) -> bytes:
@@ -131,7 +147,7 @@ def _find(name: str, header: list[str], wanted: dict[str, str], optional: Collec
     twice = {option: column for option, column in wanted.items() if header.count(column) > 1}
     for trouble, bad in (("no", missing), ("more than one", twice)):
         if bad:
-            which = f"say which by {_listed(bad)}{_header_hint(header, wanted)}"
+            which = "rename one" if bad is twice else f"say which by {_listed(bad)}{_header_hint(header, wanted)}"
             columns = f"column{'s' if len(bad) > 1 and bad is missing else ''} {_listed(map(repr, bad.values()))}"
             near = _near(header, missing.values())
             almost = f"; {_listed(map(repr, near))} nearly {'match' if len(near) > 1 else 'matches'}" if near else ""

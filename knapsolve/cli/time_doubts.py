@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 from knapsolve.cli.output import warn
 from knapsolve.cli.units import duration_in_words
 from knapsolve.replay.units import SECONDS
@@ -13,7 +16,11 @@ FACTOR = 500.0  # of polls to capacity, where a log is also shorter than a day o
 YEARS = 5 * SECONDS["year"]
 TINIEST = 1e-300  # seconds
 FINER = {"second": "millisecond", "millisecond": "microsecond", "microsecond": "nanosecond"}
-SHORT = {"second": "s", "millisecond": "ms", "microsecond": "us", "nanosecond": "ns", "day": "day", "year": "year"}
+SHORT = {
+    "second": "s", "millisecond": "ms", "microsecond": "us", "nanosecond": "ns", "minute": "min", "hour": "h",
+    "day": "day", "year": "year",
+}  # fmt: skip
+DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")  # 20240131
 COARSER = {finer: unit for unit, finer in FINER.items()} | {"second": "day", "minute": "day", "hour": "day"}
 
 
@@ -22,6 +29,11 @@ def warn_of_unit(name: object, first: float, last: float, unit: str, pace: float
 
     `pace` is of the polls so far to those that the capacity asks for; 1 where that says nothing.
     """
+    if DATE.fullmatch(f"{first:.15g}") and DATE.fullmatch(f"{last:.15g}"):
+        day = f"{first:.0f}"
+        warn(f"the times of {name} look like dates, such as {day}, and are read as {unit}s: "
+             f"if dates are meant, write them as {day[:4]}-{day[4:6]}-{day[6:]}")  # fmt: skip
+        return
     found = _absurdity(str(name), first * SECONDS[unit], last * SECONDS[unit], unit, pace)
     if found is not None:
         what, better = found
@@ -40,9 +52,14 @@ def _absurdity(name: str, start: float, end: float, unit: str, pace: float) -> t
     if span > LIVES and SECONDS[unit] < SECONDS["day"]:
         return f"the times of {name} span {stretch}", finer
     if pace < 1 / FACTOR and span > YEARS:
-        return polls, finer
+        return polls, _nearest(unit, pace)
     if pace > SOME and SECONDS[unit] < 1 and JANUARY_1970[0] <= start and end <= JANUARY_1970[1]:
         return f"since 1970 the times of {name} all lie in January 1970", coarser
     if pace > FACTOR and 0 < span < SECONDS["day"]:
-        return polls, coarser
+        return polls, _nearest(unit, pace)
     return None
+
+
+def _nearest(unit: str, pace: float) -> str:
+    """The unit in which the polls so far come nearest to what the capacity asks for."""
+    return min(SHORT, key=lambda other: abs(math.log(pace * SECONDS[unit] / SECONDS[other])))

@@ -34,7 +34,8 @@ def a_log(factor, start=0.0):
     ("factor", "start", "options", "what", "better"),
     [
         (1, 0, [], "took 1.7 minutes, at --capacity they would take 100 days: if", "day for days"),
-        (24, 0, [], "took 40 minutes, at --capacity they would take 100 days: if", "day for days"),
+        (24, 0, [], "took 40 minutes, at --capacity they would take 100 days: if", "h for hours"),
+        (1440, 0, ["day"], "took 394 years, at --capacity they would take 100 days: if", "min for minutes"),
         (DAY, 0, ["ms"], "took 2.4 hours, at --capacity they would take 100 days: if", "s for seconds"),
         (0.1 * DAY, 1.7e9, ["ms"], "since 1970 the times of log.csv all lie in January 1970", "s for seconds"),
         (0.1 * DAY * 1e3, 0, [], "took 27 years, at --capacity they would take 10 days", "ms for milliseconds"),
@@ -132,6 +133,23 @@ def test_rows_merged_by_quotes_that_stand_alone_are_one_line(said):
     assert "after 'd': if" in said("time,changed,item\n0,0,a\n1,1,a\n2,0,\"d\n3,1,a\n4,0,\"\n", "--capacity", "1/s")
     text = 'item,timestamp\na,1\nb,2\n"a,3\nb,4\na",5\nb,6\n'
     assert "log.csv, row 3 (line 4): the item holds a line break" in said(text, "--capacity", "1/s", command="replay")
+
+
+def test_rows_lost_within_any_value_are_one_line(said):
+    text = 'item,time,changed,note\na,0,0,"5 inches\nb,1,1,\nc,2,1,\na,3,1,6"\na,4,1,"Hi, you\nthere"\n'
+    assert said(text, "--capacity", "1/s") == (
+        "knapsolve: warning: log.csv, row 1 (line 2): the note holds line breaks and rows between them: if the quotes "
+        "around it stand alone, these rows are lost\n"
+    )
+    assert said(text.replace('"5 inches', "").replace('6"', ""), "--capacity", "1/s") == ""
+
+
+def test_numbers_that_look_like_dates_are_one_line(said):
+    line = said("item,time,changed\na,20240101,0\na,20240131,1\na,20240215,1\n", "--capacity", "1/day")
+    assert line == (
+        "knapsolve: warning: the times of log.csv look like dates, such as 20240101, and are read as seconds: "
+        "if dates are meant, write them as 2024-01-01\n"
+    )
 
 
 def test_items_of_two_lines_and_empty_lines_are_in_no_doubt(said):
