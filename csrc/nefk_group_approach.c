@@ -17,6 +17,7 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space, s
     size_t small = 0, all = 0;
     for (size_t k = 0; k < groups; k++) {
         size_t m = size_of(space, k);
+        if (!(space->at[k] > 0.0)) return 0; /* as where the budget has no price */
         all += m;
         if (m <= NEFK_DEPTH) small += m;
     }

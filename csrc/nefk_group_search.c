@@ -126,7 +126,7 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
     return space->part.step[2] ? sum_of(nefk_instructions_in_use(), lower + start, m) : (double)m * lower[0];
 }
 
-/* A cap within the jump at which the first item of group k starts is known to be there, unless others start with it. */
+/* A cap within the jump at which the first item of group k starts is known to be there, unless others start in it. */
 static void guess_jump(int shape, size_t k, nefk_tile_space *space) {
     const double jump = 45.0; /* an item takes 1 / z of its rate or more, z as of 1 - 1e-17 */
     double low, high;
@@ -136,13 +136,14 @@ static void guess_jump(int shape, size_t k, nefk_tile_space *space) {
     if (!(*item.parameter > jump * space->target[k] && *item.upper >= space->target[k])) return;
     find_jump(shape, *item.parameter, *item.weight, &low, &high);
     if (!(low > space->from[k])) return;
+    for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++)
+        if (i != first && space->starts[i] > high) return;
     space->at[k] = low;
     space->to[k] = high;
 }
 
 /* Brackets of the groups of space->part about the guesses in space->at. */
-static void start_searches(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups,
-                           int has_top) {
+static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int has_top) {
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
@@ -156,8 +157,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     }
 }
 
-double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
-                       size_t groups, int tries_all) {
+double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int tries_all) {
     const nefk_problem *problem = all->problem;
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     double answered = 0.0, near = tries_all ? 0.0 : (has_top ? NEFK_NEAR_CUBED : NEAR_SQUARED);
@@ -169,7 +169,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
         size_t first = space->part_offset[k];
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
-    start_searches(all, tile, space, floor, groups, has_top);
+    start_searches(all, space, floor, groups, has_top);
     size_t small = groups; /* sorted by size: the last ones are large */
     while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
     for (size_t k = small; k < groups; k++)

@@ -56,7 +56,7 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
     memcpy(which, space->group, listed * sizeof *which);
     memcpy(space->lower_price, space->x, bytes); /* the search works where these lie */
     memcpy(space->again, space->total, groups * sizeof(double));
-    double answered = nefk_search_own(all, tile, space, floor, listed, tries_all);
+    double answered = nefk_search_own(all, space, floor, listed, tries_all);
     memcpy(space->x, space->lower_price, bytes);
     memcpy(space->total, space->again, groups * sizeof(double));
     size_t m = choose(&space->all, space->offset, listed, which, space);
@@ -74,7 +74,7 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
 }
 
 /* List the searched groups whose untried last step left their total off the cap; returns how many. */
-static size_t list_off(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+static size_t list_off(nefk_tile tile, nefk_tile_space *space) {
     size_t off = 0;
     for (size_t g = 0; g < tile.last - tile.first; g++) {
         double cap = space->cap[g];
@@ -94,10 +94,10 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         size_t left = nefk_approach_own(all, tile, space, floor, listed);
         answered += search_rest(all, tile, space, floor, left, 0);
     } else {
-        if (listed) answered += nefk_search_own(all, tile, space, floor, listed, 0);
+        if (listed) answered += nefk_search_own(all, space, floor, listed, 0);
         answer(all->problem, space, tile.last - tile.first);
     }
-    return answered + search_rest(all, tile, space, floor, list_off(all, tile, space), 1);
+    return answered + search_rest(all, tile, space, floor, list_off(tile, space), 1);
 }
 
 /* Where a group's prices differ, blend its amounts at both; where they are the common ones, fill its room alike. */

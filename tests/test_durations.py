@@ -54,3 +54,29 @@ def test_other_durations_are_refused_too():
     for X in (pd.DataFrame({"fetch": HOURS, "service": durations}), np.array([[1, 2]]).astype("m8[s]")):
         with pytest.raises(TypeError, match=f"real numbers, got {HINT}"):
             RobotController().fit(X)
+
+
+@pytest.mark.parametrize("duration", [np.timedelta64(3600 * 10**9, "ns"), np.timedelta64(3, "s"), timedelta(hours=1)])
+def test_one_duration_is_no_number_either(duration):
+    log = pd.DataFrame({"item": list("aba"), "elapsed": HOURS})
+    with pytest.raises(TypeError, match=r"capacity must be a real number, got .*: divide it by numpy.timedelta64\(1"):
+        RateAllocator(capacity=duration).fit(log, [0, 1, 0])
+    with pytest.raises(TypeError, match="n_materials must be an integer, got"):
+        LAKG(n_materials=duration).fit([[0, 1.0]], [0])
+
+
+def test_durations_are_no_outcomes():
+    with pytest.raises(TypeError, match="y must be real numbers, got timedelta64"):
+        LAKG().fit([["a", 1.0], ["b", 1.0]], np.array([0, 1]).astype("m8[s]"))
+
+
+def test_a_first_polls_missing_elapsed_time_is_explained():
+    log = pd.DataFrame({"item": list("aba"), "elapsed": [np.nan, 1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"elapsed .*got nan at position 0: the first poll of a material has none"):
+        RateAllocator().fit(log, [0, 1, 0])
+
+
+def test_a_missing_outcome_is_told_where_it_is():
+    log = pd.DataFrame({"item": list("aba"), "elapsed": HOURS})
+    with pytest.raises(ValueError, match=r"y must be 0 .* or 1 .*, got <NA> at position 1"):
+        LAKG().fit(log, pd.Series([True, None, False], dtype="boolean"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import Any
 
@@ -11,7 +12,7 @@ import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
 
 from knapsolve import _frames
-from knapsolve._validation.arrays import check_vector, check_whole, refuse_masks
+from knapsolve._validation.arrays import check_vector, check_whole, refuse_masks, refuse_stamps
 from knapsolve._validation.messages import shown
 
 SAME = {"material": ("item",)}  # other names of a column
@@ -40,14 +41,20 @@ def check_poll_columns(X: Any, material: int | str, elapsed: int | str) -> tuple
         )
     if n_polls == 0:
         raise ValueError("X must hold at least one poll, got 0 sample(s) while a minimum of 1 is required.")
-    if type(material) is type(elapsed) and material == elapsed:
-        raise ValueError(f"material and elapsed must be different columns, got {material!r} for both")
     _warn_of_names(X, material=material, elapsed=elapsed)
     gaps = _check_elapsed(np.asarray(_frames.take_column(X, elapsed, "elapsed")))
     materials = _frames.take_column(X, material, "material")
+    if _place(X, material) == _place(X, elapsed):
+        raise ValueError(f"material and elapsed must be different columns, got {material!r} and {elapsed!r}")
     if np.asarray(materials).dtype.kind == "f" and not np.isfinite(np.asarray(materials)).all():
         raise ValueError("material must not hold NaN or infinity (missing or infinite identifiers)")
     return materials, gaps
+
+
+def _place(X: Any, key: int | str) -> int:
+    """The position of a column that there is."""
+    names = _frames.column_names(X) if _frames.is_frame(X) else []
+    return names.index(key) if key in names else int(key) % X.shape[1]
 
 
 def _warn_of_names(X: Any, **keys: int | str) -> None:
@@ -65,7 +72,15 @@ def _warn_of_names(X: Any, **keys: int | str) -> None:
         elif role == "elapsed" and taken in MOMENTS:
             doubt = "which must hold how long ago each material's previous poll was, not when a poll was"
         if doubt:
-            warnings.warn(f"{role}={key} takes the column {taken!r} of X, {doubt}", stacklevel=8)
+            warnings.warn(f"{role}={key} takes the column {taken!r} of X, {doubt}", stacklevel=_calls_from_outside())
+
+
+def _calls_from_outside() -> int:
+    """How many calls up, from who calls this, the package was called."""
+    frame, calls = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("knapsolve", "sklearn"):
+        frame, calls = frame.f_back, calls + 1
+    return calls
 
 
 def check_material_numbers(values: np.ndarray, n: int) -> np.ndarray:
@@ -139,6 +154,7 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
     if values.size != n_polls:
         raise ValueError(f"y must have one entry for each of the {n_polls} polls in X, got {values.size}")
+    refuse_stamps("y", values)
     if values.dtype == object:  # of which some may compare with nothing
         good = np.fromiter(map(_is_flag, values), dtype=bool, count=values.size)
     else:

@@ -6,6 +6,7 @@ import math
 import numbers
 import operator
 from collections.abc import Collection
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 from knapsolve._validation.messages import interval, shown
 
 LEAST_AMOUNT = 1e-301  # of a schedule: periods of less would not be finite
+DURATION = "divide it by numpy.timedelta64(1, 'h') for hours"
+
 
 def check_real(
     name: str,
@@ -25,6 +28,8 @@ def check_real(
     finite: bool = True,
 ) -> float:
     """Return `value` as a float within the interval, or raise naming `name`."""
+    if isinstance(value, (np.timedelta64, timedelta)):  # numpy's are integers of whatever unit
+        raise TypeError(f"{name} must be a real number, got {shown(value)}: {DURATION}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {shown(value)}")
     try:
@@ -41,7 +46,7 @@ def check_real(
 
 def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an int within [low, high], or raise naming `name`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer, got {shown(value)}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):

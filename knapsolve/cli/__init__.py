@@ -34,17 +34,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     knapsolve 0.1.0
     0
     """
+    strict = []
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by who called: files are saved all the same
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
         elif getattr(getattr(sys, stream), "errors", "") == "strict":  # names may hold what its encoding does not
-            getattr(sys, stream).reconfigure(errors="backslashreplace")
+            strict.append(getattr(sys, stream))
+            strict[-1].reconfigure(errors="backslashreplace")
     form = warnings.formatwarning
     warnings.formatwarning = _warning
     try:
         return _run(arguments)
     finally:
         warnings.formatwarning = form
+        for each in strict:
+            each.reconfigure(errors="strict")
 
 
 def _run(arguments: Sequence[str] | None) -> int:

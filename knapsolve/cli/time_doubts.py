@@ -56,7 +56,8 @@ def _absurdity(name: str, start: float, end: float, unit: str, pace: float) -> t
     if pace > SOME and SECONDS[unit] < 1 and JANUARY_1970[0] <= start and end <= JANUARY_1970[1]:
         return f"since 1970 the times of {name} all lie in January 1970", coarser
     if pace > FACTOR and 0 < span < SECONDS["day"]:
-        return polls, _nearest(unit, pace)
+        better = _nearest(unit, pace)
+        return (polls, better) if end / SECONDS[unit] * SECONDS[better] < YEAR_10000 else None
     return None
 
 

@@ -17,9 +17,9 @@ from knapsolve.datasets.debian import ChangeLog
 DATES = {"committer": "%ct", "author": "%at"}
 PLACED_BY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE")  # would point elsewhere than `path`
 
-
 # whatever the user's settings
 PLAIN = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "diff.relative=false")
+
 
 def from_git_log(
     path: str | os.PathLike[str],
@@ -93,7 +93,9 @@ def from_git_log(
         folder, "log", "-z", "--name-status", f"--format=tformat:{field}", "--no-show-signature", "--no-color",
         *options, revision, "--", *paths,
     )  # fmt: skip
-    rows = _changes(data)[::-1]  # oldest first
+    tip = _git(folder, "rev-list", "-1", revision, "--").decode().strip()
+    there = set(_git(folder, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tip).split(b"\0")) if tip else set()
+    rows = _changes(data, there)[::-1]  # oldest first
     if not rows:
         within = f" that match {list(paths)}" if paths else ""
         raise ValueError(f"path must hold a repository with files in its history{within}, got {str(path)!r}")
@@ -118,12 +120,12 @@ class _File:
         return file
 
 
-def _changes(data: bytes) -> list[tuple[str, float]]:
+def _changes(data: bytes, there: set[bytes]) -> list[tuple[str, float]]:
     """(file, time) of each change, newest first, from NUL-separated log entries.
 
     A commit is its time, then its entries: a status and one path, or two for a rename. Newest first, a rename
-    says what the file was called in all that follows; and in what came before, if that only edits the old path: such
-    edits were made side by side with the rename, on another branch.
+    says what the file was called in all that follows; and in what came before, if that only edits the old path, and
+    that is not among the files `there` in the end: such edits were made side by side with the rename, on another branch.
     """
     tokens = iter(data.split(b"\0"))
     at: dict[bytes, _File] = {}  # what a path of this time is now
@@ -134,7 +136,7 @@ def _changes(data: bytes) -> list[tuple[str, float]]:
             old, new = next(tokens), next(tokens)
             file = at.setdefault(new, _File(new)).latest()
             file.edited_only = False
-            if old in at and at[old].edited_only:
+            if old in at and at[old].edited_only and old not in there:
                 at[old].became = file
             at[old] = file
             if status != b"R100":

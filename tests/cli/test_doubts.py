@@ -68,6 +68,7 @@ def test_times_that_are_absurd_in_their_unit_are_one_line(factor, start, options
         (400, 0, [], "5/min"),
         (0.3, 0, [], "100/s"),  # half a minute
         (50, 0, ["year"], "1/year"),  # of rocks
+        (36.0, 1.7e9, [], "1/year"),  # an hour of sensors, and a plan for years
     ],
 )
 def test_nothing_is_said_of_plausible_times(factor, start, options, capacity, said):

@@ -109,6 +109,19 @@ def test_edits_beside_a_rename_on_another_branch_are_of_the_same_file(tmp_path):
     assert days_of(from_git_log(tmp_path))["old"][-2:] == [8, 9]
 
 
+def test_a_rename_that_a_merge_drops_takes_no_later_edits(tmp_path):
+    mine = Repository(tmp_path)
+    mine.commit(0, {"old": LONG, "other": "1"})
+    mine.git("checkout", "-q", "-b", "side")
+    mine.git("mv", "old", "new")
+    mine.commit(1)
+    mine.git("checkout", "-q", "main")
+    mine.commit(2, {"old": LONG + "\nmore"})
+    mine.git("merge", "-q", "-s", "ours", "-m", "drop the rename", "side", day=3)
+    mine.commit(4, {"old": LONG + "\nmore and more"})
+    assert days_of(from_git_log(tmp_path))["old"] == [2, 4]
+
+
 def test_who_watches_the_branch_sees_a_merge_when_it_is_merged(tmp_path):
     merged(tmp_path)
     assert days_of(from_git_log(tmp_path, first_parent=True)) == {"a": [0, 6], "b": [0, 3]}

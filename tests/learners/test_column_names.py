@@ -3,10 +3,11 @@
 import re
 import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from knapsolve import LAKG, ChangeRateEstimator, RateAllocator
+from knapsolve import GPOKS, LAKG, ChangeRateEstimator, PlugInWhittle, RateAllocator
 
 LOG = {"item": [0, 1, 0], "time": [1.0, 2.0, 3.0], "elapsed": [1.0, 1.0, 2.0]}
 LEARNERS = [LAKG, RateAllocator, ChangeRateEstimator]
@@ -49,7 +50,16 @@ def test_names_that_were_given_or_agree_are_in_no_doubt(learner, columns, settin
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("column", [0, "item"])
-def test_one_column_is_not_both_material_and_elapsed(learner, column):
+@pytest.mark.parametrize(("material", "elapsed"), [(1, 1), ("time", "time"), (1, "time"), (1, -2), (np.int64(1), 1)])
+def test_one_column_is_not_both_material_and_elapsed(learner, material, elapsed):
     with pytest.raises(ValueError, match="material and elapsed must be different columns"):
-        learner(material=column, elapsed=column).fit(pd.DataFrame(LOG), [0, 1, 0])
+        learner(material=material, elapsed=elapsed).fit(pd.DataFrame(LOG), [0, 1, 0])
+
+
+@pytest.mark.parametrize("learner", [PlugInWhittle(), GPOKS(n_points=9), RateAllocator()])
+@pytest.mark.filterwarnings("always")
+def test_the_warning_names_the_line_of_the_call(learner):
+    log = pd.DataFrame({"item": [0, 1, 0], "time": [1, 2, 3]})
+    with pytest.warns(UserWarning, match="takes the column") as caught:
+        learner.fit(log, [0, 1, 0])
+    assert {each.filename for each in caught if "takes the column" in str(each.message)} == {__file__}

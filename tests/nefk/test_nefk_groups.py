@@ -294,3 +294,27 @@ def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, p
         return np.where(starts[rows, item] > 0.11, caps, 0.5 * taken)
 
     assert evaluations_of_own_prices(kind, within_the_jump) <= (1.2 if place == 1 else 9)
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_items_of_a_group_that_start_together_keep_its_tiny_cap(kind, size):
+    """All starts of a group lie within some units in the last place, its cap within the jump of the first of them."""
+    generator, m = np.random.default_rng([8, size]), 400
+    rates = generator.integers(1, 12, (m, size)).astype(float)
+    starts = np.exp(generator.standard_normal((m, 1))) * (1 - generator.integers(0, 4, (m, size)) * 2.0**-53)
+    weights = rates * starts if kind is criteria.Freshness else starts
+    caps = rates.sum(axis=1) * 10 ** generator.uniform(-4, -1.5, m)
+    groups = np.append(np.repeat(np.arange(m), size), -1)
+    rates, weights = np.append(rates, 1.0), np.append(weights, 1e-3)
+    result = solve_nefk(kind(rates), caps.sum() + 0.2, weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    np.testing.assert_allclose(np.bincount(groups[:-1], result.amounts[:-1]), caps, rtol=1e-12)
+
+
+def test_three_items_that_start_together_under_a_tiny_cap():
+    rates = np.array([1.0, 3.0, 7.0, 1.0])
+    options = {"weights": 0.3 * rates, "groups": [0, 0, 0, -1], "group_caps": [0.01]}
+    result = solve_nefk(criteria.Freshness(rates), 0.5, **options)
+    assert result.amounts[:3].sum() == pytest.approx(0.01, rel=1e-12)
+    assert result.amounts[3] == pytest.approx(0.49, rel=1e-12)
