@@ -125,7 +125,8 @@ def _changes(data: bytes, there: set[bytes]) -> list[tuple[str, float]]:
 
     A commit is its time, then its entries: a status and one path, or two for a rename. Newest first, a rename
     says what the file was called in all that follows; and in what came before, if that only edits the old path, and
-    that is not among the files `there` in the end: such edits were made side by side with the rename, on another branch.
+    that is not among the files `there` in the end: such edits were made side by side with the rename,
+    on another branch.
     """
     tokens = iter(data.split(b"\0"))
     at: dict[bytes, _File] = {}  # what a path of this time is now

@@ -291,7 +291,8 @@ class ChangeRateEstimator(Shared, ClassifierMixin, BaseEstimator):
             weights = check_vector("sample_weight", sample_weight, low=0.0, high=1e100, size=gaps.size)
             weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
             if fresh and not weights.any():
-                raise ValueError(f"sample_weight must hold a number of at least {LEAST_WEIGHT:g}, got none")
+                least = f"less than {LEAST_WEIGHT:g} counts as none"
+                raise ValueError(f"sample_weight must hold a positive number, got zeros only ({least})")
         counts, exposures = complete_observations(X, gaps, changed, self.n_changes, self.age)
         before = vars(self).copy()
         lookup = None if fresh else self._lookup
