@@ -154,11 +154,12 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
     if values.size != n_polls:
         raise ValueError(f"y must have one entry for each of the {n_polls} polls in X, got {values.size}")
-    refuse_stamps("y", values)
-    if values.dtype == object:  # of which some may compare with nothing
-        good = np.fromiter(map(_is_flag, values), dtype=bool, count=values.size)
-    else:
+    if values.dtype.kind in "mM":
+        refuse_stamps("y", values)
+    try:
         good = (values == 0) | (values == 1)
+    except TypeError:  # some compare with nothing
+        good = np.fromiter(map(_is_flag, values), dtype=bool, count=values.size)
     if not np.all(good):
         where = int(np.argmin(good))
         note = " (NaN or infinity)" if values.dtype.kind == "f" and not np.isfinite(values[where]) else ""

@@ -63,24 +63,42 @@ def read_columns(
         text = partial(_contents, Path(source))  # again, should a row be wrong: its bytes would be a fifth of the peak
     else:  # what comes through a pipe comes once
         text = set_aside(data)
-    origin = Source(name, text, text is not None and data.count(b"\n") > table.num_rows + 1)
-    if origin.broken:
-        _warn_of_merged_rows(origin, data, found.get("--item-column"))
+    origin = Source(name, text)
+    if text is not None and data.count(b"\n") > table.num_rows + 1:  # values hold line breaks, or lines are empty
+        _warn_of_merged_rows(origin, data, wanted.get("--item-column"))
     return origin, {option: table.column(column) for option, column in found.items()}
 
 
 def _warn_of_merged_rows(name: Source, data: bytes, item: str | None) -> None:
-    """Say so if a value, but for an item, holds what looks like a row, as between two quotes that stand alone."""
-    rows = csv.reader(io.StringIO(data.lstrip().decode("utf-8-sig", errors="replace"), newline=""))
-    header = next(rows)
-    for place, row in enumerate(filter(None, rows)):
-        for column, value in zip(header, row):
-            if column != item and any(line.count(",") == len(header) - 1 for line in value.splitlines()[1:]):
-                warn(
-                    f"{name}, {name.row(place)}: the {column} holds line breaks and rows between them: if the quotes "
-                    "around it stand alone, these rows are lost"
-                )
-                return
+    """Say so if values of a CSV file seem to hold rows, as between two quotes that stand alone.
+
+    An item with a line break and a comma does, and any other value one of whose later lines has a row's commas.
+    """
+    import pyarrow.compute as pc
+
+    header: list[str] = []
+
+    def all_columns(names: list[str]) -> dict[str, str]:
+        header.extend(names)
+        return {each: each for each in names if names.count(each) == 1}
+
+    try:
+        table, _ = _csv_columns(str(name), data, all_columns)
+    except ValueError:  # a column that is not read otherwise may hold anything
+        return
+    row = rf"\n([^,\n]*,){{{len(header) - 1}}}[^,\n]*(\n|$)"
+    for column, values in zip(table.column_names, table.columns):
+        merged = pc.match_substring_regex(values, row)
+        if column == item:
+            merged = pc.and_(pc.match_substring(values, "\n"), pc.match_substring(values, ","))
+        place = pc.index(merged, True).as_py()
+        if place >= 0:
+            first = values[place].as_py().splitlines()[0]
+            warn(
+                f"{name}, {name.row(place)}: {column!r} holds a line break, after {first!r}: if the quotes around it "
+                "stand alone, the rows between them are taken for one"
+            )
+            return
 
 
 def _contents(path: Path) -> bytes:

@@ -19,7 +19,6 @@ from knapsolve.cli.values import (
     refuse_rows,
     refuse_times,
     refuse_unit,
-    warn_of_merged_rows,
 )
 from knapsolve.replay.log import HALF, OF_POLLS, iso_seconds
 
@@ -66,7 +65,6 @@ def read_log(source: str, item_column: str, time_column: str | None, unit: str |
     first, last = float(times.min()), float(times.max())
     if not read.dates:
         warn_of_unit(name, first, last, read.unit)
-    warn_of_merged_rows(name, items)
     if sort:
         import pyarrow
 

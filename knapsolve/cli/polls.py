@@ -19,7 +19,6 @@ from knapsolve.cli.values import (
     check_order,
     refuse_rows,
     refuse_times,
-    warn_of_merged_rows,
 )
 
 
@@ -65,7 +64,6 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
     refuse_rows(name, codes < 0, "has no item")
     refuse_times(name, times)
     changed = _as_changed(name, found["--changed-column"])
-    warn_of_merged_rows(name, found["--item-column"])
     if sort:
         order = np.lexsort((times, codes))
     else:

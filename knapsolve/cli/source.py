@@ -23,14 +23,10 @@ def name_of(source: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """What to call a file or standard input, and its rows; `text` reads a CSV file again, and is None of others.
-
-    `broken` says whether there are line breaks within values, or empty lines.
-    """
+    """What to call a file or standard input, and its rows; `text` reads a CSV file again, and is None of others."""
 
     name: str
     text: Callable[[], bytes] | None = field(default=None, repr=False)
-    broken: bool = False
 
     def __str__(self) -> str:
         return self.name

@@ -7,7 +7,7 @@ import re
 
 from knapsolve.cli.output import warn
 from knapsolve.cli.units import duration_in_words
-from knapsolve.replay.units import SECONDS
+from knapsolve.replay.units import SECONDS, SHORT
 
 YEAR_10000 = 253_402_300_800.0  # seconds since 1970
 LIVES = 100 * SECONDS["year"]  # longer is nothing logged in a unit below a day
@@ -16,10 +16,7 @@ FACTOR = 500.0  # of polls to capacity, where a log is also shorter than a day o
 YEARS = 5 * SECONDS["year"]
 TINIEST = 1e-300  # seconds
 FINER = {"second": "millisecond", "millisecond": "microsecond", "microsecond": "nanosecond"}
-SHORT = {
-    "second": "s", "millisecond": "ms", "microsecond": "us", "nanosecond": "ns", "minute": "min", "hour": "h",
-    "day": "day", "year": "year",
-}  # fmt: skip
+NAMES = {unit: short for short, unit in reversed(SHORT.items()) if unit not in ("week", "month")}
 DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")  # 20240131
 COARSER = {finer: unit for unit, finer in FINER.items()} | {"second": "day", "minute": "day", "hour": "day"}
 
@@ -35,10 +32,10 @@ def warn_of_unit(name: object, first: float, last: float, unit: str, pace: float
              f"if dates are meant, write them as {day[:4]}-{day[4:6]}-{day[6:]}")  # fmt: skip
         return
     found = _absurdity(str(name), first * SECONDS[unit], last * SECONDS[unit], unit, pace)
-    if found is not None:
+    if found is not None and found[1] != unit:
         what, better = found
         which = "finer" if SECONDS[better] < SECONDS[unit] else "coarser"
-        warn(f"as {unit}s {what}: if times are {which}, say so (--time-unit {SHORT[better]} for {better}s)")
+        warn(f"as {unit}s {what}: if times are {which}, say so (--time-unit {NAMES[better]} for {better}s)")
 
 
 def _absurdity(name: str, start: float, end: float, unit: str, pace: float) -> tuple[str, str] | None:
@@ -63,4 +60,4 @@ def _absurdity(name: str, start: float, end: float, unit: str, pace: float) -> t
 
 def _nearest(unit: str, pace: float) -> str:
     """The unit in which the polls so far come nearest to what the capacity asks for."""
-    return min(SHORT, key=lambda other: abs(math.log(pace * SECONDS[unit] / SECONDS[other])))
+    return min(NAMES, key=lambda other: abs(math.log(pace * SECONDS[unit] / SECONDS[other])))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from knapsolve.cli.output import warn
 from knapsolve.cli.source import Source
 from knapsolve.environments.trace import LATEST
 from knapsolve.replay.log import NO, iso_seconds
@@ -171,22 +170,6 @@ def refuse_times(name: Source, times: np.ndarray) -> None:
     """Refuse times (n,) that are missing, infinite or farther off than a log's may be."""
     refuse_rows(name, ~np.isfinite(times), "has no finite time")
     refuse_rows(name, np.abs(times) > LATEST, f"has a time that is not in [-{LATEST:g}, {LATEST:g}]")
-
-
-def warn_of_merged_rows(name: Source, items: Any) -> None:
-    """Say so if an item of a CSV file holds a line break and a comma, as between two quotes that stand alone."""
-    import pyarrow.compute as pc
-
-    if not name.broken or not _is_text(items.type):
-        return
-    merged = pc.and_(pc.match_substring(items, "\n"), pc.match_substring(items, ","))
-    row = pc.index(merged, True).as_py()
-    if row >= 0:
-        first = items[row].as_py().splitlines()[0]
-        warn(
-            f"{name}, {name.row(row)}: the item holds a line break, after {first!r}: if the quotes around it stand "
-            "alone, the rows between them are taken for one"
-        )
 
 
 def order_by_item(codes: np.ndarray) -> np.ndarray:

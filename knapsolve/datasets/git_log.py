@@ -93,8 +93,10 @@ def from_git_log(
         folder, "log", "-z", "--name-status", f"--format=tformat:{field}", "--no-show-signature", "--no-color",
         *options, revision, "--", *paths,
     )  # fmt: skip
-    tip = _git(folder, "rev-list", "-1", revision, "--").decode().strip()
-    there = set(_git(folder, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tip).split(b"\0")) if tip else set()
+    there: set[bytes] = set()
+    if follow_renames and data:
+        tip = _git(folder, "rev-list", "-1", revision, "--").decode().strip()
+        there.update(_git(folder, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tip).split(b"\0"))
     rows = _changes(data, there)[::-1]  # oldest first
     if not rows:
         within = f" that match {list(paths)}" if paths else ""

@@ -33,7 +33,7 @@ def a_log(factor, start=0.0):
 @pytest.mark.parametrize(
     ("factor", "start", "options", "what", "better"),
     [
-        (1, 0, [], "took 1.7 minutes, at --capacity they would take 100 days: if", "day for days"),
+        (1, 0, [], "took 1.7 minutes, at --capacity they would take 100 days: if", "d for days"),
         (24, 0, [], "took 40 minutes, at --capacity they would take 100 days: if", "h for hours"),
         (1440, 0, ["day"], "took 394 years, at --capacity they would take 100 days: if", "min for minutes"),
         (DAY, 0, ["ms"], "took 2.4 hours, at --capacity they would take 100 days: if", "s for seconds"),
@@ -128,21 +128,31 @@ def test_what_is_said_of_a_column_is_how_to_use_it(said, succeed):
 
 def test_rows_merged_by_quotes_that_stand_alone_are_one_line(said):
     assert said(SMALL + '"a,4,0\nb,5,1\nc",6,0\n', "--capacity", "1/s") == (
-        "knapsolve: warning: log.csv, row 6 (line 7): the item holds a line break, after 'a,4,0': if the quotes around "
+        "knapsolve: warning: log.csv, row 6 (line 7): 'item' holds a line break, after 'a,4,0': if the quotes around "
         "it stand alone, the rows between them are taken for one\n"
     )
     assert "after 'd': if" in said("time,changed,item\n0,0,a\n1,1,a\n2,0,\"d\n3,1,a\n4,0,\"\n", "--capacity", "1/s")
     text = 'item,timestamp\na,1\nb,2\n"a,3\nb,4\na",5\nb,6\n'
-    assert "log.csv, row 3 (line 4): the item holds a line break" in said(text, "--capacity", "1/s", command="replay")
+    assert "log.csv, row 3 (line 4): 'item' holds a line break" in said(text, "--capacity", "1/s", command="replay")
 
 
 def test_rows_lost_within_any_value_are_one_line(said):
     text = 'item,time,changed,note\na,0,0,"5 inches\nb,1,1,\nc,2,1,\na,3,1,6"\na,4,1,"Hi, you\nthere"\n'
     assert said(text, "--capacity", "1/s") == (
-        "knapsolve: warning: log.csv, row 1 (line 2): the note holds line breaks and rows between them: if the quotes "
-        "around it stand alone, these rows are lost\n"
+        "knapsolve: warning: log.csv, row 1 (line 2): 'note' holds a line break, after '5 inches': if the quotes "
+        "around it stand alone, the rows between them are taken for one\n"
     )
+    rows = "".join(f"b,{k},1,\n" for k in range(20_000))  # more than a value of csv's may hold
+    assert "'note' holds a line break" in said(text.replace("b,1,1,\n", rows), "--capacity", "1/s")
     assert said(text.replace('"5 inches', "").replace('6"', ""), "--capacity", "1/s") == ""
+
+
+def test_values_of_columns_that_are_not_read_may_hold_anything(said, folder, succeed):
+    text = b'item,time,changed,note\na,0,0,"\xff\n"\na,1,1,\na,2,1,\n'
+    (folder / "bytes.csv").write_bytes(text)
+    assert "3 polls of 1 item" in succeed("allocate", "bytes.csv", "--capacity", "1/s")
+    (folder / "sites.csv").write_text("site,arrival_rate,decay_rate\na,1,1\n\n\nb,2,1\n")
+    assert "b" in succeed("whittle", "sites.csv")
 
 
 def test_numbers_that_look_like_dates_are_one_line(said):

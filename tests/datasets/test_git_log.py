@@ -91,14 +91,20 @@ def test_merges_bring_nothing_twice(tmp_path):
     assert days_of(from_git_log(tmp_path)) == {"a": [0, 1, 2], "b": [0, 3]}
 
 
-def test_edits_beside_a_rename_on_another_branch_are_of_the_same_file(tmp_path):
-    mine = Repository(tmp_path)
+def renamed_on_a_side(folder):
+    """A repository whose file "old" is edited beside a branch that renames it to "new"."""
+    mine = Repository(folder)
     mine.commit(0, {"old": LONG, "other": "1"})
     mine.git("checkout", "-q", "-b", "side")
     mine.git("mv", "old", "new")
     mine.commit(1)
     mine.git("checkout", "-q", "main")
     mine.commit(2, {"old": LONG + "\nmore"})
+    return mine
+
+
+def test_edits_beside_a_rename_on_another_branch_are_of_the_same_file(tmp_path):
+    mine = renamed_on_a_side(tmp_path)
     mine.commit(3, {"other": "2"})
     mine.git("merge", "-q", "--no-ff", "-m", "merge", "side", day=6)
     mine.commit(7, {"new": LONG + "\nmore and more"})
@@ -110,13 +116,7 @@ def test_edits_beside_a_rename_on_another_branch_are_of_the_same_file(tmp_path):
 
 
 def test_a_rename_that_a_merge_drops_takes_no_later_edits(tmp_path):
-    mine = Repository(tmp_path)
-    mine.commit(0, {"old": LONG, "other": "1"})
-    mine.git("checkout", "-q", "-b", "side")
-    mine.git("mv", "old", "new")
-    mine.commit(1)
-    mine.git("checkout", "-q", "main")
-    mine.commit(2, {"old": LONG + "\nmore"})
+    mine = renamed_on_a_side(tmp_path)
     mine.git("merge", "-q", "-s", "ours", "-m", "drop the rename", "side", day=3)
     mine.commit(4, {"old": LONG + "\nmore and more"})
     assert days_of(from_git_log(tmp_path))["old"] == [2, 4]
