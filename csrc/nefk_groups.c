@@ -12,25 +12,6 @@ void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, co
     }
 }
 
-static inline size_t place_of(const ptrdiff_t *group, const int32_t *names, size_t i) {
-    return (size_t)((names ? names[group[i] + 1] : group[i]) + 1);
-}
-
-void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
-                           uint32_t *order) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + NEFK_AHEAD < count) {
-            ptrdiff_t ahead = group[i + NEFK_AHEAD] + 1;
-            __builtin_prefetch(names ? (const void *)&names[ahead] : &next[ahead], 1);
-        }
-        if (i + NEFK_AHEAD * 2 / 3 < count)
-            __builtin_prefetch(&next[place_of(group, names, i + NEFK_AHEAD * 2 / 3)], 1);
-        if (i + NEFK_AHEAD / 3 < count)
-            __builtin_prefetch(&order[next[place_of(group, names, i + NEFK_AHEAD / 3)]], 1);
-        order[next[place_of(group, names, i)]++] = (uint32_t)(start + i);
-    }
-}
-
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper) {
     gather(all, tile, space);
     double *sums[2] = {lower + tile.first, upper + tile.first};
@@ -56,39 +37,19 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     }
 }
 
-/* Gather column c of the groups listed in space->group, runs of neighbours at once. */
-static void gather_chosen(const nefk_grouped *all, nefk_tile tile, size_t groups, const nefk_column *column, size_t c,
-                          nefk_tile_space *space) {
-    double *to = space->part.entries[c];
-    space->all.step[c] = space->part.step[c] = column->doubles || column->singles;
-    if (!space->part.step[c]) {
-        nefk_load(column, NULL, 0, NEFK_BLOCK, to);
-        memcpy(space->all.entries[c], to, NEFK_BLOCK * sizeof *to);
-        return;
-    }
-    for (size_t k = 0, end; k < groups; k = end) {
-        size_t first = tile.first + space->group[k], start = all->offset[first];
-        for (end = k + 1; end < groups && space->group[end] == space->group[end - 1] + 1;) end++;
-        size_t m = all->offset[first + (end - k)] - start;
-        const double *from = nefk_load(column, all->problem->order, start, m, to);
-        if (from != to) memcpy(to, from, m * sizeof *to);
-        to += m;
-    }
-}
-
 /* Groups that are not capped, by local number in space->group, and their items in space->part. */
 static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int8_t *capped, nefk_tile_space *space) {
-    const nefk_problem *problem = all->problem;
-    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
-    size_t groups = 0, m = 0;
+    size_t groups = 0;
     for (size_t g = tile.first; g < tile.last; g++) {
-        if (capped[g] == 1) continue;
-        space->part_offset[groups] = (uint32_t)m;
-        space->group[groups++] = (uint32_t)(g - tile.first);
-        m += all->offset[g + 1] - all->offset[g];
+        space->group[groups] = (uint32_t)(g - tile.first);
+        groups += capped[g] != 1;
     }
-    space->part_offset[groups] = (uint32_t)m;
-    for (size_t c = 0; c < NEFK_COLUMNS; c++) gather_chosen(all, tile, groups, columns[c], c, space);
+    size_t m = list_items(all, tile, groups, space->group, space->part_offset, space);
+    gather_listed(all->problem, m, space, &space->part);
+    for (size_t c = 0; c < NEFK_COLUMNS; c++) {
+        space->all.step[c] = space->part.step[c];
+        if (!space->part.step[c]) memcpy(space->all.entries[c], space->part.entries[c], NEFK_BLOCK * sizeof(double));
+    }
     return groups;
 }
 
@@ -164,7 +125,7 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
         double cap = nefk_cap_of(all, g);
         capped[g] = space->high[k] >= cap * (1.0 + near) ? 1 : (space->low[k] > cap * (1.0 - near) ? 2 : 0);
         for (; at < count && rough[at] < space->part_offset[k + 1]; at++)
-            if (!capped[g]) rough[kept++] = all->offset[g] + (rough[at] - space->part_offset[k]);
+            if (!capped[g]) rough[kept++] = space->order[rough[at]];
         for (size_t t = 0; t < NEFK_TERMS && !capped[g]; t++)
             nefk_add(&total.term[t].high, &total.term[t].low, terms[t][k]);
     }

@@ -1,9 +1,9 @@
 /* Passes over items in groups with caps: what every group takes at a price, and the groups' own prices.
  *
- * `order` lists the items group by group, `offset` (g + 1,) says where each group starts in it. A tile is a run of
- * whole groups, items [offset[first], offset[last]), at most NEFK_TILE items and NEFK_TILE_GROUPS
- * groups; its columns are gathered once
- * into buffers of a few hundred kilobytes, and all else (also every step of its groups' searches) happens there.
+ * A tile is a run of whole groups, items [offset[first], offset[last]), at most NEFK_TILE items and NEFK_TILE_GROUPS
+ * groups; its columns are gathered once into buffers of a few hundred kilobytes, and all else (also every step of its
+ * groups' searches) happens there. Either the problem's `order` lists the items group by group, or items lie side by
+ * side with the others of their tile, and `member` says of which of its groups each is.
  * Larger groups are no matter of this file: they are knapsacks by themselves. Group 0 has no cap. Nothing is
  * allocated; results depend on the tile alone. Units: amounts in capacity, prices in value per capacity.
  */
@@ -14,11 +14,12 @@
 
 #include "nefk_kernel.h"
 
-enum { NEFK_TILE = 16384, NEFK_TILE_GROUPS = 2048 };
+enum { NEFK_TILE = 16384, NEFK_TILE_BITS = 11, NEFK_TILE_GROUPS = 1 << NEFK_TILE_BITS };
 
 typedef struct {
     const nefk_problem *problem;
     const uint32_t *offset;   /* (g + 1,) */
+    const uint16_t *member;   /* (n,): group of an item, from its tile's first; NULL: items are in order by group */
     const double *cap;        /* (g - 1,) of the groups from 1 on */
 } nefk_grouped;
 
@@ -35,11 +36,6 @@ size_t nefk_tile_space_size(void);
 /* Add x (count,) and d (count,) to the pairs sums[group + 1] (g + 1, 2), in the order of the items. O(count). */
 void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums);
 
-/* Counting sort. `next` (k + 1,) holds where each group starts, and in the end where it stops; item start + i of
- * group names[group[i] + 1] (-1 .. k - 1, here counted from 0; group[i] without names) goes into `order`. O(count). */
-void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
-                           uint32_t *order);
-
 /* Sums of lower and of upper bounds by group, written to (g,). O(items). */
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper);
 
@@ -49,7 +45,7 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
 
 /* As nefk_expand_range over the groups that are not marked 1 in `capped` (g,). A group above its cap over the whole
  * bracket becomes marked 1, one that passes its cap within it (or nearly so) 2; neither is summed or listed. `rough`
- * has room for the items of a tile. */
+ * has room for the items of a tile, and takes entries of the columns. */
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
                         double tolerance, int8_t *capped, uint32_t *rough, nefk_series_sum *sums);
 

@@ -30,7 +30,8 @@ struct nefk_tile_space {
     double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS], again[NEFK_TILE_GROUPS];
     double cap[NEFK_TILE_GROUPS];
     uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
-    uint32_t name[NEFK_TILE_GROUPS], order[NEFK_TILE]; /* of gathered groups and items: which ones they are */
+    uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
+    uint32_t order[2 * NEFK_TILE];   /* which the gathered items are; the second half is for those that are not */
 };
 
 static inline nefk_block block_of(const gathered *columns, size_t at) {
@@ -47,34 +48,54 @@ static inline size_t size_class(const nefk_grouped *all, size_t g) {
     return size < NEFK_SORTED ? size : NEFK_SORTED;
 }
 
-/* List the tile's groups in order by size, so that the ends of short ones can be guessed, and their items; returns how
- * many items. */
-static inline size_t order_by_size(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
-    const uint32_t *order = all->problem->order;
-    uint32_t next[NEFK_SORTED + 2] = {0}, m = 0;
+/* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
+ * (groups + 1,). Returns how many. */
+static inline size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which,
+                                uint32_t *offset, nefk_tile_space *space) {
+    const uint32_t *order = all->problem->order, *start = all->offset + tile.first;
+    uint32_t m = 0;
+    for (size_t k = 0; k < groups; k++) {
+        offset[k] = m;
+        m += start[which[k] + 1] - start[which[k]];
+    }
+    offset[groups] = m;
+    if (!all->member) {
+        for (size_t k = 0, at = 0; k < groups; k++)
+            for (uint32_t i = start[which[k]]; i < start[which[k] + 1]; i++) space->order[at++] = order ? order[i] : i;
+        return m;
+    }
+    uint32_t next[NEFK_TILE_GROUPS], first = start[0], stop = start[tile.last - tile.first];
+    for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* of no use */
+    for (size_t k = 0; k < groups; k++) next[which[k]] = offset[k];
+    for (uint32_t i = first; i < stop; i++) space->order[next[all->member[i]]++] = i;
+    return m;
+}
+
+/* List the tile's groups in order by size, so that the ends of short ones can be guessed. */
+static inline void order_by_size(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+    uint32_t next[NEFK_SORTED + 2] = {0};
     for (size_t g = tile.first; g < tile.last; g++) next[size_class(all, g) + 1]++;
     for (size_t c = 0; c <= NEFK_SORTED; c++) next[c + 1] += next[c];
     for (size_t g = tile.first; g < tile.last; g++)
         space->name[next[size_class(all, g)]++] = (uint32_t)(g - tile.first);
-    for (size_t k = 0; k < tile.last - tile.first; k++) {
-        size_t g = tile.first + space->name[k];
-        space->offset[k] = m;
-        for (uint32_t i = all->offset[g]; i < all->offset[g + 1]; i++) space->order[m++] = order ? order[i] : i;
-        space->cap[k] = g ? all->cap[g - 1] : INFINITY;
+}
+
+/* Entries of the problem's columns that space->order lists. */
+static inline void gather_listed(const nefk_problem *problem, size_t m, const nefk_tile_space *space, gathered *to) {
+    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
+    for (size_t c = 0; c < NEFK_COLUMNS; c++) {
+        to->step[c] = columns[c]->doubles || columns[c]->singles;
+        nefk_load(columns[c], space->order, 0, to->step[c] ? m : NEFK_BLOCK, to->entries[c]);
     }
-    space->offset[tile.last - tile.first] = m;
-    return m;
 }
 
 /* Gather the tile's items and caps, groups in order by size; returns how many items. */
 static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
-    const nefk_problem *problem = all->problem;
-    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
-    size_t m = order_by_size(all, tile, space);
-    for (size_t k = 0; k < NEFK_COLUMNS; k++) {
-        space->all.step[k] = columns[k]->doubles || columns[k]->singles;
-        nefk_load(columns[k], space->order, 0, space->all.step[k] ? m : NEFK_BLOCK, space->all.entries[k]);
-    }
+    size_t groups = tile.last - tile.first;
+    order_by_size(all, tile, space);
+    size_t m = list_items(all, tile, groups, space->name, space->offset, space);
+    for (size_t k = 0; k < groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
+    gather_listed(all->problem, m, space, &space->all);
     return m;
 }
 

@@ -1,6 +1,6 @@
 """Views over columns of items for the knapsack's passes and searches; the work itself is in csrc/nefk_*."""
 
-from libc.stdint cimport int8_t, int32_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 cdef extern from "nefk_kernel.h":
     ctypedef struct nefk_column:
@@ -46,10 +46,11 @@ cdef extern from "nefk_kernel.h":
                              nefk_sum *lower, nefk_sum *upper) noexcept nogil
 
 cdef extern from "nefk_groups.h":
-    size_t NEFK_TILE, NEFK_TILE_GROUPS
+    size_t NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS
     ctypedef struct nefk_grouped:
         const nefk_problem *problem
         const uint32_t *offset
+        const uint16_t *member
         const double *cap
     ctypedef struct nefk_tile:
         size_t first
@@ -64,8 +65,6 @@ cdef extern from "nefk_groups.h":
     size_t nefk_tile_space_size() noexcept nogil
     void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
                            double *sums) noexcept nogil
-    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count,
-                               uint32_t *next, uint32_t *order) noexcept nogil
     void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower,
                           double *upper) noexcept nogil
     void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
@@ -76,6 +75,20 @@ cdef extern from "nefk_groups.h":
     void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                           double floor, double *own, double *doubles, float *singles, int8_t *side,
                           nefk_tile_audit *audit) noexcept nogil
+
+cdef extern from "nefk_layout.h":
+    ctypedef struct nefk_runs:
+        const uint32_t *runs
+        uint32_t *next
+    ctypedef struct nefk_move:
+        const char *from_ "from"
+        char *to
+        size_t width
+    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count,
+                               uint32_t *next, uint32_t *order) noexcept nogil
+    void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
+                           uint16_t *member) noexcept nogil
+    void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
     size_t NEFK_DEPTH
@@ -240,7 +253,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
     return count
 
 
-TILE, TILE_GROUPS = NEFK_TILE, NEFK_TILE_GROUPS  # most items and groups of a tile
+TILE, TILE_BITS, TILE_GROUPS = NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS  # most items and groups of a tile
 LED = NEFK_DEPTH  # most items of a group whose search is led near by single precision
 
 
@@ -266,6 +279,50 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
     cdef Py_ssize_t i
     for i in range(group.shape[0]):
         count[group[i] + 1] += 1
+
+
+cdef nefk_move move_of(pair):
+    """How a column moves, given where from and where to: two arrays of one type; None for no column."""
+    cdef nefk_move move
+    cdef const uint8_t[::1] given
+    cdef uint8_t[::1] to
+    move.from_, move.to, move.width = NULL, NULL, 0
+    if pair is not None:
+        given, to = (x.view("u1") for x in pair)
+        move.from_, move.to, move.width = <const char *> &given[0], <char *> &to[0], pair[0].dtype.itemsize
+    return move
+
+
+def move_to_runs(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::1] next_, a, b,
+                 uint16_t[::1] member=None):
+    """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
+    cdef nefk_runs where
+    cdef nefk_move first = move_of(a), second = move_of(b)
+    where.runs, where.next = &runs[0], &next_[0]
+    with nogil:
+        nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
+
+
+def move_back(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::1] next_, a, b):
+    """Copy columns (m,) back from there. next_ moves on."""
+    cdef nefk_runs where
+    cdef nefk_move first = move_of(a), second = move_of(b)
+    where.runs, where.next = &runs[0], &next_[0]
+    with nogil:
+        nefk_move_back(&group[0], group.shape[0], where, first, second)
+
+
+def items_of(const Py_ssize_t[::1] group, const uint8_t[::1] chosen, size_t start, Py_ssize_t[::1] found,
+             Py_ssize_t count):
+    """List items start + i of which chosen[group + 1] is 1 after the first `count` of found, which has room for one
+    more; how many there are then.
+    """
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(group.shape[0]):
+            found[count] = start + i
+            count += chosen[group[i] + 1]
+    return count
 
 
 cdef enum:
@@ -314,14 +371,19 @@ cdef class TileSpace:
 
 
 cdef class Tiles:
-    """Items in order by group, where each group starts (g + 1,), and caps (g - 1,) of all but the first."""
+    """Items in order by group, where each group starts (g + 1,), and caps (g - 1,) of all but the first.
+
+    With `member` (n,), an item's group within its tile, they are in order by tile alone.
+    """
 
     cdef nefk_grouped view
     cdef object _keep
 
-    def __cinit__(self, Items items, const uint32_t[::1] offset, const double[::1] cap):
-        self._keep = (items, offset, cap)
+    def __cinit__(self, Items items, const uint32_t[::1] offset, const double[::1] cap,
+                  const uint16_t[::1] member=None):
+        self._keep = (items, offset, cap, member)
         self.view.problem, self.view.offset = &items.problem, &offset[0]
+        self.view.member = NULL if member is None else &member[0]
         self.view.cap = &cap[0] if cap.shape[0] else NULL
 
     def bounds(self, size_t first, size_t last, TileSpace space, double[::1] lower, double[::1] upper):

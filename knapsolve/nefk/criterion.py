@@ -68,10 +68,13 @@ class Criterion:
 
     def _take(self, which: Any) -> Criterion:
         """The criterion of some of the items."""
-        part = copy(self)
-        if isinstance(self._parameter, np.ndarray):
-            part._parameter = pick(self._parameter, which)
-        return part
+        return self._with(pick(self._parameter, which)) if isinstance(self._parameter, np.ndarray) else self
+
+    def _with(self, parameter: NDArray[Any]) -> Criterion:
+        """The criterion of another parameter, which is known to be allowed."""
+        other = copy(self)
+        other._parameter = parameter
+        return other
 
     def _items(self) -> core.Items:
         """The items in the form that the kernels read, without weights or bounds."""

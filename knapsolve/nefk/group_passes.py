@@ -1,8 +1,8 @@
 """Passes over items in groups with caps: small groups in tiles, large ones as knapsacks by themselves.
 
-The items are put in order by group once (4 bytes an item; nothing if they lie in order). A tile is a run of groups
-whose items are gathered into a buffer that stays in the second-level cache; there the totals of its groups are taken,
-and in the settling pass all steps of the searches for their own prices. So a group costs no pass of its own.
+A tile is a run of groups whose items are gathered into a buffer that stays in the second-level cache; there the totals
+of its groups are taken, and in the settling pass all steps of the searches for their own prices. So a group costs no
+pass of its own. How the items of tiles are found, a layout says.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.layouts import Listed, Tiled, sort_by_group
 from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem
+from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
 BATCH = 2  # tiles that one thread takes at a time
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
-LARGEST_ORDER = 2**32
 
 
 _THREAD = threading.local()
@@ -47,6 +48,7 @@ class LargeGroup:
     problem: Problem
     passes: Any
     where: slice | None  # its items, if they lie side by side; else they are found by the order
+    is_copy: bool  # amounts are written over its columns
 
     def settle(self, prices: Prices, amounts: Any, side: Any) -> Settled:
         """Write its amounts at prices."""
@@ -54,14 +56,16 @@ class LargeGroup:
 
     def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
         """Fill its cap: its own price, and how it settled."""
-        if self.problem.order is None or self.problem.n * COPIED > len(amounts):
+        is_listed = self.problem.order is not None
+        if not self.is_copy and (not is_listed or self.problem.n * COPIED > len(amounts)):
             x, place = self._own(amounts, side)
             return self._search(self.problem, self.passes, guess, floor, x, place, n_jobs)
-        copied = self.problem.take(slice(None), self.problem.capacity)
-        x, place = np.empty(copied.n, amounts.dtype), np.empty(copied.n, np.int8)
-        with copied.passes(n_jobs) as passes:
-            found = self._search(copied, passes, guess, floor, x, place, n_jobs)
-        amounts[self.problem.order], side[self.problem.order] = x, place
+        problem = self.problem.take(slice(None), self.problem.capacity)  # a copy, if it is listed
+        x, place = np.empty(problem.n, amounts.dtype), np.empty(problem.n, np.int8)
+        with problem.passes(n_jobs) as passes:
+            found = self._search(problem, passes, guess, floor, x, place, n_jobs)
+        where = self.problem.order if is_listed else self.where
+        amounts[where], side[where] = x, place
         return found
 
     def _search(
@@ -77,66 +81,33 @@ class LargeGroup:
         return arrays if self.where is None else tuple(x[self.where] for x in arrays)
 
 
-def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
-    """Items in order by group (n,), None if they are, and where each group, -1 first, starts in it (g + 2,)."""
-    n = len(groups)
-    if n >= LARGEST_ORDER:
-        raise ValueError(f"groups must have less than 2**32 items, got {n}")
-    chunks = list(parts_of(n))
-    starts = np.zeros(n_groups + 3, dtype=np.uint32)
-    in_order = all(groups[part.start - 1] <= groups[part.start] for part in chunks[1:])
-    for part in chunks:
-        chunk = groups[part].astype(np.intp)
-        in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
-        core.count_groups(chunk, starts[2:])
-    np.cumsum(starts, out=starts)
-    if in_order:
-        return None, starts[1:]
-    order = np.empty(n, dtype=np.uint32)
-    for part in chunks:  # each start moves on to the next group's
-        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, starts[1:], order)
-    return order, starts[:-1]
-
-
-def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Runs of groups [first, last) that fit a tile, and the groups that do not."""
-    tiles, large, first, n_groups = [], [], 0, len(offset) - 1
-    while first < n_groups:
-        room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
-        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
-        if last > first:
-            tiles.append((first, last))
-        else:
-            large.append(first)
-        first = max(last, first + 1)
-    return tiles, large
-
-
 class GroupPasses:
     """The compiled items of a problem with groups. Use as a context manager."""
 
-    def __init__(self, problem: Problem, n_jobs: int, by_group: tuple[Any, Any] | None = None) -> None:
-        self.problem, self.n_jobs, self.count = problem, n_jobs, 0
-        self.shape = problem.criterion._shape
-        self.caps = problem.caps
-        sorted_ = by_group or sort_by_group(problem.groups, len(problem.caps))
-        self.order: Any = sorted_[0]
-        self.offset: NDArray[np.uint32] = sorted_[1]
-        items = problem.criterion._items_of(problem, self.order)
-        self._tiles = core.Tiles(items, self.offset, self.caps)
-        self.tiles, large = tile_groups(self.offset)
-        self.large = [self._large(group) for group in large]
+    def __init__(self, problem: Problem, n_jobs: int, layout: Listed | Tiled | None = None) -> None:
+        self.layout = layout or Listed(problem, *sort_by_group(problem.groups, len(problem.caps)))
+        self.given, self.n_jobs, self.count = self.layout.given, n_jobs, 0
+        self.shape, self.caps = problem.criterion._shape, problem.caps
+        self.offset, self.tiles = self.layout.offset, self.layout.tiles
+        items = self.problem.criterion._items_of(self.problem, self.layout.order)
+        self._tiles = core.Tiles(items, self.offset, self.caps, self.layout.member)
+        self.large = [self._large(group) for group in self.layout.large]
         jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
     def _large(self, group: int) -> LargeGroup:
         where = slice(int(self.offset[group]), int(self.offset[group + 1]))
-        cap = self.cap_of(group)
-        if self.order is None:
+        cap, order = self.cap_of(group), self.layout.order
+        if order is None:
             part, here = self.problem.take(where, cap), where
         else:
-            part, here = self.problem.view(self.order[where], cap), None
-        return LargeGroup(group, part, part.passes(self.n_jobs), here)
+            part, here = self.problem.view(order[where], cap), None
+        return LargeGroup(group, part, part.passes(self.n_jobs), here, isinstance(self.layout, Tiled))
+
+    @property
+    def problem(self) -> Problem:
+        """The items' columns, as they are laid out."""
+        return self.layout.problem
 
     def leads(self) -> bool:
         """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
@@ -197,6 +168,7 @@ class GroupPasses:
 
         With `every`, of every so many-th tile alone, else 0.
         """
+        self.layout.restore()
         total, slope = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
         self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
         if every:
@@ -209,7 +181,7 @@ class GroupPasses:
     def expand(
         self, price: float, half: float, tolerance: float, capped: NDArray[np.int8]
     ) -> tuple[NDArray[np.uint32], tuple[float, ...]]:
-        """Positions of rough items of tiled groups within `half` of a price, and the others' summed series.
+        """Entries of rough items of tiled groups within `half` of a price, and the others' summed series.
 
         Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
         """
@@ -219,17 +191,19 @@ class GroupPasses:
             found = self._tiles.expand(first, last, space, price, half, tolerance, capped, rough)
             return (*found[1:], rough[: found[0]].copy())
 
+        self.layout.restore()
         self.count += 1
         parts = self._run(work)
         terms = tuple(fold(parts, position) for position in range(0, 10, 2))
         return np.concatenate([part[10] for part in parts] or [np.empty(0, np.uint32)]), terms
 
-    def settle(self, prices: Prices, own: Array, floor: float, amounts: Any, side: Any) -> tuple[Settled, int]:
+    def settle(self, prices: Prices, own: Array, floor: float, place: Place) -> tuple[Settled, int]:
         """Write the amounts; how they turned out, and how many groups are not as `own` (g + 1,) says.
 
         `own` is NaN for groups that take the common prices, else a guess of the own price, which is above `floor`;
         it changes into the own price.
         """
+        amounts, side = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
         parts = self._run(lambda a, b, space: self._tiles.settle(a, b, space, *common, floor, own, wide, narrow, side))

@@ -33,7 +33,7 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step_beside
 
 Array = NDArray[np.float64]
-CLEAR = 30.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
+CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
 WIDER = 5.0  # brackets of few items, of which a model that misses the answer costs more than rough ones
@@ -53,7 +53,7 @@ def solve_groups(
     memory where groups are small: at most three of them live at a time, two once there are amounts.
     """
     mu = math.nan
-    if passes.shape == core.QUADRATIC and not passes.problem.equality:
+    if passes.shape == core.QUADRATIC and not passes.given.equality:
         _settle_sign(passes, search)
     if not known:
         sampled_guess(passes, search)
@@ -64,25 +64,25 @@ def solve_groups(
         total, slope = known.pop() if known else passes.respond(mu)
         step_beside(search, passes.shape, *capped_sums(passes, total, slope))
         half = math.nan
-        if passes.problem.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
+        if passes.given.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
             half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
         if half > 0.0:
             price = float(search[core.PRICE])
-            half *= size_of(passes.shape, price) * (1.0 if passes.problem.n > MANY else WIDER)
+            half *= size_of(passes.shape, price) * (1.0 if passes.given.n > MANY else WIDER)
             capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
             found = _settle_model(passes, search, half, mu, own, capped, place)
             if found:
                 return found
             del own, capped
-            place.clear()
-    if passes.problem.n > MANY:
+            passes.layout.release(place)
+    if passes.given.n > MANY:
         total = slope = None
     prices = _end(passes, search)
     if mu != prices.high or total is None:
         total, slope = passes.respond(float(prices.high))
     own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
-    settled, _ = passes.settle(prices, own, float(prices.high), *place())
+    settled, _ = passes.settle(prices, own, float(prices.high), place)
     return prices, own[1:], settled
 
 
@@ -113,7 +113,7 @@ class GroupSample:
 
 def sampled_guess(passes: GroupPasses, search: Array) -> None:
     """Bring the first price of a search near the answer."""
-    if passes.problem.n <= MANY or search[core.STATE] != core.RUNNING:
+    if passes.given.n <= MANY or search[core.STATE] != core.RUNNING:
         return
     sample, rough = GroupSample(passes), search.copy()
     rough[core.TOLERANCE] = 1e-3
@@ -142,7 +142,7 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> 
     """
     bent, leads = passes.shape not in LINEAR, passes.leads()
     with np.errstate(all="ignore"):
-        curve = _along_a_sample(passes, mu) if bent and not leads and passes.problem.n > MANY else None
+        curve = _along_a_sample(passes, mu) if bent and not leads and passes.given.n > MANY else None
     for part in parts_of(len(passes.caps)):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
         loose = taken <= cap
@@ -166,7 +166,7 @@ def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
     """Logarithms of the shares of what a sample of the items takes at mu that it does at higher prices, and of these
     prices; both from the last one back.
     """
-    part, prices = passes.problem.sample(CURVE_SAMPLE), [mu]
+    part, prices = passes.given.sample(CURVE_SAMPLE), [mu]
     totals: list[float] = []
     with part.passes() as sample:
         while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
@@ -189,7 +189,7 @@ def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slo
 def _end(passes: GroupPasses, search: Array) -> Prices:
     """Prices of a search that has ended; a jump is shared."""
     price = float(search[core.PRICE])
-    if not passes.problem.equality and price <= 0.0 and passes.shape != core.LOG_EXPONENTIAL:
+    if not passes.given.equality and price <= 0.0 and passes.shape != core.LOG_EXPONENTIAL:
         return Prices(0.0, 0.0)  # capacity is left over
     if not enclosed(search):
         return Prices(price, price)
@@ -204,10 +204,9 @@ class GroupModel:
     def __init__(self, passes: GroupPasses, price: float, half: float, capped: NDArray[np.int8]) -> None:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
         rough, terms = passes.expand(price, half, BENT, capped)
-        self.valid = len(rough) <= passes.problem.n // MOST_ROUGH
+        self.valid = len(rough) <= passes.given.n // MOST_ROUGH
         problem, jobs = passes.problem, passes.n_jobs
-        items = rough if passes.order is None else passes.order[rough]
-        self.smooth = SeriesModel(problem, items, price, half, terms, jobs)
+        self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
         self.passes, self.capped = passes, capped
         self._open_groups()
         self.large = []
@@ -224,11 +223,8 @@ class GroupModel:
         passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
         self.fixed = sum_where(self.capped[1:] == 1, passes.caps)
         if self.open.size:
-            which = np.concatenate([np.arange(passes.offset[g], passes.offset[g + 1]) for g in self.open])
-            items = which if passes.order is None else passes.order[which]
-            sizes = np.diff(passes.offset)[self.open]
+            items, groups = passes.layout.items_of(self.open)
             part = passes.problem.take(items, 1.0)
-            groups = np.repeat(np.arange(self.open.size), sizes)
             self.some = GroupPasses(replace(part, groups=groups, caps=passes.caps[self.open - 1]), 1)
 
     def reopen(self, wrong: NDArray[np.bool_]) -> bool:
@@ -239,6 +235,11 @@ class GroupModel:
 
     def search(self, search: Array) -> None:
         """Nothing is compiled for this one."""
+
+    def starts(self) -> Array:
+        """Prices at which T jumps, as a rough item or one of an open group starts there."""
+        parts = [self.smooth.starts(), *(model.starts() for _, _, model in self.large)]
+        return np.concatenate(parts if self.some is None else [*parts, self.some.problem.starts()])
 
     def respond(self, price: float) -> tuple[float, float]:
         """T and its slope at a price within the bracket."""
@@ -283,7 +284,7 @@ def _settle_model(
         inner[core.LOW], inner[core.HIGH] = low, high
         prices = find_prices(model, inner)
         model.decide(float(prices.high), own)
-        settled, wrong = passes.settle(prices, own, min(floor, low), *place())
+        settled, wrong = passes.settle(prices, own, min(floor, low), place)
         if wrong:
             below = own < prices.high
             if np.count_nonzero(below) != wrong or not model.reopen(below):

@@ -109,11 +109,12 @@ class SampledTotals:
         large[0] = sizes[0] * FEW > problem.n  # its items are no group
         chosen = large.copy()
         chosen[0], chosen[1::every] = True, True
-        which = _sampled_items(problem, np.roll(large, -1), np.roll(chosen, -1), every)
-        names = np.roll(np.cumsum(chosen, dtype=np.int32) - np.int32(2), -1)
+        which = _sampled_items(totals, large, chosen, every)
+        names = np.cumsum(chosen, dtype=np.int32)  # counted from 2, those without a group from 1
         caps = problem.caps[chosen[1:]]
         caps[large[1:][chosen[1:]]] /= every
-        part = replace(problem.take(which, problem.capacity), groups=names[problem.groups[which]], caps=caps)
+        groups = names[problem.groups[which].astype(np.intp) + 1] - 2
+        part = replace(problem.take(which, problem.capacity), groups=groups, caps=caps)
         self.small = np.flatnonzero(~large[1:][chosen[1:]])
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
@@ -139,15 +140,17 @@ def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float,
     return sums
 
 
-def _sampled_items(problem: Problem, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:
+def _sampled_items(totals: GroupTotals, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:
     """Positions of all items of the chosen small groups, and of one in `every` items of large ones; the tables
-    (g + 1,) end with the items of no group.
+    (g + 1,) begin with the items of no group.
     """
-    small, found = chosen & ~large, [np.arange(0, problem.n, every)]
-    found[0] = found[0][large[problem.groups[found[0]]]]
-    for part in parts_of(problem.n if small.any() else 0):
-        found.append(part.start + np.flatnonzero(small[problem.groups[part]]))
-    return np.sort(np.concatenate(found))
+    problem, small = totals.problem, chosen & ~large
+    some = np.arange(0, problem.n, every)
+    some = some[large[problem.groups[some].astype(np.intp) + 1]]
+    found, count = np.empty(int(totals.sizes[small].sum()) + 1, dtype=np.intp), 0
+    for part in parts_of(problem.n if len(found) > 1 else 0):
+        count = core.items_of(totals.groups(part), small.view(np.uint8), part.start, found, count)
+    return np.sort(np.concatenate([some, found[:count]]))
 
 
 def below_the_answer(totals: GroupTotals, search: Array) -> tuple[float, Array] | None:
@@ -183,19 +186,21 @@ def below_the_answer(totals: GroupTotals, search: Array) -> tuple[float, Array] 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A problem of which only the caps of the groups `kept` (g,), of which there are k, are left."""
+    """A problem of which only the caps of the groups `kept` (g,), of which there are k, are left.
+
+    `names` and `starts` are those that `layouts.lay_out` asks for; the table is taken out for use, as it is large.
+    """
 
     kept: NDArray[np.bool_]
     caps: Array
-    known: list[tuple[Array, Slopes]]  # totals and slopes (k + 1,) at the search's price, taken out for use: large
+    known: list[tuple[Array, Slopes]]  # totals and slopes (k + 1,) at the search's price, taken out for use
     search: Array
-    order: NDArray[np.uint32]
-    offset: NDArray[np.uint32]
+    tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]]  # names and starts, taken out for use
     count: int
 
 
 def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: Array) -> Reduced:
-    """Drop the caps that are loose at a price below the answer's; put the items of the other groups in order.
+    """Drop the caps that are loose at a price below the answer's.
 
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
     """
@@ -217,12 +222,9 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
     starts = np.zeros(k + 3, dtype=np.uint32)
     np.cumsum(sizes, out=starts[3:])
     starts[2:] += np.uint32(problem.n - int(starts[-1]))
-    del totals.sizes, sizes
-    order = np.empty(problem.n if k else 0, dtype=np.uint32)
-    for part in parts_of(order.size):  # each start moves on to the next group's
-        core.sort_into_groups(totals.groups(part), part.start, starts[1:], order, names)
+    del totals.sizes
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, order, starts[:-1] if k else starts[1:], totals.count)
+    return Reduced(kept, caps, known, search, [(names, starts)], totals.count)
 
 
 def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
@@ -230,11 +232,13 @@ def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
 
     The first ends up in the room of the table, which becomes smaller.
     """
-    rest = [column[0] + sum_where(~kept, column[1:]) for column in taken.T]
+    every = bool(kept.all())
+    rest = [column[0] + (0.0 if every else sum_where(~kept, column[1:])) for column in taken.T]
     first, k = taken.reshape(-1), 1
     second = np.empty(1 + np.count_nonzero(kept), dtype=np.float32)
     for part in parts_of(kept.size):
-        some = taken[1:][part].take(np.flatnonzero(kept[part]), axis=0)  # faster than a mask
+        some = taken[1:][part]
+        some = some.copy() if every else some.take(np.flatnonzero(kept[part]), axis=0)  # faster than a mask
         with np.errstate(over="ignore", under="ignore"):
             first[k : k + len(some)], second[k : k + len(some)] = some.T
         k += len(some)

@@ -58,7 +58,12 @@ class SeriesModel:
         self.shape, self.middle, self.terms = problem.criterion._shape, price, terms
         self.ends = bracket(self.shape, price, half)
         self.offset = 0.0  # what passes over all items found beyond the model
-        self.rough = problem.take(rough, problem.capacity).passes(n_jobs) if len(rough) else None
+        self._items = problem.take(rough, problem.capacity)
+        self.rough = self._items.passes(n_jobs) if len(rough) else None
+
+    def starts(self) -> NDArray[np.float64]:
+        """Prices at which the total jumps, as a rough item starts there."""
+        return self._items.starts()
 
     def search(self, search: NDArray[np.float64]) -> None:
         """Nothing is compiled for this one."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.nefk as core
 from knapsolve._validation import check_column, check_flag, check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
@@ -66,6 +67,20 @@ class Problem:
     def view(self, order: NDArray[np.uint32], capacity: float) -> Problem:
         """The problem of some items, by their positions, without copies and without groups."""
         return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
+
+    def starts(self) -> NDArray[np.float64]:
+        """Prices at which items start to take something (n,), of detection and freshness; of others none."""
+        shape, weights = self.criterion._shape, np.asarray(self.weights, dtype=np.float64)
+        if shape == core.FRESHNESS:
+            with np.errstate(all="ignore"):
+                return np.atleast_1d(weights / self.criterion._parameter)
+        return np.atleast_1d(weights) if shape == core.DETECTION else np.empty(0)
+
+    def with_columns(self, parameter: Any, weights: Any) -> Problem:
+        """The problem with the same items' columns in another order, without groups; None keeps what is one number."""
+        criterion = self.criterion if parameter is None else self.criterion._with(parameter)
+        weights = self.weights if weights is None else weights
+        return replace(self, criterion=criterion, weights=weights, groups=None, caps=np.empty(0))
 
     def sample(self, size: int, run: int = 1) -> Problem:
         """The problem of runs of items spread evenly, with their share of the capacity; about `size` in all."""

@@ -83,13 +83,21 @@ class Place:
 
     def __init__(self, n: int, out: NDArray[Any] | None) -> None:
         self._n, self._out = n, out
-        self._arrays: tuple[NDArray[Any], NDArray[np.int8]] | None = None
+        self.dtype: np.dtype[Any] = np.dtype(np.float64) if out is None else out.dtype
+        self._amounts: NDArray[Any] | None = None
+        self._side: NDArray[np.int8] | None = None
+
+    def amounts(self) -> NDArray[Any]:
+        """The amounts alone."""
+        if self._amounts is None:
+            self._amounts = np.empty(self._n) if self._out is None else self._out
+        return self._amounts
 
     def __call__(self) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        if self._arrays is None:
-            self._arrays = np.empty(self._n) if self._out is None else self._out, np.empty(self._n, dtype=np.int8)
-        return self._arrays
+        if self._side is None:
+            self._side = np.empty(self._n, dtype=np.int8)
+        return self.amounts(), self._side
 
     def clear(self) -> None:
         """Give the room back."""
-        self._arrays = None
+        self._amounts = self._side = None

@@ -18,6 +18,8 @@ SAMPLE = 32  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
+LATE = 7  # steps that most searches need
+BESIDE = 4e-16  # of a price: a double or two
 
 
 def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
@@ -44,14 +46,37 @@ def share_of(target: float, low_total: float, high_total: float) -> float:
 
 
 def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
-    """Run one search (8,) to its end; a jump is shared so that the total is met."""
+    """Run one search (8,) to its end; a jump is shared so that the total is met.
+
+    A total jumps where an item starts to take something, towards which steps only creep: late ones try the nearest
+    start, from both sides.
+    """
     passes.search(search)
+    tried = 0
     while search[core.STATE] == core.RUNNING:
-        step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
+        start = nearest(passes.starts(), search) if tried >= LATE and hasattr(passes, "starts") else math.nan
+        for price in (start + BESIDE * start, start - BESIDE * start):
+            if search[core.LOW] < price < search[core.HIGH] and search[core.STATE] == core.RUNNING:
+                step_at(passes, search, price)
+        if search[core.STATE] == core.RUNNING:
+            step_at(passes, search, float(search[core.PRICE]))
+        tried += 1
     if not enclosed(search):
         return Prices(search[core.PRICE], search[core.PRICE])
     low, high = float(search[core.LOW]), float(search[core.HIGH])
     return Prices(low, high, share_of(search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0]))
+
+
+def nearest(starts: NDArray[np.float64], search: NDArray[np.float64]) -> float:
+    """The start (k,) within the bracket that is nearest to the price; NaN if there is none."""
+    inside = starts[(starts > search[core.LOW]) & (starts < search[core.HIGH])]
+    return float(inside[np.abs(inside - search[core.PRICE]).argmin()]) if inside.size else math.nan
+
+
+def step_at(passes: Any, search: NDArray[np.float64], price: float) -> None:
+    """One step of one search (8,) from a price within its bracket."""
+    search[core.PRICE] = price
+    step(search, passes.shape, *passes.respond(price))
 
 
 def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:

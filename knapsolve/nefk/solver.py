@@ -17,8 +17,9 @@ from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
-from knapsolve.nefk.group_passes import LARGEST_ORDER, GroupPasses
+from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.loose_caps import GroupTotals, Reduced, below_the_answer, without_loose_caps
 from knapsolve.nefk.narrow import narrows
@@ -102,7 +103,8 @@ def solve_nefk(
     array([3.089, 4.152, 5.836, 6.922])
     """
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality)
-    place = Place(problem.n, _check_out(out, problem.n))
+    given = _check_out(out, problem.n)
+    place = Place(problem.n, np.empty_like(given) if _is_read(given, problem) else given)
     jobs = effective_n_jobs(n_jobs)
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
@@ -111,7 +113,17 @@ def solve_nefk(
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    if given is not None and result.amounts is not given:
+        given[:] = result.amounts
+        result = replace(result, amounts=given)
     return result
+
+
+def _is_read(out: NDArray[Any] | None, problem: Problem) -> bool:
+    """Whether a column of a problem is in the room of its answer, which is written to before all is read."""
+    columns = (problem.weights, problem.lower, problem.upper, problem.groups, problem.caps)
+    arrays = [x for x in (*problem.criterion._columns().values(), *columns) if isinstance(x, np.ndarray)]
+    return out is not None and any(np.may_share_memory(out, x) for x in arrays)
 
 
 def _check_out(out: Any, n: int) -> NDArray[Any] | None:
@@ -193,10 +205,13 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         step(search, passes.shape, *(float(x[0]) for x in sums))
         prices, settled = find_and_settle(replace(some, groups=None), passes, search, *place(), n_jobs, before)
     else:
-        with GroupPasses(some, n_jobs, (reduced.order, reduced.offset)) as grouped:
+        layout = lay_out(some, *reduced.tables.pop(), place)
+        with GroupPasses(some, n_jobs, layout) as grouped:
             prices, own, settled = solve_groups(grouped, search, place, reduced.known)
         count += grouped.count
         del grouped
+        layout.deliver(place)
+        del layout
     del some, reduced  # room for the prices
     if not kept.all():
         known, own = own, np.full(kept.size, np.nan)
@@ -209,7 +224,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
     if least >= problem.capacity * (1 - SLACK):
         prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
         own = np.full(len(problem.caps) + 1, np.nan)
-        settled, _ = grouped.settle(prices, own, 0.0, *place())
+        settled, _ = grouped.settle(prices, own, 0.0, place)
         own = own[1:]
     else:
         search = new_search(problem, passes)

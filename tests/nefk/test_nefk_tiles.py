@@ -13,7 +13,7 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.group_passes import sort_by_group, tile_groups
+from knapsolve.nefk.layouts import sort_by_group, tile_groups
 
 
 def test_sorting_is_stable_and_counts_every_item():

@@ -1,0 +1,27 @@
+/* Items brought into order by group: through a list of their positions, or copied side by side. */
+#ifndef NEFK_LAYOUT_H
+#define NEFK_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Counting sort. `next` (k + 1,) holds where each group starts, and in the end where it stops; item start + i of
+ * group names[group[i] + 1] (-1 .. k - 1, here counted from 0; group[i] without names) goes into `order`. O(count). */
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
+                           uint32_t *order);
+
+/* Where items go that lie in runs, one after the other: runs[group + 1] >> NEFK_TILE_BITS is an item's run, of which
+ * `next` holds where the next one goes, and the rest the number of its group within the run. */
+typedef struct { const uint32_t *runs; uint32_t *next; } nefk_runs;
+
+/* A column by its bytes: entries of `width` 8, 4 or 1; none of width 0. */
+typedef struct { const char *from; char *to; size_t width; } nefk_move;
+
+/* Copy entries i (count,) of two columns to where item i of group[i] (count,) goes, and its number to `member`, unless
+ * that is NULL. O(count). */
+void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, uint16_t *member);
+
+/* The same backwards: entries i (count,) of two columns from there. O(count). */
+void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b);
+
+#endif

@@ -1,0 +1,110 @@
+"""Items of groups listed by their positions or copied tile by tile: the same passes, to the last bit."""
+
+import numpy as np
+import pytest
+
+import knapsolve.nefk.layouts as layouts_module
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.layouts import Listed, Tiled, lay_out, sort_by_group
+from knapsolve.nefk.passes import Prices
+from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.result import Place
+
+N = 90_000
+KINDS = {"small": 20_000, "many": 300, "large": 3, "empty": 14_000}
+
+
+def grouped(kind, seed=1, dtype=np.float64, weighted=True):
+    """Parameters, weights and groups of a problem whose last groups are small and whose first may be large."""
+    generator, n_groups = np.random.default_rng(seed), KINDS[kind]
+    rates, weights = np.exp(generator.standard_normal((2, N))).astype(dtype)
+    groups = generator.integers(-1, n_groups, N)
+    if kind == "empty":
+        groups //= 7
+    if kind == "many":
+        groups[generator.random(N) < 0.4] = 5
+    caps = np.bincount(groups + 1, minlength=n_groups + 1)[1:] * generator.uniform(0.05, 0.6, n_groups) + 1e-9
+    return rates, weights if weighted else None, groups, caps
+
+
+def both_layouts(kind, place, **options):
+    rates, weights, groups, caps = grouped(kind, **options)
+    problem = check_problem(criteria.Freshness(rates), 0.2 * N, weights, 0.0, None, groups, caps, True)
+    starts = np.zeros(len(caps) + 3, dtype=np.uint32)
+    starts[2:] = np.bincount(groups + 1, minlength=len(caps) + 1).cumsum()
+    tiled = lay_out(problem, None, starts, place)
+    assert isinstance(tiled, Tiled)
+    return GroupPasses(problem, 1, Listed(problem, *sort_by_group(groups, len(caps)))), GroupPasses(problem, 1, tiled)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("kind", ["small", "many", "empty"])
+def test_passes_over_copies_are_those_over_a_list(kind, weighted, dtype):
+    price, half = 0.1, 0.01
+    place = Place(N, np.empty(N, dtype))
+    listed, tiled = both_layouts(kind, place, weighted=weighted, dtype=dtype)
+    for ours, theirs in zip(tiled.respond(price), listed.respond(price)):
+        np.testing.assert_array_equal(ours, theirs)
+    own = listed.respond(price)[0]
+    own = np.where(own > np.append(np.inf, listed.caps), 1.5 * price, np.nan)
+    for _ in range(2):  # copies that were written over come back
+        found = []
+        for passes in (listed, tiled):
+            capped = np.zeros(own.size, dtype=np.int8)
+            rough, terms = passes.expand(price, half, 1e-8, capped)
+            part = passes.problem.take(rough, 1.0)
+            found.append((capped, terms, part.criterion._parameter, np.broadcast_to(part.weights, len(rough))))
+        for ours, theirs in zip(*found):
+            np.testing.assert_array_equal(ours, theirs)
+        other, mine = Place(N, np.empty(N, dtype)), [own.copy(), own.copy()]
+        prices = Prices(price, price)
+        assert tiled.settle(prices, mine[1], price, place) == listed.settle(prices, mine[0], price, other)
+        np.testing.assert_array_equal(*mine)
+    tiled.layout.deliver(place)
+    for ours, theirs in zip(place(), other()):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["small", "many"])
+def test_items_of_some_groups_are_found_in_both(kind):
+    listed, tiled = both_layouts(kind, Place(N, None))
+    some = np.array([1, 2, 40, 299])
+    for passes in (listed, tiled):
+        items, which = passes.layout.items_of(some)
+        order = np.lexsort([passes.problem.weights[items], which])
+        found = passes.problem.weights[items][order], which[order]
+        if passes is listed:
+            theirs = found
+    np.testing.assert_array_equal(found[0], theirs[0])
+    np.testing.assert_array_equal(found[1], theirs[1])
+
+
+@pytest.mark.parametrize("kind", ["small", "many", "large", "empty"])
+@pytest.mark.parametrize(("dtype", "width"), [(np.float64, np.float64), (np.float32, np.float32), (np.float32, None)])
+def test_the_answer_does_not_depend_on_the_layout(kind, dtype, width, monkeypatch):
+    rates, weights, groups, caps = grouped(kind, 2, dtype)
+    options = {"weights": weights, "groups": groups, "group_caps": caps}
+    answers = []
+    for room in (0, 10**6):
+        monkeypatch.setattr(layouts_module, "MOST_ROOM", room)
+        out = None if width is None else np.empty(N, width)
+        answers.append(solve_nefk(criteria.Freshness(rates), 0.2 * N, out=out, **options))
+    listed, tiled = answers
+    assert tiled.residual <= 1e-12
+    np.testing.assert_array_equal(tiled.amounts, listed.amounts)
+    np.testing.assert_array_equal(tiled.side, listed.side)
+    np.testing.assert_array_equal(tiled.group_prices, listed.group_prices)
+
+
+@pytest.mark.parametrize("shared", ["rates", "weights"])
+@pytest.mark.parametrize("kind", [None, "small", "large"])
+def test_the_answer_may_be_written_over_a_column(kind, shared):
+    rates, weights, groups, caps = grouped(kind or "small")
+    options = {} if kind is None else {"groups": groups, "group_caps": caps}
+    expected = solve_nefk(criteria.Freshness(rates), 0.2 * N, weights=weights, **options).amounts
+    out = {"rates": rates, "weights": weights}[shared]
+    result = solve_nefk(criteria.Freshness(rates), 0.2 * N, weights=weights, out=out, **options)
+    assert result.amounts is out
+    np.testing.assert_array_equal(out, expected)
