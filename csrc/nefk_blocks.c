@@ -204,8 +204,8 @@ NEFK_INLINE void follow_shape(int shape, size_t m, nefk_block items, const doubl
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
     TARGET static void approach_##SET(size_t m, const nefk_lanes *items, size_t rounds, const float *from,   \
-                                      float *price) {                                                        \
-        nefk_approach_lanes(m, items, rounds, from, price);                                                  \
+                                      float *price, float *gap) {                                            \
+        nefk_approach_lanes(m, items, rounds, from, price, gap);                                             \
     }                                                                                                        \
     TARGET static void follow_##SET(int shape, size_t m, nefk_block items, const double *next, const double *d, \
                                     double *price, double *x, double *c) {                                   \

@@ -3,7 +3,8 @@
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
-enum { ROUNDS = 4 /* in single precision */ };
+enum { ROUNDS = 3, MORE_ROUNDS = 3 /* in single precision: of all groups, and of those that were not near before */ };
+static const float NEAR = 0.01f; /* relative gap after which Halley's next is as small as single precision */
 
 static size_t size_of(const nefk_tile_space *space, size_t k) {
     return space->offset[space->group[k] + 1] - space->offset[space->group[k]];
@@ -24,28 +25,50 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space, s
     return 2 * small > all;
 }
 
-/* Better guesses in space->at of `lanes` listed groups from k on, of at most m items each. */
-static void approach_lanes(const nefk_tile_space *space, double floor, size_t k, size_t lanes, size_t m, double *at) {
+/* Better guesses in space->at of `lanes` listed groups, which[0] and so on, of at most m items each. Those whose total was
+ * not near the cap yet are written to the front of `which`; returns how many. */
+static size_t approach_lanes(const nefk_tile_space *space, double floor, size_t lanes, size_t m, size_t rounds,
+                             const uint32_t *which, double *at, uint32_t *far) {
     nefk_lanes items;
-    float price[NEFK_LANES], from[NEFK_LANES];
+    float price[NEFK_LANES], from[NEFK_LANES], gap[NEFK_LANES];
     const double *a = space->all.entries[0], *starts = space->lower_price;
-    size_t step = space->all.step[0] ? 1 : 0;
+    size_t step = space->all.step[0] ? 1 : 0, left = 0;
     memset(items.a, 0, m * sizeof *items.a);
     memset(items.start, 0, m * sizeof *items.start);
     for (size_t l = 0; l < NEFK_LANES; l++) price[l] = 1.0f, from[l] = 0.5f;
     for (size_t l = 0; l < lanes; l++) {
-        size_t first = space->offset[space->group[k + l]], count = size_of(space, k + l);
-        double amount = 1.0 / space->target[k + l], unit = 1.0 / at[k + l];
+        size_t k = which[l], first = space->offset[space->group[k]], count = size_of(space, k);
+        double amount = 1.0 / space->target[k], unit = 1.0 / at[k];
         for (size_t j = 0; j < count; j++) {
             items.a[j][l] = (float)(a[step * (first + j)] * amount);
             items.start[j][l] = (float)(starts[first + j] * unit);
         }
         from[l] = (float)(floor * unit);
     }
-    nefk_instructions_in_use()->approach(m, &items, ROUNDS, from, price);
+    nefk_instructions_in_use()->approach(m, &items, rounds, from, price, gap);
     for (size_t l = 0; l < lanes; l++) {
-        double guess = at[k + l] * (double)price[l];
-        if (guess > floor && guess < space->top[k + l]) at[k + l] = guess;
+        uint32_t k = which[l];
+        double guess = at[k] * (double)price[l];
+        if (guess > floor && guess < space->top[k]) at[k] = guess;
+        far[left] = k;
+        left += !(fabsf(gap[l]) <= NEAR);
+    }
+    return left;
+}
+
+/* The same for all listed groups that are small enough; those that are far from their caps go on, side by side. */
+static void approach(const nefk_tile_space *space, double floor, size_t groups, double *at) {
+    const size_t rounds[] = {ROUNDS, MORE_ROUNDS};
+    uint32_t which[NEFK_TILE_GROUPS];
+    while (groups && size_of(space, groups - 1) > NEFK_DEPTH) groups--;
+    for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
+    for (size_t turn = 0; turn < 2; turn++) {
+        size_t left = 0;
+        for (size_t i = 0; i < groups; i += NEFK_LANES) {
+            size_t lanes = groups - i < NEFK_LANES ? groups - i : NEFK_LANES, most = size_of(space, which[i + lanes - 1]);
+            left += approach_lanes(space, floor, lanes, most, rounds[turn], which + i, at, which + left);
+        }
+        groups = left;
     }
 }
 
@@ -63,10 +86,7 @@ size_t nefk_approach_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         space->to[k] = space->top[k];
         space->more[k] = space->less[k] = NAN;
     }
-    for (size_t k = 0; k < groups; k += NEFK_LANES) {
-        size_t lanes = groups - k < NEFK_LANES ? groups - k : NEFK_LANES, most = size_of(space, k + lanes - 1);
-        if (most <= NEFK_DEPTH) approach_lanes(space, floor, k, lanes, most, space->at);
-    }
+    approach(space, floor, groups, space->at);
     for (size_t k = 0; k < groups; k++) space->high[space->group[k]] = space->at[k];
     spread(n_groups, space->offset, space->high, space->price);
     respond(problem, &space->all, m, space->price, space->x, space->d, space->y);

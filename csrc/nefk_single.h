@@ -46,9 +46,10 @@ NEFK_INLINE float nefk_share_single(float t, float s) {
     return scale == 1.0f ? -q : 1.0f - scale * (1.0f + q);
 }
 
-/* Prices (NEFK_LANES,) after some rounds from those given; the answers lie above `from`. */
+/* Prices (NEFK_LANES,) after some rounds from those given; the answers lie above `from`. `gap` (NEFK_LANES,): what was
+ * taken before the last step, less the cap. */
 NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t rounds, const float *from,
-                                     float *price) {
+                                     float *price, float *gap) {
     float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES], inverse_start[NEFK_DEPTH][NEFK_LANES];
     for (size_t l = 0; l < NEFK_LANES; l++) low[l] = from[l], high[l] = top[l] = 0.0f;
     for (size_t j = 0; j < m; j++)
@@ -103,6 +104,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
             low[l] = a;
             high[l] = b;
             price[l] = next;
+            gap[l] = sum - 1.0f;
         }
     }
 }

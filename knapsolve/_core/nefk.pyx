@@ -1,5 +1,6 @@
 """Views over columns of items for the knapsack's passes and searches; the work itself is in csrc/nefk_*."""
 
+from libc.math cimport NAN
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 cdef extern from "nefk_kernel.h":
@@ -356,6 +357,28 @@ def capped_sums(const double[:] total, const real[:] slope, const double[::1] ca
             sums[1] += steep
             sums[2] += held
     return sums[0], sums[1], sums[2]
+
+
+def surely_capped(const double[:] total, const real[:] slope, const double[::1] caps, double least,
+                  int8_t[::1] capped):
+    """Mark groups in capped (g + 1,) of whose totals (g + 1,) the slopes lead to the caps (g,) by `least` or more."""
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(caps.shape[0]):
+            capped[g + 1] = total[g + 1] - caps[g] > least * slope[g + 1]
+
+
+def rough_guesses(double[:] total, const double[::1] caps, double price, double farthest):
+    """Put a rough guess of its own price in place of each group's total (g + 1,) at a price; NaN if its cap is loose."""
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(caps.shape[0]):
+            if total[g + 1] <= caps[g]:
+                total[g + 1] = NAN
+            elif total[g + 1] < farthest * caps[g]:
+                total[g + 1] *= price / caps[g]
+            else:
+                total[g + 1] = price * farthest
 
 
 cdef class TileSpace:

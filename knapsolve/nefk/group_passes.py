@@ -116,11 +116,11 @@ class GroupPasses:
             return False
         if bounds != (0.0, math.inf):
             return False
-        small = every = 0
+        every, long = int(self.offset[-1]) - int(self.offset[1]), 0
         for part in parts_of(len(self.caps)):
             sizes = np.diff(self.offset[1 + part.start : 2 + part.stop])
-            small, every = small + int(sizes[sizes <= core.LED].sum()), every + int(sizes.sum())
-        return 2 * small > every
+            long += int(sizes[sizes > core.LED].sum())
+        return 2 * long < every
 
     def __enter__(self) -> GroupPasses:
         return self

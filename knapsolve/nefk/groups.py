@@ -140,16 +140,18 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> 
     By one Newton step, or by what a sample of all items takes at higher prices; roughly where tiles lead their searches
     by themselves. Written over `total`.
     """
-    bent, leads = passes.shape not in LINEAR, passes.leads()
+    bent = passes.shape not in LINEAR
+    if passes.leads():
+        core.rough_guesses(total, passes.caps, mu, FARTHEST)
+        total[0] = np.nan
+        return total
     with np.errstate(all="ignore"):
-        curve = _along_a_sample(passes, mu) if bent and not leads and passes.given.n > MANY else None
+        curve = _along_a_sample(passes, mu) if bent and passes.given.n > MANY else None
     for part in parts_of(len(passes.caps)):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
         loose = taken <= cap
         with np.errstate(all="ignore"):
-            if leads:
-                guess = mu * np.minimum(taken / cap, FARTHEST)
-            elif curve:
+            if curve:
                 guess = np.exp(np.interp(np.log(cap / taken), *curve))
             elif bent:
                 guess = mu * np.exp(np.minimum(np.log(taken / cap) * taken / steep, 5.0))
@@ -180,9 +182,7 @@ def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slo
     """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
     capped = np.zeros(len(total), dtype=np.int8)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)
-    for part in parts_of(len(passes.caps)):
-        with np.errstate(all="ignore"):
-            capped[1:][part] = (total[1:][part] - passes.caps[part]) / slope[1:][part] > least
+    core.surely_capped(total, slope, passes.caps, least, capped)
     return capped
 
 

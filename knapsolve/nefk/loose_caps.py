@@ -26,7 +26,7 @@ from knapsolve.nefk.search import step_beside
 Array = NDArray[np.float64]
 Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
 PART = 8192  # items whose amounts stay in the second-level cache
-SAMPLE = 64  # a price is guessed on one in so many items, within the next two
+SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 SAMPLE_STEPS = 8
