@@ -49,8 +49,8 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
 
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
- * else 0; with `order` both are written at the entries of the items. Values and violations are those before
- * rounding to singles. `streams`: write doubles past the caches. */
+ * else 0; with `order` both are written at the entries of the items, without it amounts may be written over a column.
+ * Values and violations are those before rounding to singles. `streams`: write doubles past the caches. */
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                        double *doubles, float *singles, int8_t *side, int streams, nefk_audit *audit);
 

@@ -26,22 +26,24 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
     }
 }
 
+/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. */
+NEFK_INLINE void ask(const void *at, size_t ahead, int writes) {
+    const void *later = (const void *)((uintptr_t)at + ahead);
+    if (writes) __builtin_prefetch(later, 1);
+    else __builtin_prefetch(later, 0);
+}
+
 /* Inlined with constant widths, which leave one instruction of each copy. */
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
     for (size_t i = 0; i < count; i++) {
         uint32_t entry = runs.runs[group[i] + 1], place = runs.next[entry >> NEFK_TILE_BITS]++;
         size_t from = back ? place : i, to = back ? i : place;
-        if (back) {
-            __builtin_prefetch(a.from + place * width_a + 2 * LINE, 0);
-            if (width_b) __builtin_prefetch(b.from + place * width_b + LINE, 0);
-        } else {
-            __builtin_prefetch(a.to + place * width_a + 2 * LINE, 1);
-            if (width_b) __builtin_prefetch(b.to + place * width_b + 2 * LINE, 1);
-            if (member) __builtin_prefetch(member + place + LINE, 1);
-        }
+        ask((back ? a.from : a.to) + place * width_a, 2 * LINE, !back);
+        if (width_b) ask((back ? b.from : b.to) + place * width_b, 2 * LINE, !back);
+        if (member) ask(member + place, 2 * LINE, 1);
         memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
-        memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
+        if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
         if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));
     }
 }
@@ -51,10 +53,12 @@ void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nef
     if (a.width == 8 && b.width == 8 && member) move(group, count, runs, a, b, 8, 8, 0, member);
     else if (a.width == 8 && b.width == 0 && member) move(group, count, runs, a, b, 8, 0, 0, member);
     else if (a.width == 8 && b.width == 0) move(group, count, runs, a, b, 8, 0, 0, NULL);
+    else if (a.width == 4 && b.width == 4 && member) move(group, count, runs, a, b, 4, 4, 0, member);
     else move(group, count, runs, a, b, a.width, b.width, 0, member);
 }
 
 void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b) {
     if (a.width == 8 && b.width == 1) move(group, count, runs, a, b, 8, 1, 1, NULL);
+    else if (a.width == 4 && b.width == 1) move(group, count, runs, a, b, 4, 1, 1, NULL);
     else move(group, count, runs, a, b, a.width, b.width, 1, NULL);
 }

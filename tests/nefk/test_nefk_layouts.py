@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import knapsolve.nefk.layouts as layouts_module
+import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.layouts import Listed, Tiled, lay_out, sort_by_group
@@ -108,3 +109,16 @@ def test_the_answer_may_be_written_over_a_column(kind, shared):
     result = solve_nefk(criteria.Freshness(rates), 0.2 * N, weights=weights, out=out, **options)
     assert result.amounts is out
     np.testing.assert_array_equal(out, expected)
+
+
+def test_a_large_group_that_settles_several_times_keeps_its_columns(monkeypatch):
+    """Amounts are not written over its copies while its search goes on."""
+    rates, weights, groups, caps = grouped("large", 3)
+    monkeypatch.setattr(narrow_module, "CONFIRMED", -1.0)  # no settling pass is good enough
+    monkeypatch.setattr(narrow_module, "MANY", 10_000)
+    monkeypatch.setattr(layouts_module, "MOST_ROOM", 30)
+    result = solve_nefk(criteria.Freshness(rates), 0.2 * N, weights=weights, groups=groups, group_caps=caps)
+    assert (result.group_prices > 0).any()
+    assert result.residual <= 1e-12
+    for g in np.flatnonzero(result.group_prices > 0):
+        assert result.amounts[groups == g].sum() == pytest.approx(caps[g], rel=1e-12)

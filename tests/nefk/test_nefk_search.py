@@ -11,7 +11,7 @@ import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.narrow import BENT, SeriesModel, widest_half
 from knapsolve.nefk.problem import check_problem
-from knapsolve.nefk.search import guess_price, new_searches
+from knapsolve.nefk.search import find_prices, guess_price, new_searches
 
 
 def problem_of(family, n, seed, share=0.3):
@@ -206,3 +206,27 @@ def test_a_sample_replaces_the_first_pass_where_amounts_differ_little():
     result = solve_nefk(criteria.Harmonic(rate), 6e4)
     assert result.n_passes == 2  # the series and the settling pass
     assert result.residual <= 1e-12
+
+
+@pytest.mark.parametrize("kind", ["freshness", "detection"])
+def test_a_price_at_which_an_item_starts_is_found_in_few_steps(kind):
+    """Newton's method only creeps towards a jump of the total: without trying starts it takes 40 steps and more."""
+    problem, _ = problem_of(kind, 3000, 4)
+    with problem.passes() as passes:
+        for start in np.sort(problem.starts())[500:2500:250]:
+            price, half = start * 1.002, 4e-3
+            rough, terms = passes.expand(price, half, BENT)
+            model, prices = SeriesModel(problem, rough, price, half, terms, 1), []
+            below, above = (model.respond(start * (1 + beside))[0] for beside in (-4e-16, 4e-16))
+            target = 0.5 * (below + above)
+            respond = model.respond
+            model.respond = lambda x, own=respond, seen=prices: seen.append(x) or own(x)
+            search = new_searches(passes.shape, np.array([target]), 1.0, price)[0]
+            search[core.LOW], search[core.HIGH] = model.ends
+            found = find_prices(model, search)
+            assert found.low <= start * (1 + 4e-16)
+            assert found.high >= start * (1 - 4e-16)
+            assert found.high - found.low <= 3e-16 * start
+            assert len(prices) <= 14
+            totals = [respond(x)[0] for x in (found.high, found.low)]
+            assert totals[0] + found.share * (totals[1] - totals[0]) == pytest.approx(target, rel=1e-12)
