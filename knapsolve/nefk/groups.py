@@ -30,13 +30,13 @@ from knapsolve.nefk.narrow import (
 )
 from knapsolve.nefk.passes import Prices, Settled, parts_of, sum_where
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, step_beside
+from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of, step_beside
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
-WIDER = 5.0  # brackets of few items, of which a model that misses the answer costs more than rough ones
+WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
@@ -59,16 +59,21 @@ def solve_groups(
         sampled_guess(passes, search)
     total: Any = None
     slope: Any = None
+    between = Secant(passes.shape)
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu)
-        step_beside(search, passes.shape, *capped_sums(passes, total, slope))
+        sums = capped_sums(passes, total, slope)
+        step_beside(search, passes.shape, *sums)
         half = math.nan
-        if passes.given.n > min(MANY, LEAST_NARROWED) and search[core.STATE] == core.RUNNING:
-            half = next_half(passes.shape, mu, float(search[core.PRICE]), HALVES[-1])
+        if search[core.STATE] == core.RUNNING:
+            moved = between.narrow(search, mu, sums[0])
+            if passes.given.n > min(MANY, LEAST_NARROWED):
+                widest = HALVES[-1] if math.isnan(moved) else HALVES[0]
+                half = next_half(passes.shape, mu, float(search[core.PRICE]), widest, moved)
         if half > 0.0:
             price = float(search[core.PRICE])
-            half *= size_of(passes.shape, price) * (1.0 if passes.given.n > MANY else WIDER)
+            half *= size_of(passes.shape, price) * (WIDE if passes.given.n > MANY else WIDER)
             capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
             found = _settle_model(passes, search, half, mu, own, capped, place)
@@ -229,9 +234,11 @@ class GroupModel:
 
     def reopen(self, wrong: NDArray[np.bool_]) -> bool:
         """Take some groups (g + 1,) by all their items that were taken to be capped; False if one is large."""
+        if any(wrong[one.group] for one in self.passes.large):
+            return False
         self.capped[wrong] = 2
         self._open_groups()
-        return not any(wrong[one.group] for one in self.passes.large)
+        return True
 
     def search(self, search: Array) -> None:
         """Nothing is compiled for this one."""

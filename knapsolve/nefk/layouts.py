@@ -22,7 +22,9 @@ from knapsolve.nefk.result import Place
 
 LARGEST_ORDER = 2**32
 MOST_ROOM = 24  # bytes an item that a solve may take beyond its input
-BY_KEPT, BY_GROUP = 21, 5  # bytes of tables that live beside copies, by group whose cap is kept and by group of all
+BY_KEPT, BY_SETTLED = 21, 17  # bytes of tables by group whose cap is kept, until amounts are settled and then
+BY_GROUP = 5  # of tables by group of the user's
+BESIDE = 3  # bytes an item of the largest group whose cap binds, beside its amounts
 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
@@ -106,8 +108,8 @@ class Tiled:
         rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
         rooms |= {name: place.amounts() for name in same[:-1]}
         self.member, self.side = np.empty(n, np.uint16), np.empty(0, np.int8)  # sides: made when they are needed
-        self._over = same[-1] if same else None  # the column that amounts are written over
-        self.amounts = rooms[self._over] if self._over else np.empty(n, place.dtype)
+        self._over = same[-1]  # the column that amounts are written over
+        self.amounts = rooms[self._over]
         self._is_over = False
         moves = [(columns[name], room) for name, room in rooms.items()]
         for part, groups, following in self._parts():
@@ -130,7 +132,7 @@ class Tiled:
 
     def restore(self) -> None:
         """Bring back the column that amounts were written over, if they were."""
-        if self._is_over and self._over:
+        if self._is_over:
             column = _columns(self.given)[self._over]
             for part, groups, following in self._parts():
                 core.move_to_runs(groups, self._runs, following, (column[part], self.amounts), None)
@@ -195,15 +197,18 @@ def lay_out(
 
 
 def _room(problem: Problem, names: Any, offset: NDArray[np.uint32], place: Place) -> float:
-    """Bytes that a solve with copies takes, but for the threads' working space; infinite if bounds are arrays."""
-    if any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper)):
-        return np.inf
+    """Bytes that a solve with copies takes, but for the threads' working space; infinite if amounts are not of a
+    column's type and can't be written over it.
+    """
     width, groups = place.dtype.itemsize, len(offset) if names is None else len(names)
     copies = [column.dtype.itemsize for column in _columns(problem).values()]
-    searching = 2 + sum(copies) + (0 if width in copies else width)  # one of two lies in the room of the amounts
+    if width not in copies:
+        return np.inf
+    searching = 2 + sum(copies)  # one of two lies in the room of the amounts
     largest = int(np.diff(offset[1:]).max(initial=0))  # it is solved beside the copies
-    beside = width * largest if largest > core.TILE else 0
-    return max(searching, 2 * width + 2) * problem.n + beside + BY_KEPT * len(offset) + BY_GROUP * groups
+    beside = (width + BESIDE) * largest if largest > core.TILE else 0
+    by_item = max(searching * problem.n + BY_KEPT * len(offset), (searching + 1) * problem.n + BY_SETTLED * len(offset))
+    return max(by_item, (2 * width + 2) * problem.n + BY_SETTLED * len(offset)) + beside + BY_GROUP * groups
 
 
 def _runs_of(names: NDArray[np.int32] | None, offset: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -21,7 +21,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.passes import CHUNK, parts_of, sum_where
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import step_beside
+from knapsolve.nefk.search import LINEAR, step_beside
 
 Array = NDArray[np.float64]
 Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
@@ -32,12 +32,14 @@ LARGE = 512  # groups of so many items and more are sampled by items, smaller on
 SAMPLE_STEPS = 8
 FEW = 32  # items of no group are all sampled if they are at most one in so many
 ROUGHLY = 1e-3  # relative gap of the sample's total that ends its search
-MARGIN = 0.25  # how far below the last step's end the next price lies, over the step
+MARGIN = 0.4  # how far below the last step's end the next price lies, over the step
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
-TRIES = 3
+ALIKE = 1e-12  # share of the variance of caps in their squares that is none
+TRIES = 4
+FURTHEST = 4.0  # of a step on a sample, over the price
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 
 
@@ -106,7 +108,7 @@ class SampledTotals:
         problem, sizes = totals.problem, totals.sizes
         every = -(-problem.n // min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
         large = sizes >= LARGE
-        large[0] = sizes[0] * FEW > problem.n  # its items are no group
+        large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
         chosen = large.copy()
         chosen[0], chosen[1::every] = True, True
         which = _sampled_items(totals, large, chosen, every)
@@ -121,6 +123,8 @@ class SampledTotals:
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
             self.missing = sum_where(~large[1:], problem.caps) - every * sampled
             self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
+            if not self.spread > ALIKE * float(caps[self.small] @ caps[self.small]):
+                self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
 
@@ -164,6 +168,8 @@ def below_the_answer(totals: GroupTotals, search: Array) -> tuple[float, Array] 
         if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
             break
         step_beside(rough, shape, *sample.respond(price))
+        if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than the sample's total
+            rough[core.PRICE] = min(max(rough[core.PRICE], price / FURTHEST), price * FURTHEST)
     price, margin = float(rough[core.PRICE]), ERROR / math.sqrt(sample.totals.problem.n)
     for more in reversed(range(TRIES)):
         if not narrow.has_bracket(shape, price):

@@ -156,9 +156,12 @@ def moved_by(shape: int, before: float, price: float) -> float:
     return abs(price - before) / size_of(shape, price) if shape in LINEAR else abs(math.log(price / before))
 
 
-def next_half(shape: int, before: float, price: float, widest: float) -> float:
-    """Half a bracket about a price that the last step led to, NaN if that was too long; relative to `size_of`."""
-    moved = moved_by(shape, before, price)
+def next_half(shape: int, before: float, price: float, widest: float, moved: float = math.nan) -> float:
+    """Half a bracket about a price that the last step led to, NaN if that was too long; relative to `size_of`.
+
+    Or about one within a known bracket that is `moved` wide.
+    """
+    moved = moved_by(shape, before, price) if math.isnan(moved) else moved
     return min(max(MARGIN * moved, LEAST_HALF), widest) if moved <= LONG * widest else math.nan
 
 

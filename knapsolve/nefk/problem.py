@@ -69,11 +69,13 @@ class Problem:
         return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
 
     def starts(self) -> NDArray[np.float64]:
-        """Prices at which items start to take something (n,), of detection and freshness; of others none."""
+        """Prices at which items start to take something, of detection and freshness: (n,), or (1,) if all are alike; of
+        others none.
+        """
         shape, weights = self.criterion._shape, np.asarray(self.weights, dtype=np.float64)
         if shape == core.FRESHNESS:
             with np.errstate(all="ignore"):
-                return np.atleast_1d(weights / self.criterion._parameter)
+                return np.atleast_1d(weights / np.asarray(self.criterion._parameter, dtype=np.float64))
         return np.atleast_1d(weights) if shape == core.DETECTION else np.empty(0)
 
     def with_columns(self, parameter: Any, weights: Any) -> Problem:

@@ -18,6 +18,7 @@ SAMPLE = 32  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
+MOST_SECANTS = 6  # what they do not end, jumps or crawls, and is for brackets to be halved
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
 
@@ -52,9 +53,11 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
     start, from both sides.
     """
     passes.search(search)
-    tried = 0
+    tried, starts = 0, np.empty(0)
     while search[core.STATE] == core.RUNNING:
-        start = nearest(passes.starts(), search) if tried >= LATE and hasattr(passes, "starts") else math.nan
+        if tried == LATE and hasattr(passes, "starts"):
+            starts = passes.starts()
+        start = nearest(starts, search)
         for price in (start + BESIDE * start, start - BESIDE * start):
             if search[core.LOW] < price < search[core.HIGH] and search[core.STATE] == core.RUNNING:
                 step_at(passes, search, price)
@@ -65,6 +68,32 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
         return Prices(search[core.PRICE], search[core.PRICE])
     low, high = float(search[core.LOW]), float(search[core.HIGH])
     return Prices(low, high, share_of(search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0]))
+
+
+class Secant:
+    """Totals of which parts become fixed, or start, within any step: Newton's steps go too far. Once prices on both
+    sides of the answer are known, the straight line between their totals leads to the next, some times.
+    """
+
+    def __init__(self, shape: int) -> None:
+        self.shape, self.less, self.more, self.count = shape, (math.nan, math.nan), (math.nan, math.nan), 0
+
+    def narrow(self, search: NDArray[np.float64], price: float, total: float) -> float:
+        """Take in a total, and move the search's price between both sides; the log of their prices' ratio, else NaN."""
+        gap = total - float(search[core.TARGET])
+        if gap > 0.0:
+            self.less = (price, gap)
+        else:
+            self.more = (price, gap)
+        (low, above), (high, below) = self.less, self.more
+        if self.shape in LINEAR or not 0.0 < low < high < math.inf or self.count == MOST_SECANTS:
+            return math.nan
+        self.count += 1
+        width = math.log(high / low)
+        next_ = low * math.exp(width * above / (above - below))
+        if search[core.LOW] < next_ < search[core.HIGH]:
+            search[core.PRICE] = next_
+        return width
 
 
 def nearest(starts: NDArray[np.float64], search: NDArray[np.float64]) -> float:

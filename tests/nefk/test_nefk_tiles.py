@@ -168,6 +168,24 @@ def test_memory_stays_below_three_arrays_where_groups_have_one_to_three_items(it
     assert peak_of(criterion, capacity, **options) <= 3 * 8 * n
 
 
+TYPES = [(np.float64, np.float64), (np.float32, np.float64), (np.float64, np.float32)]  # of columns and amounts
+
+
+@pytest.mark.parametrize("sizes", [np.ones(200_000), np.ones(100_000), [0.74, 0.2, 0.06], [0.6, 0.4], [0.3] * 3])
+@pytest.mark.parametrize(("column", "amount"), TYPES)
+@pytest.mark.parametrize("share", [(0.3, 0.9), (0.3, 30.0)])
+def test_memory_stays_below_three_arrays_with_weights_and_large_groups(sizes, column, amount, share):
+    n, generator = 1_000_000, np.random.default_rng(9)
+    groups = generator.choice(len(sizes), n, p=np.array(sizes) / np.sum(sizes))
+    rates, weights = np.exp(generator.standard_normal((2, n))).astype(column)
+    out, base = np.empty(n, amount), solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights).amounts
+    caps = np.bincount(groups, base, len(sizes)) * generator.choice(share, len(sizes)) + 1e-9
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "equality": False, "n_jobs": 1, "out": out}
+    solve_nefk(criteria.Freshness(rates[:30]), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
+    del base
+    assert peak_of(criteria.Freshness(rates), 0.3 * n, **options) + out.nbytes <= 3 * 8 * n
+
+
 @pytest.mark.parametrize("first", range(0, 3000, 250))
 def test_adversarial_problems_leave_no_residual(first):
     assert [seed for seed in range(first, first + 250) if not residual(seed) <= 1e-12] == []
