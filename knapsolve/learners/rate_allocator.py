@@ -56,7 +56,8 @@ class RateAllocator(PollLogLearner):
     lower, upper : float, array-like of shape (n_materials,) or mapping, optional
         Bounds of each amount, in polls per unit of time; none by default.
     groups : array-like of shape (n_materials,) or mapping, optional
-        Group (host) of each material: a number from 0, or a label of `group_caps`; -1 or None for no group.
+        Group (host) of each material: a number from 0, or a label of `group_caps`; -1, None or NaN for no group. A
+        pandas Series goes by its labels, as a mapping does, unless these are the positions.
     group_caps : array-like of shape (n_groups,) or mapping, optional
         Most polls per unit of time that each group may get.
     exploration : float, default=0.05

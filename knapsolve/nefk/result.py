@@ -25,7 +25,8 @@ class NEFKResult:
     kkt_residual : float
         Largest relative violation of w f'(x) = price (+ the group's price), one-sided at bounds.
     budget_residual : float
-        ``|sum of amounts - capacity| / capacity``.
+        ``|sum of amounts - capacity| / capacity``, or how far, relatively, a group is above its cap or off one that
+        binds, if that is more.
     n_passes : int
         Passes over all items.
     side : ndarray of shape (n,), int8

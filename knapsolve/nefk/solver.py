@@ -70,7 +70,8 @@ def solve_nefk(
     n_jobs : int, default=None
         Threads, as in joblib. The answer is the same to the last bit whatever their number.
     out : ndarray of shape (n,), float64 or float32, default=None
-        Where to put the amounts. float32 halves the memory; value and residuals are those before rounding.
+        Where to put the amounts, also over one of the columns (which takes another array meanwhile). float32 halves the
+        memory; value and residuals are those before rounding.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -116,15 +117,30 @@ class RateProblem:
         return absorb(result.amounts, capacity, free)
 
 
+def by_label(value: Any) -> Any:
+    """A pandas Series as a mapping from its labels, unless these are positions; anything else as it is."""
+    index = getattr(value, "index", None)
+    if index is None or callable(index):  # lists have a method of that name
+        return value
+    labels, entries = np.asarray(index).tolist(), np.asarray(value).tolist()
+    return entries if labels == list(range(len(labels))) else dict(zip(labels, entries))
+
+
 def per_material(name: str, value: Any, materials: np.ndarray, default: float, **allowed: Any) -> Any:
     """`value` as a float, or as an array (n,) in the order of `materials`; mappings go by identifier."""
     if value is None:
         return default
+    value = by_label(value)
     if isinstance(value, Mapping):
         value = [value.get(m, default) for m in materials.tolist()]
     if np.ndim(value) == 0:
         return float(check_vector(name, np.atleast_1d(value), **allowed)[0])
     return check_vector(name, value, size=materials.size, **allowed)
+
+
+def _is_none(label: Any) -> bool:
+    """Whether a label says that there is no group: None, -1 or NaN."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or label == -1 or label != label
 
 
 def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, Any]:
@@ -133,21 +149,22 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
         return None, None
     if groups is None or caps is None:
         raise ValueError("groups and group_caps must be given together")
+    groups, caps = by_label(groups), by_label(caps)
     if isinstance(groups, Mapping):
         labels = [groups.get(m) for m in materials.tolist()]
     else:
-        labels = np.asarray(groups).tolist()
+        labels = np.asarray(groups, dtype=object).tolist()
     if len(labels) != materials.size:
         raise ValueError(f"groups must have {materials.size} entries, got {len(labels)}")
     names = list(caps) if isinstance(caps, Mapping) else list(range(len(np.atleast_1d(caps))))
     values = [caps[name] for name in names] if isinstance(caps, Mapping) else np.atleast_1d(caps)
     number = {name: k for k, name in enumerate(names)}
-    if not isinstance(caps, Mapping):
-        strange = [each for each in labels if each not in (None, -1) and each not in number]
-        if strange:
-            raise ValueError(
-                f"groups must be below the number of group_caps, {len(names)}, or -1, "
-                f"got {shown(strange[0])}"
-            )
+    strange = [each for each in labels if each not in number and not _is_none(each)]
+    if strange and not isinstance(caps, Mapping):
+        allowed = f"below the number of group_caps, {len(names)}, or -1"
+        raise ValueError(f"groups must be {allowed}, got {shown(strange[0])}")
+    if strange:
+        message = f"groups names {shown(strange[0])}, for which there is no cap in group_caps: it is taken as no group"
+        warnings.warn(message, UserWarning, stacklevel=4)
     found = np.array([number.get(label, -1) for label in labels], dtype=np.intp)
     return found, check_vector("group_caps", values, low=0.0, finite=False)

@@ -265,3 +265,25 @@ def test_an_interrupted_batch_is_learnt_wholly_or_not_at_all(estimator, monkeypa
     finally:
         signal.signal(signal.SIGALRM, previous)
     assert interrupted
+
+
+def test_labelled_series_go_by_identifier_and_plain_ones_by_position():
+    pd = pytest.importorskip("pandas")
+    X, y = poll_log(200, 4)
+    names = np.array([[f"m{int(k)}", gap] for k, gap in X], dtype=object)
+    groups, caps, weights = {"m3": "a", "m2": "a", "m0": "b", "m1": None}, {"b": 0.3, "a": 0.25}, {"m3": 5.0, "m1": 2.0}
+    by_name = RateAllocator(groups=groups, group_caps=caps, weights=weights).fit(names, y)
+    labelled = {"groups": pd.Series(groups), "group_caps": pd.Series(caps), "weights": pd.Series(weights)}
+    expected = by_name.amounts_
+    np.testing.assert_array_equal(RateAllocator(**labelled).fit(names, y).amounts_, expected)
+    order = by_name.materials_.tolist()
+    plain = pd.Series([groups[m] for m in order])
+    ours = RateAllocator(groups=plain, group_caps=caps, weights=weights).fit(names, y)
+    np.testing.assert_array_equal(ours.amounts_, expected)
+
+
+def test_a_group_without_a_cap_is_said_to_have_none():
+    X, y = poll_log(200, 4)
+    allocator = RateAllocator(groups=["a", "a", "B", np.nan], group_caps={"a": 0.25, "b": 0.1}).fit(X, y)
+    with pytest.warns(UserWarning, match="groups names 'B', for which there is no cap"):
+        assert allocator.amounts_[:2].sum() <= 0.25 * (1 + 1e-12)

@@ -196,3 +196,18 @@ def test_sums_under_caps_are_those_of_numpy(kind, groups):
         held,
     )
     assert core.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("over", [1.02, 1.1, 1.7])
+def test_one_cap_for_all_groups_is_no_matter_to_a_sample(over):
+    """What it has too much of caps that differ by rounding alone is nothing: divided by it, totals were nonsense."""
+    generator = np.random.default_rng(5)
+    p, groups = generator.lognormal(0, 1.5, N), generator.integers(0, 14_000, N)
+    options = {"weights": None, "upper": None, "groups": groups, "group_caps": np.full(14_000, over * 0.3 * N / 14_000)}
+    totals = totals_of("freshness", p, options)
+    exact = capped_sums(totals, *totals.respond(0.1).T)[0]
+    assert SampledTotals(totals).respond(0.1)[0] == pytest.approx(exact, rel=2e-2)
+    del options["upper"]
+    result = solve("freshness", p, 0.3 * N, **options)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 8  # up to 29 without secants
