@@ -25,7 +25,7 @@ from knapsolve.nefk.search import LINEAR, step_beside
 
 Array = NDArray[np.float64]
 Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
-PART = 8192  # items whose amounts stay in the second-level cache
+PART = 16384  # items whose amounts stay in the second-level cache
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
@@ -39,7 +39,7 @@ NEAR = 4.5e-2  # a step so short ends near the answer
 SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
-FURTHEST = 4.0  # of a step on a sample, over the price
+FURTHEST = 1000.0  # of a step on a sample, over the price
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 
 

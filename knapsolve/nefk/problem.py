@@ -112,7 +112,7 @@ def check_problem(
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
     low = check_column("lower", lower, low=0.0, high=LARGEST)
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
-    group = None if groups is None else _check_groups(groups)
+    group, last = (None, -1) if groups is None else _check_groups(groups)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
     if (groups is None) != (group_caps is None):
         raise ValueError("groups and group_caps must be given together")
@@ -120,19 +120,22 @@ def check_problem(
     if group_caps is not None:
         checked = check_column("group_caps", np.atleast_1d(group_caps), low=0.0, high=LARGEST, or_infinite=True)
         caps = np.asarray(checked, dtype=np.float64)
-    if group is not None and group.max() >= len(caps):
-        raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {group.max()}")
+    if last >= len(caps):
+        raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {last}")
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
 
 
-def _check_groups(groups: Any) -> NDArray[np.intp]:
-    """Group of each item (n,), -1 for none, in whatever integers it is given."""
+def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
+    """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
     given = np.asarray(groups)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise TypeError(f"groups must be a one-dimensional array of integers, got {given.dtype} {given.shape}")
-    if given.size and given.min() < -1:
-        raise ValueError(f"groups must be at least -1 (no group), got {given.min()}")
-    return given
+    first, last = 0, -1
+    for part in parts_of(given.size):  # both at once, while it is in the cache
+        first, last = min(first, int(given[part].min())), max(last, int(given[part].max()))
+    if first < -1:
+        raise ValueError(f"groups must be at least -1 (no group), got {first}")
+    return given, last
 
 
 def common_size(columns: dict[str, Any]) -> int:
