@@ -26,7 +26,7 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space, s
 }
 
 /* Better guesses in space->at of `lanes` listed groups, which[0] and so on, of at most m items each. Those whose total was
- * not near the cap yet are written to the front of `which`; returns how many. */
+ * not near the cap yet are written to `far`, which may begin before `which`; returns how many. */
 static size_t approach_lanes(const nefk_tile_space *space, double floor, size_t lanes, size_t m, size_t rounds,
                              const uint32_t *which, double *at, uint32_t *far) {
     nefk_lanes items;

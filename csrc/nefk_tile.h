@@ -31,7 +31,7 @@ struct nefk_tile_space {
     double cap[NEFK_TILE_GROUPS];
     uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
     uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
-    uint32_t order[2 * NEFK_TILE];   /* which the gathered items are; the second half is for those that are not */
+    uint32_t order[2 * NEFK_TILE];   /* which the gathered items are; any group that is not listed has room behind them */
 };
 
 static inline nefk_block block_of(const gathered *columns, size_t at) {
@@ -65,7 +65,7 @@ static inline size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t 
         return m;
     }
     uint32_t next[NEFK_TILE_GROUPS], first = start[0], stop = start[tile.last - tile.first];
-    for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* of no use */
+    for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* if it is not listed */
     for (size_t k = 0; k < groups; k++) next[which[k]] = offset[k];
     for (uint32_t i = first; i < stop; i++) space->order[next[all->member[i]]++] = i;
     return m;

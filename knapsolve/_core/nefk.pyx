@@ -369,7 +369,7 @@ def surely_capped(const double[:] total, const real[:] slope, const double[::1] 
 
 
 def rough_guesses(double[:] total, const double[::1] caps, double price, double farthest):
-    """Put a rough guess of its own price in place of each group's total (g + 1,) at a price; NaN if its cap is loose."""
+    """Put a rough guess of its own price in place of each total (g + 1,) at a price; NaN where a cap is loose."""
     cdef Py_ssize_t g
     with nogil:
         for g in range(caps.shape[0]):

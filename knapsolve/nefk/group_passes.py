@@ -47,7 +47,7 @@ class LargeGroup:
     group: int
     problem: Problem
     passes: Any
-    where: slice | None  # its items, if they lie side by side; else they are found by the order
+    where: slice | None  # its items, if they lie side by side, else by the problem's order
     is_copy: bool  # amounts are written over its columns
 
     def settle(self, prices: Prices, amounts: Any, side: Any) -> Settled:
