@@ -228,6 +228,21 @@ def test_groups_beside_none(n):
             )
 
 
+@pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
+def test_one_cap_for_all_groups_beside_none(load, over):
+    """Every host has the same cap, a bit more than its share of the capacity: most caps are nearly reached."""
+    n, n_groups, generator = 10**6, 200_000, np.random.default_rng(5)
+    rate, groups = generator.lognormal(0, 1.5, n), generator.integers(0, n_groups, n)
+    plain = partial(solve_nefk, criteria.Freshness(rate), load * n, n_jobs=1, out=np.empty(n))
+    capped = partial(plain, groups=groups, group_caps=np.full(n_groups, over * load * n / n_groups))
+    base, seconds = best_of_each([plain, capped], clock=time.process_time)
+    result = capped()
+    print(
+        f"\ncaps of {over} times the mean, capacity {load} n: {seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; "
+        f"{result.n_passes} passes, {np.mean(result.group_prices > 0):.0%} bind; residual {result.residual:.0e}"
+    )
+
+
 def test_instruction_sets():
     rate, weight, capacity = problem(10**6)
     print()
