@@ -42,10 +42,15 @@ def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint3
     np.cumsum(starts, out=starts)
     if in_order:
         return None, starts[1:]
-    order = np.empty(n, dtype=np.uint32)
-    for part in chunks:  # each start moves on to the next group's
-        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, starts[1:], order)
-    return order, starts[:-1]
+    return _order_by(groups, None, starts), starts[:-1]
+
+
+def _order_by(groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
+    order = np.empty(len(groups), dtype=np.uint32)
+    for part in parts_of(order.size):  # each start moves on to the next group's
+        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, starts[1:], order, names)
+    return order
 
 
 def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list[int]]:
@@ -189,11 +194,7 @@ def lay_out(
     offset = starts[1:]
     if _room(problem, names, offset, place) <= MOST_ROOM * problem.n:
         return Tiled(problem, _runs_of(names, offset), offset, place)
-    order = np.empty(problem.n, dtype=np.uint32)
-    for part in parts_of(order.size):  # each start moves on to the next group's
-        groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
-        core.sort_into_groups(groups, part.start, offset, order, names)
-    return Listed(problem, order, starts[:-1])
+    return Listed(problem, _order_by(problem.groups, names, starts), starts[:-1])
 
 
 def _room(problem: Problem, names: Any, offset: NDArray[np.uint32], place: Place) -> float:

@@ -117,20 +117,28 @@ class RateProblem:
         return absorb(result.amounts, capacity, free)
 
 
-def by_label(value: Any) -> Any:
+def by_label(name: str, value: Any, materials: np.ndarray | None = None) -> Any:
     """A pandas Series as a mapping from its labels, unless these are positions; anything else as it is."""
     index = getattr(value, "index", None)
-    if index is None or callable(index):  # lists have a method of that name
+    if index is None or callable(index) or getattr(value, "ndim", 0) != 1:  # lists have a method of that name
         return value
-    labels, entries = np.asarray(index).tolist(), np.asarray(value).tolist()
-    return entries if labels == list(range(len(labels))) else dict(zip(labels, entries))
+    labels = np.asarray(index)
+    if labels.dtype.kind in "iu" and np.array_equal(labels, np.arange(labels.size)):
+        return value
+    found = dict(zip(labels.tolist(), value))
+    if len(found) < labels.size:
+        raise ValueError(f"{name} must have each label of its index once")
+    if materials is not None and found.keys().isdisjoint(materials.tolist()):
+        allowed = "must go by the materials, or by position (.to_numpy())"
+        raise ValueError(f"{name} {allowed}, got a Series of labels like {shown(labels.tolist()[0])}")
+    return found
 
 
 def per_material(name: str, value: Any, materials: np.ndarray, default: float, **allowed: Any) -> Any:
     """`value` as a float, or as an array (n,) in the order of `materials`; mappings go by identifier."""
     if value is None:
         return default
-    value = by_label(value)
+    value = by_label(name, value, materials)
     if isinstance(value, Mapping):
         value = [value.get(m, default) for m in materials.tolist()]
     if np.ndim(value) == 0:
@@ -149,7 +157,7 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
         return None, None
     if groups is None or caps is None:
         raise ValueError("groups and group_caps must be given together")
-    groups, caps = by_label(groups), by_label(caps)
+    groups, caps = by_label("groups", groups, materials), by_label("group_caps", caps)
     if isinstance(groups, Mapping):
         labels = [groups.get(m) for m in materials.tolist()]
     else:

@@ -282,6 +282,21 @@ def test_labelled_series_go_by_identifier_and_plain_ones_by_position():
     np.testing.assert_array_equal(ours.amounts_, expected)
 
 
+def test_series_whose_labels_are_no_materials_are_refused_and_so_are_durations():
+    pd = pytest.importorskip("pandas")
+    X, y = poll_log(200, 4)
+    allocator = RateAllocator().fit(X, y)
+    assert set(allocator.materials_.tolist()) == {0, 1, 2, 3}
+    for weights, message in (
+        (pd.Series([1.0, 2.0, 3.0, 4.0], index=[14, 17, 19, 20]), "weights must go by the materials, or by position"),
+        (pd.Series([1.0, 2.0], index=[3, 3]), "weights must have each label of its index once"),
+        (pd.Series(pd.to_timedelta([1, 2, 3, 4], unit="h")), "weights"),
+        (pd.Series(pd.to_timedelta([1, 2, 3, 4], unit="h"), index=[3, 2, 1, 0]), "weights"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            allocator.set_params(weights=weights).allocate()
+
+
 def test_a_group_without_a_cap_is_said_to_have_none():
     X, y = poll_log(200, 4)
     allocator = RateAllocator(groups=["a", "a", "B", np.nan], group_caps={"a": 0.25, "b": 0.1}).fit(X, y)

@@ -210,4 +210,4 @@ def test_one_cap_for_all_groups_is_no_matter_to_a_sample(over):
     del options["upper"]
     result = solve("freshness", p, 0.3 * N, **options)
     assert result.residual <= 1e-12
-    assert result.n_passes <= 8  # up to 29 without secants
+    assert result.n_passes <= 8  # up to 14 without secants
