@@ -39,7 +39,7 @@ NEAR = 4.5e-2  # a step so short ends near the answer
 SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
-FURTHEST = 1000.0  # of a step on a sample, over the price
+FURTHEST = 16.0  # of a step on a sample, over the price
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 
 

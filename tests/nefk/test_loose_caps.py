@@ -211,3 +211,16 @@ def test_one_cap_for_all_groups_is_no_matter_to_a_sample(over):
     result = solve("freshness", p, 0.3 * N, **options)
     assert result.residual <= 1e-12
     assert result.n_passes <= 8  # up to 14 without secants
+
+
+def test_steps_on_a_sample_do_not_fly_off():
+    """Nearly all caps bind; what the sample says that they hold is more than its whole total, once corrected."""
+    n, n_groups, generator = 1_000_000, 333_333, np.random.default_rng(0)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups = generator.integers(0, n_groups, n)
+    generator.uniform(size=2 * n_groups)
+    caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.2, 0.9, n_groups) + 1e-9
+    options = {"weights": weights, "groups": groups, "group_caps": caps}
+    result = solve("freshness", rates, 0.98 * caps.sum(), **options)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 10  # 22 where the sample's price ends nowhere
