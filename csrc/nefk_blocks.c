@@ -39,6 +39,33 @@ NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items,
     }
 }
 
+/* nefk_instructions.respond_roughly: what is near cancels in double precision, the rest is in single. */
+NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block items, double price,
+                                      double *restrict x, double *restrict d) {
+    const float least = 1e-30f;
+    float y[NEFK_BLOCK], e[NEFK_BLOCK], amount[NEFK_BLOCK], slope[NEFK_BLOCK];
+    int n_beyond = 0;
+    for (size_t i = 0; i < m; i++) {
+        nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
+        double product, gap = nefk_gap_of(item, price, fused, &product), inverse = 1.0 / item.v;
+        y[i] = (float)(product * inverse);
+        e[i] = (float)(item.a > 0.0 ? gap * inverse : -1.0);
+        e[i] = item.a < INFINITY ? e[i] : 2.0f;
+    }
+    for (size_t i = 0; i < m; i++) {
+        float odds, r = nefk_inverse_single(e[i], y[i], &odds);
+        int takes = e[i] > 0.0f, is_within = (y[i] >= least) & (e[i] >= least) & (e[i] <= 1.0f);
+        amount[i] = takes ? r : 0.0f;
+        slope[i] = takes ? r * ((r + 1.0f) * r) * odds : 0.0f;
+        n_beyond += takes & !is_within;
+    }
+    for (size_t i = 0; i < m; i++) {
+        x[i] = items.parameter[i] * amount[i];
+        d[i] = items.parameter[i] * slope[i];
+    }
+    return !n_beyond;
+}
+
 NEFK_INLINE void expand_shape(int shape, int fused, size_t m, nefk_block items, double price, double half,
                               double tolerance, double ceiling, double c[][NEFK_BLOCK], double *restrict rough) {
     double s[NEFK_BLOCK], odds[NEFK_BLOCK], active[NEFK_BLOCK];
@@ -187,6 +214,12 @@ NEFK_INLINE void follow_shape(int shape, size_t m, nefk_block items, const doubl
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(RESPOND)                                                                                  \
     }                                                                                                        \
+    TARGET static int respond_roughly_##SET(int shape, size_t m, nefk_block items, double price, double *x,  \
+                                            double *d) {                                                     \
+        const int fused = FUSED;                                                                             \
+        if (shape == NEFK_FRESHNESS) return respond_shape_roughly(NEFK_FRESHNESS, fused, m, items, price, x, d); \
+        return respond_shape_roughly(NEFK_DETECTION, fused, m, items, price, x, d);                          \
+    }                                                                                                        \
     TARGET static void expand_##SET(int shape, size_t m, nefk_block items, double price, double half,        \
                                     double tolerance, double ceiling, double c[][NEFK_BLOCK], double *rough) { \
         const int fused = FUSED;                                                                             \
@@ -220,12 +253,12 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 #endif
 
 static const nefk_instructions SETS[] = {
-    {respond_portable, expand_portable, worth_portable, audit_portable, sum_portable, advance_portable,
+    {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable, advance_portable,
      approach_portable, follow_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
-    {respond_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2,
+    {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2,
      approach_avx2, follow_avx2},
-    {respond_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512,
+    {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512,
      approach_avx512, follow_avx512},
 #endif
 };

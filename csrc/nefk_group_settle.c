@@ -145,6 +145,15 @@ static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t 
     *audit = total;
 }
 
+/* Write amounts and sides to where `scatter` found their items. */
+static void bring_back(size_t first, size_t m, const nefk_tile_space *space, double *doubles, float *singles,
+                       int8_t *side) {
+    const uint32_t *from = space->order;
+    for (size_t i = 0; i < m; i++) side[first + i] = (int8_t)space->e[from[i]];
+    if (doubles) for (size_t i = 0; i < m; i++) doubles[first + i] = space->x[from[i]];
+    else for (size_t i = 0; i < m; i++) singles[first + i] = (float)space->x[from[i]];
+}
+
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, int8_t *side,
                       nefk_tile_audit *audit) {
@@ -164,5 +173,6 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         if (over > audit->over) audit->over = over;
     }
     audit_items(all, space, m, &audit->audit);
-    nefk_store(m, space->order, 0, space->x, space->e, doubles, singles, side, 0);
+    if (all->member) bring_back(all->offset[tile.first], m, space, doubles, singles, side);
+    else nefk_store(m, space->order, 0, space->x, space->e, doubles, singles, side, 0);
 }

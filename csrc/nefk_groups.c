@@ -37,6 +37,20 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     }
 }
 
+void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total, float *slope) {
+    double x[NEFK_BLOCK], d[NEFK_BLOCK];
+    size_t stop = all->offset[tile.last];
+    for (size_t g = tile.first; g < tile.last; g++) total[g] = slope[g] = 0.0;
+    for (size_t at = all->offset[tile.first]; at < stop; at += NEFK_BLOCK) {
+        size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
+        nefk_respond_each(all->problem, price, at, at + m, 1, x, d);
+        for (size_t i = 0; i < m; i++) {
+            total[tile.first + all->member[at + i]] += x[i];
+            slope[tile.first + all->member[at + i]] += (float)d[i];
+        }
+    }
+}
+
 /* Groups that are not capped, by local number in space->group, and their items in space->part. */
 static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int8_t *capped, nefk_tile_space *space) {
     size_t groups = 0;

@@ -22,15 +22,25 @@ static void fill(size_t m, double *x, double value) {
     for (size_t i = 0; i < m; i++) x[i] = value;
 }
 
-void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, double *x, double *d) {
+static int has_bounds(const nefk_problem *problem) {
+    const nefk_column *low = &problem->lower, *high = &problem->upper;
+    int are_scalars = !low->doubles && !low->singles && !high->doubles && !high->singles;
+    return !are_scalars || low->scalar != 0.0 || high->scalar != INFINITY;
+}
+
+void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly, double *x,
+                       double *d) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    int halves = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
+    int single = roughly && halves && price > 0.0 && !has_bounds(problem);
     buffers space;
     double prices[NEFK_BLOCK];
     fill(NEFK_BLOCK, prices, price);
-    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+    for (size_t at = start; at < stop; at += NEFK_BLOCK, x += NEFK_BLOCK, d += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        nefk_instructions_in_use()->respond(problem->shape, m, items, prices, problem->ceiling, x + (at - start),
-                                            d + (at - start), NULL);
+        if (single && use->respond_roughly(problem->shape, m, items, price, x, d)) continue;
+        use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
     }
 }
 

@@ -25,6 +25,8 @@ typedef struct {
     const uint32_t *order;                       /* (n,): item k is entry order[k] of the columns; NULL: entry k */
 } nefk_problem;
 
+#define NEFK_ROUGH 1e-5 /* relative error of single precision */
+
 typedef struct { double high, low; } nefk_sum;   /* unevaluated sum of two doubles */
 
 typedef struct { nefk_sum amount, slope; } nefk_response;
@@ -44,8 +46,10 @@ typedef struct {
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                         double *amounts, nefk_response *response);
 
-/* Amounts and slopes of items [start, stop) at a price, each written to an array (stop - start,). O(stop - start). */
-void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, double *x, double *d);
+/* Amounts and slopes of items [start, stop) at a price, each written to an array (stop - start,); with `roughly`
+ * within NEFK_ROUGH of themselves. O(stop - start). */
+void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly, double *x,
+                       double *d);
 
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,

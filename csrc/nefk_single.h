@@ -29,6 +29,17 @@ NEFK_INLINE float nefk_negative_log_single(float e, float y) {
     return -(k * 0.69314718f + f * (even + f * odd));
 }
 
+/* 1 / z, as by nefk_gamma2_inverse of y = 1 - e in (0, 1), and y / e; error some 3e-7. */
+NEFK_INLINE float nefk_inverse_single(float e, float y, float *odds) {
+    float s = sqrtf(2.0f * nefk_negative_log_single(e, y));
+    float p = 0.9999999893910065f + s * (0.8333763339796209f + s * (0.2939732830645737f
+              + s * (0.05023282841905856f + s * 0.003429517509334647f)));
+    float q = 1.0f + s * (0.5000427172205866f + s * (0.09951622957740619f + s * 0.006870614461624364f));
+    float top = s * p, both = 1.0f / (top * e);
+    *odds = y * top * both;
+    return q * e * both;
+}
+
 /* exp(-t) = scale (1 + p), t cut to [-80, 80]; returns scale, which is 1 at small t. */
 NEFK_INLINE float nefk_split_exp(float t, float *p) {
     t = t < 80.0f ? t : 80.0f;
@@ -67,11 +78,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
             float x[NEFK_LANES], d[NEFK_LANES], c[NEFK_LANES];
             for (size_t l = 0; l < NEFK_LANES; l++) {
                 float y = price[l] * inverse_start[j][l], e = 1.0f - y;
-                float s = sqrtf(2.0f * nefk_negative_log_single(e, y));
-                float p = 0.9999999893910065f + s * (0.8333763339796209f + s * (0.2939732830645737f
-                          + s * (0.05023282841905856f + s * 0.003429517509334647f)));
-                float q = 1.0f + s * (0.5000427172205866f + s * (0.09951622957740619f + s * 0.006870614461624364f));
-                float top = s * p, both = 1.0f / (top * e), r = q * e * both, odds = y * top * both; /* r = 1 / z */
+                float odds, r = nefk_inverse_single(e, y, &odds);
                 float amount = items->a[j][l] * r;
                 float slope = amount * ((r + 1.0f) * r) * odds;
                 float curve = slope * (odds * (r * (3.0f * r + 2.0f) - 1.0f) - 1.0f);

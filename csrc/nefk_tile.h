@@ -89,12 +89,40 @@ static inline void gather_listed(const nefk_problem *problem, size_t m, const ne
     }
 }
 
+/* Bring the tile's items, which lie side by side in no order by group, into that of space->name; where they go is left
+ * in space->order. Read in sequence, as they come from afar. Returns how many. */
+static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
+    const uint32_t *start = all->offset + tile.first;
+    const nefk_problem *problem = all->problem;
+    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
+    size_t first = start[0], m = start[groups] - first;
+    uint32_t next[NEFK_TILE_GROUPS], at = 0;
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->name[k];
+        space->offset[k] = next[g] = at;
+        at += start[g + 1] - start[g];
+    }
+    space->offset[groups] = at;
+    for (size_t i = 0; i < m; i++) space->order[i] = next[all->member[first + i]]++;
+    for (size_t c = 0; c < NEFK_COLUMNS; c++) {
+        double *to = space->all.entries[c];
+        const double *doubles = columns[c]->doubles ? columns[c]->doubles + first : NULL;
+        const float *singles = columns[c]->singles ? columns[c]->singles + first : NULL;
+        space->all.step[c] = doubles || singles;
+        if (doubles) for (size_t i = 0; i < m; i++) to[space->order[i]] = doubles[i];
+        else if (singles) for (size_t i = 0; i < m; i++) to[space->order[i]] = singles[i];
+        else nefk_load(columns[c], NULL, 0, NEFK_BLOCK, to);
+    }
+    return m;
+}
+
 /* Gather the tile's items and caps, groups in order by size; returns how many items. */
 static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
-    size_t groups = tile.last - tile.first;
+    size_t groups = tile.last - tile.first, m;
     order_by_size(all, tile, space);
-    size_t m = list_items(all, tile, groups, space->name, space->offset, space);
     for (size_t k = 0; k < groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
+    if (all->member) return scatter(all, tile, groups, space);
+    m = list_items(all, tile, groups, space->name, space->offset, space);
     gather_listed(all->problem, m, space, &space->all);
     return m;
 }

@@ -1,9 +1,12 @@
 """Views over columns of items for the knapsack's passes and searches; the work itself is in csrc/nefk_*."""
 
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport UINT64_MAX, int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+import numpy as np
 
 cdef extern from "nefk_kernel.h":
+    double NEFK_ROUGH
     ctypedef struct nefk_column:
         const double *doubles
         const float *singles
@@ -34,8 +37,8 @@ cdef extern from "nefk_kernel.h":
         double residual
     void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                             double *amounts, nefk_response *response) noexcept nogil
-    void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, double *x,
-                           double *d) noexcept nogil
+    void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly,
+                           double *x, double *d) noexcept nogil
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, int streams,
                            nefk_audit *audit) noexcept nogil
@@ -70,6 +73,8 @@ cdef extern from "nefk_groups.h":
                           double *upper) noexcept nogil
     void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                            double *total, double *slope) noexcept nogil
+    void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total,
+                                   float *slope) noexcept nogil
     size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                             double half, double tolerance, int8_t *capped, uint32_t *rough,
                             nefk_series_sum *sums) noexcept nogil
@@ -107,6 +112,7 @@ cdef extern from "nefk_search.h":
         double state
     void nefk_search_update(nefk_search *search, int shape, double total, double slope) noexcept nogil
 
+ROUGH = NEFK_ROUGH  # relative error of what is taken, roughly
 DETECTION, FRESHNESS, POISSON, HARMONIC, LOGARITHMIC, EXPONENTIAL, QUADRATIC, POWER, LOG_EXPONENTIAL = range(9)
 cdef Py_ssize_t STREAMED = 1 << 21  # amounts from so many on are written past the caches
 RUNNING, MET, ENCLOSED = range(3)
@@ -172,10 +178,10 @@ def respond(Items items, Column price, size_t start, size_t stop, double[::1] am
     return out.amount.high, out.amount.low, out.slope.high, out.slope.low
 
 
-def respond_each(Items items, double price, size_t start, size_t stop, double[:, ::1] out):
-    """Fill out (2, m) with what each item of [start, stop) takes at a price, and its slope."""
+def respond_each(Items items, double price, size_t start, size_t stop, bint roughly, double[:, ::1] out):
+    """Fill out (2, m) with what each item of [start, stop) takes at a price, and its slope; roughly, or exactly."""
     with nogil:
-        nefk_respond_each(&items.problem, price, start, stop, &out[0, 0], &out[1, 0])
+        nefk_respond_each(&items.problem, price, start, stop, roughly, &out[0, 0], &out[1, 0])
 
 
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
@@ -313,17 +319,36 @@ def move_back(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::
         nefk_move_back(&group[0], group.shape[0], where, first, second)
 
 
-def items_of(const Py_ssize_t[::1] group, const uint8_t[::1] chosen, size_t start, Py_ssize_t[::1] found,
-             Py_ssize_t count):
-    """List items start + i of which chosen[group + 1] is 1 after the first `count` of found, which has room for one
-    more; how many there are then.
+cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern
+
+
+cdef inline bint is_sampled(Py_ssize_t group, uint64_t limit) noexcept nogil:
+    return <uint64_t> group * SPREAD < limit
+
+
+def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t start, uint64_t every, uint32_t most,
+                     bint or_none, Py_ssize_t[::1] found):
+    """As `count_groups`; list items start + i of the groups that `sampled_groups` names, at most so many of each, and
+    if `or_none` of none, in found, which has room for one more than there are. How many are listed.
     """
-    cdef Py_ssize_t i
+    cdef uint64_t limit = UINT64_MAX // every
+    cdef Py_ssize_t i, listed = 0
     with nogil:
         for i in range(group.shape[0]):
-            found[count] = start + i
-            count += chosen[group[i] + 1]
-    return count
+            count[group[i] + 1] += 1
+            found[listed] = start + i
+            if group[i] >= 0:
+                listed += is_sampled(group[i], limit) & (count[group[i] + 1] <= most)
+            else:
+                listed += or_none
+    return listed
+
+
+def sampled_groups(Py_ssize_t n_groups, uint64_t every):
+    """Numbers of about one in `every` groups, in order."""
+    cdef uint64_t limit = UINT64_MAX // every
+    cdef Py_ssize_t g
+    return np.array([g for g in range(n_groups) if is_sampled(g, limit)], dtype=np.intp)
 
 
 cdef enum:
@@ -361,11 +386,12 @@ def capped_sums(const double[:] total, const real[:] slope, const double[::1] ca
 
 def surely_capped(const double[:] total, const real[:] slope, const double[::1] caps, double least,
                   int8_t[::1] capped):
-    """Mark groups in capped (g + 1,) of whose totals (g + 1,) the slopes lead to the caps (g,) by `least` or more."""
+    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) the slopes lead to the caps (g,) by `least` or more.
+    """
     cdef Py_ssize_t g
     with nogil:
         for g in range(caps.shape[0]):
-            capped[g + 1] = total[g + 1] - caps[g] > least * slope[g + 1]
+            capped[g + 1] = total[g + 1] * (1.0 - NEFK_ROUGH) - caps[g] > least * slope[g + 1]
 
 
 def rough_guesses(double[:] total, const double[::1] caps, double price, double farthest):
@@ -423,6 +449,13 @@ cdef class Tiles:
         tile.first, tile.last = first, last
         with nogil:
             nefk_tile_respond(&self.view, tile, space.view, price, &total[0], &slope[0])
+
+    def respond_roughly(self, size_t first, size_t last, double price, double[::1] total, float[::1] slope):
+        """The same, within ROUGH of themselves, of items with a `member`."""
+        cdef nefk_tile tile
+        tile.first, tile.last = first, last
+        with nogil:
+            nefk_tile_respond_roughly(&self.view, tile, price, &total[0], &slope[0])
 
     def expand(self, size_t first, size_t last, TileSpace space, double price, double half, double tolerance,
                int8_t[::1] capped, uint32_t[::1] rough):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.layouts import Listed, Tiled, sort_by_group
-from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, worst
+from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import share_of
@@ -90,6 +90,7 @@ class GroupPasses:
         self.shape, self.caps = problem.criterion._shape, problem.caps
         self.offset, self.tiles = self.layout.offset, self.layout.tiles
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
+        self.is_rough = self.layout.member is not None and self.shape in (core.DETECTION, core.FRESHNESS)
         self._tiles = core.Tiles(items, self.offset, self.caps, self.layout.member)
         self.large = [self._large(group) for group in self.layout.large]
         jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
@@ -163,14 +164,18 @@ class GroupPasses:
         np.multiply(lower, self.problem.lower, out=lower)
         return lower, upper
 
-    def respond(self, price: float, every: int = 0) -> tuple[Array, Array]:
+    def respond(self, price: float, every: int = 0, roughly: bool = False) -> tuple[Array, Slopes]:
         """What every group takes at a price, and minus its derivative, (g + 1,) each.
 
-        With `every`, of every so many-th tile alone, else 0.
+        With `every`, of every so many-th tile alone, else 0. With `roughly`, within core.ROUGH of itself if `is_rough`.
         """
         self.layout.restore()
-        total, slope = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
-        self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
+        total, rough = np.zeros(len(self.caps) + 1), roughly and self.is_rough
+        slope: Slopes = np.zeros(len(self.caps) + 1, dtype=np.float32 if rough else np.float64)
+        if rough:
+            self._run(lambda a, b, _: self._tiles.respond_roughly(a, b, price, total, slope), max(every, 1))
+        else:
+            self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
         if every:
             return total, slope
         self.count += 1

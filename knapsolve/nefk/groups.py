@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.loose_caps import Slopes, capped_sums
+from knapsolve.nefk.loose_caps import SURE, SampledTotals, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -28,9 +28,9 @@ from knapsolve.nefk.narrow import (
     next_half,
     size_of,
 )
-from knapsolve.nefk.passes import Prices, Settled, parts_of, sum_where
+from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of, sum_where
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of, step_beside
+from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of, step, step_beside
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -45,7 +45,11 @@ MOST_ROUGH = 4  # one in so many items may be rough
 
 
 def solve_groups(
-    passes: GroupPasses, search: Array, place: Place, known: list[tuple[Array, Slopes]]
+    passes: GroupPasses,
+    search: Array,
+    place: Place,
+    known: list[tuple[Array, Slopes]],
+    samples: list[SampledTotals],
 ) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
@@ -55,24 +59,27 @@ def solve_groups(
     mu = math.nan
     if passes.shape == core.QUADRATIC and not passes.given.equality:
         _settle_sign(passes, search)
-    if not known:
-        sampled_guess(passes, search)
     total: Any = None
     slope: Any = None
-    between = Secant(passes.shape)
+    between, target, is_exact, was_near = Secant(passes.shape), float(search[core.TARGET]), True, False
+    sample = samples.pop() if samples else None
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
-        total, slope = known.pop() if known else passes.respond(mu)
-        sums = capped_sums(passes, total, slope)
-        step_beside(search, passes.shape, *sums)
-        half = math.nan
-        if search[core.STATE] == core.RUNNING:
-            moved = between.narrow(search, mu, sums[0])
-            if passes.given.n > min(MANY, LEAST_NARROWED):
-                widest = HALVES[-1] if math.isnan(moved) else HALVES[0]
-                half = next_half(passes.shape, mu, float(search[core.PRICE]), widest, moved)
+        total, slope = known.pop() if known else passes.respond(mu, roughly=True)
+        sums, half = capped_sums(passes, total, slope), math.nan
+        is_exact, is_near = not passes.is_rough, abs(sums[0] - target) <= SURE * target
+        if is_near and not (is_exact or was_near) and SURE * target < HALVES[0] * sums[1]:
+            half = SURE * target / sums[1]  # nobody knows on which side
+            _lead_on(search, passes.shape, mu, *sums[:2])
+        else:
+            if is_near and not is_exact:
+                total, slope, is_exact = None, None, True
+                total, slope = passes.respond(mu)
+                sums = capped_sums(passes, total, slope)
+            half = _next_step(passes, search, mu, sums, between, sample)
+        was_near = is_near
         if half > 0.0:
-            price = float(search[core.PRICE])
+            sample, price = None, float(search[core.PRICE])
             half *= size_of(passes.shape, price) * (WIDE if passes.given.n > MANY else WIDER)
             capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
@@ -84,7 +91,8 @@ def solve_groups(
     if passes.given.n > MANY:
         total = slope = None
     prices = _end(passes, search)
-    if mu != prices.high or total is None:
+    if mu != prices.high or total is None or not is_exact:
+        total = slope = None
         total, slope = passes.respond(float(prices.high))
     own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
     settled, _ = passes.settle(prices, own, float(prices.high), place)
@@ -269,6 +277,44 @@ class GroupModel:
             own[group] = price if model.respond(price)[0] > cap else np.nan
 
 
+def _next_step(
+    passes: GroupPasses,
+    search: Array,
+    mu: float,
+    sums: tuple[float, float, float],
+    between: Secant,
+    sample: SampledTotals | None,
+) -> float:
+    """One step of a search from a price; half a bracket about the next one, NaN if the step was too long for one."""
+    step_beside(search, passes.shape, *sums)
+    if search[core.STATE] != core.RUNNING:
+        return math.nan
+    half, moved = math.nan, between.narrow(search, mu, sums[0])
+    if passes.given.n > min(MANY, LEAST_NARROWED):
+        widest = HALVES[-1] if math.isnan(moved) else HALVES[0]
+        half = next_half(passes.shape, mu, float(search[core.PRICE]), widest, moved)
+    return _ask(sample, search, mu, sums[0]) if sample and math.isnan(half) else half
+
+
+def _ask(sample: SampledTotals, search: Array, price: float, total: float) -> float:
+    """Move a search's price to where a sample that knows a total says; half a bracket about it, NaN if it is long."""
+    sample.correct(price, total)
+    next_ = sample.price(search)
+    if not search[core.LOW] < next_ < search[core.HIGH]:
+        return math.nan
+    search[core.PRICE] = next_
+    return next_half(sample.totals.shape, price, next_, HALVES[0])
+
+
+def _lead_on(search: Array, shape: int, end: float, total: float, slope: float) -> None:
+    """Move a search's price as a step from the end of a model's bracket leads; the bracket of the search stays."""
+    beyond = search.copy()
+    beyond[core.PRICE] = end
+    step(beyond, shape, total, slope)
+    if search[core.LOW] < beyond[core.PRICE] < search[core.HIGH]:
+        search[core.PRICE] = beyond[core.PRICE]
+
+
 def _settle_model(
     passes: GroupPasses,
     search: Array,
@@ -282,8 +328,13 @@ def _settle_model(
     target = float(search[core.TARGET])
     model = GroupModel(passes, float(search[core.PRICE]), half, capped)
     low, high = model.ends
-    if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
+    if not model.valid:
         return None
+    for end, sign in zip(model.ends, (1.0, -1.0)):
+        total, slope = model.respond(end)
+        if sign * (total - target) <= 0.0:
+            _lead_on(search, passes.shape, end, total, slope)
+            return None
     own[np.isnan(own) & (capped > 0)] = high
     own[capped == 0] = np.nan
     for _ in range(CORRECTIONS):

@@ -19,24 +19,24 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.passes import CHUNK, parts_of, sum_where
+from knapsolve.nefk.passes import CHUNK, Slopes, parts_of, sum_where
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, step_beside
+from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
 Array = NDArray[np.float64]
-Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
 PART = 16384  # items whose amounts stay in the second-level cache
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 SAMPLE_STEPS = 8
 FEW = 32  # items of no group are all sampled if they are at most one in so many
-ROUGHLY = 1e-3  # relative gap of the sample's total that ends its search
+ROUGHLY = 1e-4  # relative gap of the sample's total that ends its search
 MARGIN = 0.4  # how far below the last step's end the next price lies, over the step
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
-SURE = 1e-8  # relative gap of a plain sum that tells for sure on which side it is
+SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
+PLAINLY = 1e-8  # of a plain one
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
 FURTHEST = 16.0  # of a step on a sample, over the price
@@ -44,18 +44,29 @@ WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what t
 
 
 class GroupTotals:
-    """Totals by group of items in the order in which they are. Answers prices as GroupPasses do."""
+    """Totals by group of items in the order in which they are. Answers prices as GroupPasses do.
 
-    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1) -> None:
+    With `every`, `listed` are the items of about one in so many groups, of large ones not all, and those of no group
+    unless they are many.
+    """
+
+    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
-        self.caps = problem.caps
+        self.caps, self.every = problem.caps, every
         counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
+        listed, found = [], np.empty(CHUNK + 1, dtype=np.intp)
         for part in parts_of(problem.n):
             chunk = self.groups(part)
-            core.count_groups(chunk, counts)
+            if every:
+                few = int(counts[0]) * FEW <= problem.n
+                m = core.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
+                listed.append(found[:m].copy())
+            else:
+                core.count_groups(chunk, counts)
             self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
         self.sizes = counts
+        self.listed = np.concatenate([*listed, np.empty(0, dtype=np.intp)])
 
     def groups(self, part: slice) -> NDArray[np.intp]:
         """Groups of the items of a part."""
@@ -68,15 +79,18 @@ class GroupTotals:
         np.multiply(lower, self.problem.lower, out=lower)
         return lower, upper
 
-    def respond(self, price: float) -> Array:
-        """What every group takes at a price beside minus its derivative, (g + 1, 2); summed in the items' order."""
-        sums = np.zeros((len(self.sizes), 2))
+    def respond(self, price: float, roughly: bool = True) -> Array:
+        """What every group takes at a price beside minus its derivative, (g + 1, 2); summed in the items' order.
+
+        Unless exact, each is within core.ROUGH of itself.
+        """
+        sums = np.zeros((len(self.caps) + 1, 2))
         self.count += 1
-        for part, taken in self._amounts(price):
+        for part, taken in self._amounts(price, roughly):
             core.add_by_group(self.groups(part), taken, sums)
         return sums
 
-    def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
+    def _amounts(self, price: float, roughly: bool) -> Iterator[tuple[slice, Array]]:
         """Amounts and slopes (2, m) of one part of the items after the other; good until the next is asked for."""
         jobs = min(self.n_jobs, -(-self.problem.n // CHUNK))
         size = PART if jobs < 2 else CHUNK
@@ -85,7 +99,7 @@ class GroupTotals:
         def fill(part: slice, buffer: Array) -> tuple[slice, Array]:
             m = part.stop - part.start
             taken = buffer if m == size else np.empty((2, m))
-            core.respond_each(self.items, price, part.start, part.stop, taken)
+            core.respond_each(self.items, price, part.start, part.stop, roughly, taken)
             return part, taken
 
         parts = parts_of(self.problem.n, size)
@@ -105,37 +119,61 @@ class SampledTotals:
     """
 
     def __init__(self, totals: GroupTotals) -> None:
-        problem, sizes = totals.problem, totals.sizes
-        every = -(-problem.n // min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
+        problem, sizes, every = totals.problem, totals.sizes, totals.every
         large = sizes >= LARGE
         large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
-        chosen = large.copy()
-        chosen[0], chosen[1::every] = True, True
-        which = _sampled_items(totals, large, chosen, every)
-        names = np.cumsum(chosen, dtype=np.int32)  # counted from 2, those without a group from 1
-        caps = problem.caps[chosen[1:]]
-        caps[large[1:][chosen[1:]]] /= every
-        groups = names[problem.groups[which].astype(np.intp) + 1] - 2
-        part = replace(problem.take(which, problem.capacity), groups=groups, caps=caps)
-        self.small = np.flatnonzero(~large[1:][chosen[1:]])
+        which, known = _sampled_items(totals, large)
+        chosen = np.union1d(core.sampled_groups(len(problem.caps), every), np.flatnonzero(large[1:]))
+        caps, is_large = problem.caps[chosen], large[1 + chosen]
+        caps[is_large] /= every
+        names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone
+        names[0], names[1 + chosen] = -1, np.arange(chosen.size)
+        part = replace(problem.take(which, problem.capacity), groups=names[1 + known], caps=caps)
+        self.small = np.flatnonzero(~is_large)
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            self.missing = sum_where(~large[1:], problem.caps) - every * sampled
+            whole = sum_where(~large[1:], problem.caps) if is_large.any() else float(problem.caps.sum())
+            self.missing = whole - every * sampled
             self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
             if not self.spread > ALIKE * float(caps[self.small] @ caps[self.small]):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
+        self.offset = 0.0  # what is known to be missing of T
+        self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
+        sums[0] += self.offset
+        self.capped = float(np.mean(total[1:] > self.totals.caps))
         if 0.0 < self.spread < math.inf:
             taken = np.minimum(total[1:], self.totals.caps)[self.small]
             sums[0] += float(taken @ self.away) / self.spread * self.missing
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
+
+    def price(self, search: Array) -> float:
+        """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""
+        rough, shape, between = search.copy(), self.totals.shape, Secant(self.totals.shape)
+        rough[core.TOLERANCE] = ROUGHLY
+        for _ in range(SAMPLE_STEPS):
+            price = float(rough[core.PRICE])
+            if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
+                break
+            sums = self.respond(price)
+            step_beside(rough, shape, *sums)
+            if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than the sample's total
+                rough[core.PRICE] = min(max(rough[core.PRICE], price / FURTHEST), price * FURTHEST)
+            if rough[core.STATE] == core.RUNNING:
+                between.narrow(rough, price, sums[0])
+        price = float(rough[core.PRICE])
+        return price if narrow.has_bracket(shape, price) else math.nan
+
+    def correct(self, price: float, total: float) -> None:
+        """Take in T at a price."""
+        self.offset += total - self.respond(price)[0]
 
 
 def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
@@ -144,47 +182,68 @@ def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float,
     return sums
 
 
-def _sampled_items(totals: GroupTotals, large: Any, chosen: Any, every: int) -> NDArray[np.intp]:
-    """Positions of all items of the chosen small groups, and of one in `every` items of large ones; the tables
-    (g + 1,) begin with the items of no group.
+def sampled_groups_of(n: int) -> int:
+    """One in how many groups is sampled, of n items."""
+    return -(-n // min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
+
+
+def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
+    their groups; the table (g + 1,) begins with the items of no group.
     """
-    problem, small = totals.problem, chosen & ~large
-    some = np.arange(0, problem.n, every)
-    some = some[large[problem.groups[some].astype(np.intp) + 1]]
-    found, count = np.empty(int(totals.sizes[small].sum()) + 1, dtype=np.intp), 0
-    for part in parts_of(problem.n if len(found) > 1 else 0):
-        count = core.items_of(totals.groups(part), small.view(np.uint8), part.start, found, count)
-    return np.sort(np.concatenate([some, found[:count]]))
+    some = np.arange(0, totals.problem.n, totals.every)
+    groups, others = (totals.problem.groups[x].astype(np.intp) for x in (totals.listed, some))
+    small, others_large = ~large[1 + groups], large[1 + others]
+    which = np.concatenate([totals.listed[small], some[others_large]])
+    return which, np.concatenate([groups[small], others[others_large]])
 
 
-def below_the_answer(totals: GroupTotals, search: Array) -> tuple[float, Array] | None:
+def below(search: Array, shape: int, price: float, margin: float) -> float:
+    """A price that lies a margin below another, within a search's bracket; NaN if there is none."""
+    if not narrow.has_bracket(shape, price):
+        return math.nan
+    low = narrow.bracket(shape, price, margin * narrow.size_of(shape, price))[0]
+    return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
+
+
+def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
+    """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
+
+    The totals' table of sizes is used up.
+    """
+    sample = SampledTotals(totals)
+    price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
+    if sample.capped <= WORTH_NAMING:
+        found = below_the_answer(totals, search, price, margin)
+        return without_loose_caps(totals, sample, *found, search) if found else None
+    low = below(search, totals.shape, price, margin)
+    if math.isnan(low):
+        return None
+    search[core.PRICE] = low
+    kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
+    return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], totals.count, [sample])
+
+
+def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: float) -> tuple[float, Array] | None:
     """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
-    (g + 1, 2); None if a sample and a few steps do not lead to one.
+    (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one.
     """
-    sample, rough, shape = SampledTotals(totals), search.copy(), totals.shape
-    rough[core.TOLERANCE] = ROUGHLY
-    for _ in range(SAMPLE_STEPS):
-        price = float(rough[core.PRICE])
-        if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
-            break
-        step_beside(rough, shape, *sample.respond(price))
-        if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than the sample's total
-            rough[core.PRICE] = min(max(rough[core.PRICE], price / FURTHEST), price * FURTHEST)
-    price, margin = float(rough[core.PRICE]), ERROR / math.sqrt(sample.totals.problem.n)
+    shape, target = totals.shape, float(search[core.TARGET])
     for more in reversed(range(TRIES)):
-        if not narrow.has_bracket(shape, price):
+        low, taken = below(search, shape, price, margin), None  # room for the next
+        if math.isnan(low):
             return None
-        low = narrow.bracket(shape, price, margin * narrow.size_of(shape, price))[0]
-        if not (narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH]):
-            return None
-        taken = None  # room for the next
         taken, after = totals.respond(low), search.copy()
         total, slope, fixed = capped_sums(totals, *taken.T)
+        if abs(total - target) <= SURE * target:
+            taken = None
+            taken = totals.respond(low, roughly=False)
+            total, slope, fixed = capped_sums(totals, *taken.T)
         after[core.PRICE] = low
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
-        if total > search[core.TARGET] * (1.0 + SURE) and (moved <= NEAR or not more):
+        if total > target * (1.0 + PLAINLY) and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
@@ -203,14 +262,17 @@ class Reduced:
     search: Array
     tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]]  # names and starts, taken out for use
     count: int
+    samples: list[SampledTotals]  # one, taken out for use
 
 
-def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: Array) -> Reduced:
+def without_loose_caps(
+    totals: GroupTotals, sample: SampledTotals, price: float, taken: Array, search: Array
+) -> Reduced:
     """Drop the caps that are loose at a price below the answer's.
 
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
     """
-    problem, kept = totals.problem, np.empty(len(totals.caps), dtype=bool)
+    kept = np.empty(len(totals.caps), dtype=bool)
     for part in parts_of(kept.size):
         kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SURE)
     if np.count_nonzero(kept) > WORTH_NAMING * kept.size:
@@ -225,12 +287,17 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
         names[1:] *= kept
         names -= 1
         del which
-    starts = np.zeros(k + 3, dtype=np.uint32)
-    np.cumsum(sizes, out=starts[3:])
-    starts[2:] += np.uint32(problem.n - int(starts[-1]))
-    del totals.sizes
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, starts)], totals.count)
+    return Reduced(kept, caps, known, search, [(names, _starts(totals, sizes))], totals.count, [sample])
+
+
+def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Where groups of some sizes (k,) start, after all others: (k + 3,), two zeros first. Uses up the totals' sizes."""
+    starts = np.zeros(len(sizes) + 3, dtype=np.uint32)
+    np.cumsum(sizes, out=starts[3:], dtype=np.uint32)
+    starts[2:] += np.uint32(totals.problem.n - int(starts[-1]))
+    del totals.sizes
+    return starts
 
 
 def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:

@@ -19,6 +19,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 MOST_SECANTS = 6  # what they do not end, jumps or crawls, and is for brackets to be halved
+DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
 
@@ -72,28 +73,35 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
 
 class Secant:
     """Totals of which parts become fixed, or start, within any step: Newton's steps go too far. Once prices on both
-    sides of the answer are known, the straight line between their totals leads to the next, some times.
+    sides of the answer are known, the straight line between their totals leads to the next, some times; the gap of a
+    side that stays is halved (the Illinois method: Dowell and Jarratt, BIT 11 (1971)).
     """
 
     def __init__(self, shape: int) -> None:
         self.shape, self.less, self.more, self.count = shape, (math.nan, math.nan), (math.nan, math.nan), 0
+        self._was_above = False
 
     def narrow(self, search: NDArray[np.float64], price: float, total: float) -> float:
-        """Take in a total, and move the search's price between both sides; the log of their prices' ratio, else NaN."""
+        """Take in a total, and move the search's price between both sides; how far off it may be, relatively (NaN if
+        the other side is not known).
+        """
         gap = total - float(search[core.TARGET])
+        stays = self.count > 0 and (gap > 0.0) == self._was_above
+        self._was_above = gap > 0.0
         if gap > 0.0:
-            self.less = (price, gap)
+            self.less, self.more = (price, gap), (self.more[0], self.more[1] * (0.5 if stays else 1.0))
         else:
-            self.more = (price, gap)
+            self.less, self.more = (self.less[0], self.less[1] * (0.5 if stays else 1.0)), (price, gap)
         (low, above), (high, below) = self.less, self.more
         if self.shape in LINEAR or not 0.0 < low < high < math.inf or self.count == MOST_SECANTS:
             return math.nan
         self.count += 1
         width = math.log(high / low)
-        next_ = low * math.exp(width * above / (above - below))
+        part = above / (above - below)
+        next_ = low * math.exp(width * part)
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_
-        return width
+        return width * min(1.0, DOUBT * min(part, 1.0 - part))
 
 
 def nearest(starts: NDArray[np.float64], search: NDArray[np.float64]) -> float:

@@ -18,10 +18,10 @@ from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.groups import sampled_guess, solve_groups
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
-from knapsolve.nefk.loose_caps import GroupTotals, Reduced, below_the_answer, without_loose_caps
+from knapsolve.nefk.loose_caps import GroupTotals, Reduced, reduce, sampled_groups_of
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
@@ -180,18 +180,17 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
-    """The problem without the caps that are surely loose; None where it is not worth it, or no price tells."""
+    """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
     even = not any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper))
     signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
     if signed or not (even and narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
-    totals = GroupTotals(problem, passes.items, n_jobs)
+    totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
     least = check_feasible(problem, passes, totals.bounds_by_group()).lower
     if totals.in_order or least >= problem.capacity * (1 - SLACK):
         return None
     search = new_search(problem, passes)
-    found = below_the_answer(totals, search) if search[core.STATE] == core.RUNNING else None
-    return without_loose_caps(totals, *found, search) if found else None
+    return reduce(totals, search) if search[core.STATE] == core.RUNNING else None
 
 
 def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> NEFKResult | None:
@@ -208,7 +207,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
     else:
         layout = lay_out(some, *reduced.tables.pop(), place)
         with GroupPasses(some, n_jobs, layout) as grouped:
-            prices, own, settled = solve_groups(grouped, search, place, reduced.known)
+            prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.samples)
         count += grouped.count
         del grouped
         layout.deliver(place)
@@ -229,7 +228,8 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
         own = own[1:]
     else:
         search = new_search(problem, passes)
-        prices, own, settled = solve_groups(grouped, search, place, [])
+        sampled_guess(grouped, search)
+        prices, own, settled = solve_groups(grouped, search, place, [], [])
     return _result(problem, prices, settled, passes.count + grouped.count, place, own)
 
 
