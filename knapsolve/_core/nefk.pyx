@@ -386,8 +386,7 @@ def capped_sums(const double[:] total, const real[:] slope, const double[::1] ca
 
 def surely_capped(const double[:] total, const real[:] slope, const double[::1] caps, double least,
                   int8_t[::1] capped):
-    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) the slopes lead to the caps (g,) by `least` or more.
-    """
+    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more."""
     cdef Py_ssize_t g
     with nogil:
         for g in range(caps.shape[0]):

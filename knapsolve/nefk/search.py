@@ -18,7 +18,7 @@ SAMPLE = 32  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
-MOST_SECANTS = 6  # what they do not end, jumps or crawls, and is for brackets to be halved
+MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets to be halved
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
@@ -79,25 +79,24 @@ class Secant:
 
     def __init__(self, shape: int) -> None:
         self.shape, self.less, self.more, self.count = shape, (math.nan, math.nan), (math.nan, math.nan), 0
-        self._was_above = False
+        self._last = math.nan
 
     def narrow(self, search: NDArray[np.float64], price: float, total: float) -> float:
         """Take in a total, and move the search's price between both sides; how far off it may be, relatively (NaN if
         the other side is not known).
         """
         gap = total - float(search[core.TARGET])
-        stays = self.count > 0 and (gap > 0.0) == self._was_above
-        self._was_above = gap > 0.0
+        left = 0.5 if gap * self._last > 0.0 else 1.0
         if gap > 0.0:
-            self.less, self.more = (price, gap), (self.more[0], self.more[1] * (0.5 if stays else 1.0))
+            self.less, self.more = (price, gap), (self.more[0], self.more[1] * left)
         else:
-            self.less, self.more = (self.less[0], self.less[1] * (0.5 if stays else 1.0)), (price, gap)
+            self.less, self.more = (self.less[0], self.less[1] * left), (price, gap)
+        self._last = gap
         (low, above), (high, below) = self.less, self.more
         if self.shape in LINEAR or not 0.0 < low < high < math.inf or self.count == MOST_SECANTS:
             return math.nan
         self.count += 1
-        width = math.log(high / low)
-        part = above / (above - below)
+        width, part = math.log(high / low), above / (above - below)
         next_ = low * math.exp(width * part)
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_

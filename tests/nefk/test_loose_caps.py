@@ -128,6 +128,48 @@ def test_dropped_caps_are_loose_at_the_answer_and_the_others_are_kept_in_order(
         assert ours.sum() == pytest.approx(all_groups.sum(), rel=tolerance)
 
 
+def test_where_most_caps_bind_they_are_all_kept_without_a_pass_in_order():
+    p, options = grouped("freshness", 14_000, 3, [0.5, 0.5, 0.5, 40.0])
+    totals = totals_of("freshness", p, options)
+    search = new_search(totals.problem, totals.problem.passes())
+    reduced = reduce(totals, search)
+    result = solve("freshness", p, 0.3 * N, **options)
+    assert totals.count == reduced.count == len(reduced.known) == 0
+    assert reduced.kept.all()
+    assert search[core.PRICE] == pytest.approx(result.price, rel=0.1)
+    assert result.residual <= 1e-12
+
+
+def test_totals_of_tiles_are_as_near_as_they_say():
+    p, options = grouped("freshness", 14_000, 3, [0.5])
+    problem = totals_of("freshness", p, options).problem
+    starts = np.append([0, 0], np.cumsum(np.bincount(options["groups"] + 1))).astype(np.uint32)
+    with GroupPasses(problem, 1, lay_out(problem, None, starts, Place(N, None))) as tiles:
+        assert tiles.is_rough
+        (rough, slope), (exact, fall) = tiles.respond(0.1, roughly=True), tiles.respond(0.1)
+    assert (rough != exact).mean() > 0.9
+    np.testing.assert_allclose(rough, exact, rtol=core.ROUGH)
+    np.testing.assert_allclose(slope, fall, rtol=core.ROUGH)
+
+
+@pytest.mark.parametrize("left", [1e-3, 3e-5, 1e-5, 1e-6, 1e-8])
+@pytest.mark.parametrize("bind", [0.45, 1.0])
+def test_a_total_that_hardly_moves_is_taken_exactly_where_a_rough_one_does_not_tell(left, bind):
+    """Caps hold all but little of the capacity, so that rough totals are on either side of it at any price."""
+    generator, n_groups = np.random.default_rng(6), 14_000
+    rates, groups = generator.lognormal(0, 1, N), generator.integers(0, n_groups, N)
+    groups[:200] = -1
+    free = solve("freshness", rates, 0.3 * N).amounts
+    taken = np.bincount(groups + 1, free, n_groups + 1)[1:]
+    caps = np.where(generator.random(n_groups) < bind, 0.5 * taken, 1e3) + 1e-9
+    capacity = caps[caps < 1e3].sum() * (1.0 + left) if bind == 1.0 else 0.3 * N
+    if bind < 1.0:
+        rates[np.isin(groups, np.flatnonzero(caps == 1e3))] *= left
+    result = solve("freshness", rates, capacity, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 25
+
+
 @pytest.mark.parametrize("family", ["detection", "freshness", "logarithmic", "exponential", "quadratic", "power"])
 @pytest.mark.parametrize(("n_groups", "tightness"), [(5, [0.6, 2.0]), (14_000, [1.5, 2.0]), (300, [0.8, 1.4])])
 def test_the_answer_is_that_with_all_caps_kept(family, n_groups, tightness, monkeypatch):

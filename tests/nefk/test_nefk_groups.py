@@ -207,7 +207,12 @@ def test_newtons_method_leaves_out_what_caps_hold(monkeypatch):
     groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
     caps = np.bincount(groups + 1, free, n_groups + 1)[1:] * generator.uniform(0.3, 0.9, n_groups) + 1e-9
     respond = GroupPasses.respond
-    monkeypatch.setattr(GroupPasses, "respond", lambda self, price, **how: prices.append(price) or respond(self, price, **how))
+
+    def listen(self, price, **how):
+        prices.append(price)
+        return respond(self, price, **how)
+
+    monkeypatch.setattr(GroupPasses, "respond", listen)
     result = solve("freshness", rates, 0.3 * n, weights=weights, groups=groups, group_caps=caps)
     assert (result.group_prices > 0).mean() > 0.95
     assert min(prices) > 0.5 * result.price

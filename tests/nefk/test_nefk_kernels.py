@@ -82,6 +82,36 @@ def test_every_instruction_set_gives_the_same_bits(family):
     assert all(a[2:] == reference[a[1]] for a in answers)
 
 
+@pytest.mark.usefixtures("_restore_instructions")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rough_amounts_are_as_near_as_they_say_whatever_the_range(family):
+    """z from 1e-16 to 70, items at their very start, still ones, those without end, weights that underflow singles."""
+    generator = np.random.default_rng(8)
+    n, price = 20_000, 0.7
+    p = random_parameters(family, n, generator, spread=4.0)
+    w = np.exp(12.0 * generator.standard_normal(n))
+    if family in ("detection", "freshness"):
+        at_start = (price * p if family == "freshness" else np.full(n, price))[:2000]
+        w[:2000] = at_start * (1.0 + generator.choice([0.0, -1e-9, 2e-16, 1e-15, 1e-12, 1e-6, 1e-2], 2000))
+        w[2000:2600], p[5000:5600] = 1e-300, 1e-300
+        for some in (slice(10_000, 10_100), slice(15_000, 15_100)):  # blocks of them are answered exactly
+            w[some], p[some] = 0.0, np.inf
+        p[7000:7500] = 0.0
+    columns = [core.Column(np.ascontiguousarray(x)) for x in (p, w)]
+    items = core.Items(FAMILIES[family]._shape, *columns, core.Column(0.0), core.Column(math.inf), 1e250)
+    exact, first = np.empty((2, n)), None
+    core.respond_each(items, price, 0, n, False, exact)
+    for level in (0, 1, 2):
+        rough = np.full((2, n), np.nan)
+        core.use_level(level)
+        core.respond_each(items, price, 0, n, True, rough)
+        first = rough if first is None else first
+        np.testing.assert_array_equal(rough, first)
+    np.testing.assert_array_equal(rough[0] > 0.0, exact[0] > 0.0)
+    np.testing.assert_allclose(rough, exact, rtol=core.ROUGH)
+    assert (rough[0] == exact[0]).all() == (family not in ("detection", "freshness"))
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("family", ["freshness", "harmonic", "power"])
 def test_the_number_of_threads_never_changes_a_bit(family, grouped):

@@ -11,7 +11,7 @@ import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.narrow import BENT, SeriesModel, widest_half
 from knapsolve.nefk.problem import check_problem
-from knapsolve.nefk.search import find_prices, guess_price, new_searches
+from knapsolve.nefk.search import Secant, find_prices, guess_price, new_searches, step
 
 
 def problem_of(family, n, seed, share=0.3):
@@ -230,3 +230,19 @@ def test_a_price_at_which_an_item_starts_is_found_in_few_steps(kind):
             assert len(prices) <= 14
             totals = [respond(x)[0] for x in (found.high, found.low)]
             assert totals[0] + found.share * (totals[1] - totals[0]) == pytest.approx(target, rel=1e-12)
+
+
+@pytest.mark.parametrize("bend", [0.1, 1.0, 2.0])
+def test_straight_lines_between_both_sides_do_not_creep_along_one(bend):
+    """Newton's slope is half the true one, as of totals of which parts start: it only brings about both sides."""
+    search = new_searches(core.FRESHNESS, np.array([1.0]), 10.0, 0.12)[0]
+    between = Secant(core.FRESHNESS)
+    for _ in range(9):
+        price = float(search[core.PRICE])
+        x = np.log(price / 0.2)
+        total = 1.0 - 0.02 * np.expm1(bend * x) / bend
+        step(search, core.FRESHNESS, total, 0.01 * np.exp(bend * x))
+        if search[core.STATE] == core.RUNNING:
+            off = between.narrow(search, price, total)
+    assert abs(total - 1.0) < 2e-6  # 1e-5 to 4e-4 where the gap of a side that stays is not halved
+    assert off >= abs(np.log(search[core.PRICE] / 0.2)) or np.isnan(off)
