@@ -30,7 +30,7 @@ from knapsolve.nefk.narrow import (
 )
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of, sum_where
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of, step, step_beside
+from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of, step_beside
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -61,19 +61,19 @@ def solve_groups(
         _settle_sign(passes, search)
     total: Any = None
     slope: Any = None
-    between, target, is_exact, was_near = Secant(passes.shape), float(search[core.TARGET]), True, False
+    between, target, was_near = Secant(passes.shape), float(search[core.TARGET]), False
     sample = samples.pop() if samples else None
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu, roughly=True)
         sums, half = capped_sums(passes, total, slope), math.nan
-        is_exact, is_near = not passes.is_rough, abs(sums[0] - target) <= SURE * target
-        if is_near and not (is_exact or was_near) and SURE * target < HALVES[0] * sums[1]:
+        is_near = passes.is_rough and abs(sums[0] - target) <= SURE * target
+        if is_near and not was_near and SURE * target < HALVES[0] * sums[1]:
             half = SURE * target / sums[1]  # nobody knows on which side
-            _lead_on(search, passes.shape, mu, *sums[:2])
+            search[core.PRICE] = _beyond(search, passes.shape, mu, sums)
         else:
-            if is_near and not is_exact:
-                total, slope, is_exact = None, None, True
+            if is_near:
+                total, slope = None, None
                 total, slope = passes.respond(mu)
                 sums = capped_sums(passes, total, slope)
             half = _next_step(passes, search, mu, sums, between, sample)
@@ -91,7 +91,7 @@ def solve_groups(
     if passes.given.n > MANY:
         total = slope = None
     prices = _end(passes, search)
-    if mu != prices.high or total is None or not is_exact:
+    if mu != prices.high or total is None or passes.is_rough:
         total = slope = None
         total, slope = passes.respond(float(prices.high))
     own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
@@ -296,6 +296,14 @@ def _next_step(
     return _ask(sample, search, mu, sums[0]) if sample and math.isnan(half) else half
 
 
+def _beyond(search: Array, shape: int, price: float, sums: tuple[float, float, float]) -> float:
+    """The price to which a step leads that nothing is learnt of."""
+    other = search.copy()
+    other[core.PRICE] = price
+    step_beside(other, shape, *sums)
+    return float(other[core.PRICE])
+
+
 def _ask(sample: SampledTotals, search: Array, price: float, total: float) -> float:
     """Move a search's price to where a sample that knows a total says; half a bracket about it, NaN if it is long."""
     sample.correct(price, total)
@@ -304,15 +312,6 @@ def _ask(sample: SampledTotals, search: Array, price: float, total: float) -> fl
         return math.nan
     search[core.PRICE] = next_
     return next_half(sample.totals.shape, price, next_, HALVES[0])
-
-
-def _lead_on(search: Array, shape: int, end: float, total: float, slope: float) -> None:
-    """Move a search's price as a step from the end of a model's bracket leads; the bracket of the search stays."""
-    beyond = search.copy()
-    beyond[core.PRICE] = end
-    step(beyond, shape, total, slope)
-    if search[core.LOW] < beyond[core.PRICE] < search[core.HIGH]:
-        search[core.PRICE] = beyond[core.PRICE]
 
 
 def _settle_model(
@@ -328,13 +327,8 @@ def _settle_model(
     target = float(search[core.TARGET])
     model = GroupModel(passes, float(search[core.PRICE]), half, capped)
     low, high = model.ends
-    if not model.valid:
+    if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
-    for end, sign in zip(model.ends, (1.0, -1.0)):
-        total, slope = model.respond(end)
-        if sign * (total - target) <= 0.0:
-            _lead_on(search, passes.shape, end, total, slope)
-            return None
     own[np.isnan(own) & (capped > 0)] = high
     own[capped == 0] = np.nan
     for _ in range(CORRECTIONS):

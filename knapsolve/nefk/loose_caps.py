@@ -36,7 +36,6 @@ LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
-PLAINLY = 1e-8  # of a plain one
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
 FURTHEST = 16.0  # of a step on a sample, over the price
@@ -79,18 +78,17 @@ class GroupTotals:
         np.multiply(lower, self.problem.lower, out=lower)
         return lower, upper
 
-    def respond(self, price: float, roughly: bool = True) -> Array:
-        """What every group takes at a price beside minus its derivative, (g + 1, 2); summed in the items' order.
-
-        Unless exact, each is within core.ROUGH of itself.
+    def respond(self, price: float) -> Array:
+        """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;
+        summed in the items' order.
         """
         sums = np.zeros((len(self.caps) + 1, 2))
         self.count += 1
-        for part, taken in self._amounts(price, roughly):
+        for part, taken in self._amounts(price):
             core.add_by_group(self.groups(part), taken, sums)
         return sums
 
-    def _amounts(self, price: float, roughly: bool) -> Iterator[tuple[slice, Array]]:
+    def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
         """Amounts and slopes (2, m) of one part of the items after the other; good until the next is asked for."""
         jobs = min(self.n_jobs, -(-self.problem.n // CHUNK))
         size = PART if jobs < 2 else CHUNK
@@ -99,7 +97,7 @@ class GroupTotals:
         def fill(part: slice, buffer: Array) -> tuple[slice, Array]:
             m = part.stop - part.start
             taken = buffer if m == size else np.empty((2, m))
-            core.respond_each(self.items, price, part.start, part.stop, roughly, taken)
+            core.respond_each(self.items, price, part.start, part.stop, True, taken)
             return part, taken
 
         parts = parts_of(self.problem.n, size)
@@ -228,22 +226,18 @@ def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: f
     """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
     (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one.
     """
-    shape, target = totals.shape, float(search[core.TARGET])
+    shape = totals.shape
     for more in reversed(range(TRIES)):
         low, taken = below(search, shape, price, margin), None  # room for the next
         if math.isnan(low):
             return None
         taken, after = totals.respond(low), search.copy()
         total, slope, fixed = capped_sums(totals, *taken.T)
-        if abs(total - target) <= SURE * target:
-            taken = None
-            taken = totals.respond(low, roughly=False)
-            total, slope, fixed = capped_sums(totals, *taken.T)
         after[core.PRICE] = low
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
-        if total > target * (1.0 + PLAINLY) and (moved <= NEAR or not more):
+        if total > search[core.TARGET] * (1.0 + SURE) and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
