@@ -2,7 +2,7 @@
 
 Totals by group are taken in the order of the items, without sorting them, at a price that is surely below the answer's:
 what a group takes falls with the price, so a cap that is loose there is loose at the answer too. The other groups are
-few unless their caps bind.
+few unless their caps bind; where a sample says that most do, all are kept, and the first pass happens in tiles.
 """
 
 from __future__ import annotations
