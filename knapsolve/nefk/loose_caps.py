@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -212,8 +212,9 @@ def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
     sample = SampledTotals(totals)
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
     if sample.capped <= WORTH_NAMING:
+        del sample  # takes room
         found = below_the_answer(totals, search, price, margin)
-        return without_loose_caps(totals, sample, *found, search) if found else None
+        return without_loose_caps(totals, *found, search) if found else None
     low = below(search, totals.shape, price, margin)
     if math.isnan(low):
         return None
@@ -256,12 +257,10 @@ class Reduced:
     search: Array
     tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]]  # names and starts, taken out for use
     count: int
-    samples: list[SampledTotals]  # one, taken out for use
+    samples: list[SampledTotals] = field(default_factory=list)  # one at most, taken out for use
 
 
-def without_loose_caps(
-    totals: GroupTotals, sample: SampledTotals, price: float, taken: Array, search: Array
-) -> Reduced:
+def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: Array) -> Reduced:
     """Drop the caps that are loose at a price below the answer's.
 
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
@@ -282,7 +281,7 @@ def without_loose_caps(
         names -= 1
         del which
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, _starts(totals, sizes))], totals.count, [sample])
+    return Reduced(kept, caps, known, search, [(names, _starts(totals, sizes))], totals.count)
 
 
 def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:

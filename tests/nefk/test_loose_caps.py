@@ -101,10 +101,9 @@ def test_dropped_caps_are_loose_at_the_answer_and_the_others_are_kept_in_order(
     p, options = grouped("freshness", n_groups, 3, tightness)
     totals = totals_of("freshness", p, options)
     search = new_search(totals.problem, totals.problem.passes())
-    sample = SampledTotals(totals)
-    price, table = below_the_answer(totals, search, sample.price(search), 0.01)
+    price, table = below_the_answer(totals, search, SampledTotals(totals).price(search), 0.01)
     taken = table.copy()
-    reduced = without_loose_caps(totals, sample, price, table, search)
+    reduced = without_loose_caps(totals, price, table, search)
     result = solve("freshness", p, 0.3 * N, **options)
     assert price < result.price
     kept = np.flatnonzero(reduced.kept)
