@@ -3,15 +3,6 @@
 
 size_t nefk_tile_space_size(void) { return sizeof(nefk_tile_space); }
 
-void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + NEFK_AHEAD < count) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
-        double *sum = &sums[2 * (group[i] + 1)];
-        sum[0] += x[i];
-        sum[1] += d[i];
-    }
-}
-
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper) {
     gather(all, tile, space);
     double *sums[2] = {lower + tile.first, upper + tile.first};

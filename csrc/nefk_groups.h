@@ -33,9 +33,6 @@ typedef struct { size_t first, last; } nefk_tile;
 typedef struct nefk_tile_space nefk_tile_space;
 size_t nefk_tile_space_size(void);
 
-/* Add x (count,) and d (count,) to the pairs sums[group + 1] (g + 1, 2), in the order of the items. O(count). */
-void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums);
-
 /* Sums of lower and of upper bounds by group, written to (g,). O(items). */
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper);
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.loose_caps import SURE, SampledTotals, capped_sums
@@ -155,7 +156,7 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> 
     """
     bent = passes.shape not in LINEAR
     if passes.leads():
-        core.rough_guesses(total, passes.caps, mu, FARTHEST)
+        group_tables.rough_guesses(total, passes.caps, mu, FARTHEST)
         total[0] = np.nan
         return total
     with np.errstate(all="ignore"):
@@ -195,7 +196,7 @@ def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slo
     """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
     capped = np.zeros(len(total), dtype=np.int8)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)
-    core.surely_capped(total, slope, passes.caps, least, capped)
+    group_tables.surely_capped(total, slope, passes.caps, least, capped)
     return capped
 
 

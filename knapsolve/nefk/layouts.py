@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
@@ -38,7 +39,7 @@ def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint3
     for part in chunks:
         chunk = groups[part].astype(np.intp)
         in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
-        core.count_groups(chunk, starts[2:])
+        group_tables.count_groups(chunk, starts[2:])
     np.cumsum(starts, out=starts)
     if in_order:
         return None, starts[1:]
@@ -49,7 +50,8 @@ def _order_by(groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.u
     """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
     order = np.empty(len(groups), dtype=np.uint32)
     for part in parts_of(order.size):  # each start moves on to the next group's
-        core.sort_into_groups(np.ascontiguousarray(groups[part], dtype=np.intp), part.start, starts[1:], order, names)
+        chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
+        group_tables.sort_into_groups(chunk, part.start, starts[1:], order, names)
     return order
 
 
@@ -119,7 +121,7 @@ class Tiled:
         moves = [(columns[name], room) for name, room in rooms.items()]
         for part, groups, following in self._parts():
             a, b = [(given[part], room) for given, room in moves] + [None] * (2 - len(moves))
-            core.move_to_runs(groups, runs, following, a, b, self.member)
+            group_tables.move_to_runs(groups, runs, following, a, b, self.member)
         self._problem = problem.with_columns(rooms.get("parameter"), rooms.get("weights"))
 
     def _parts(self) -> Iterator[tuple[slice, NDArray[np.intp], NDArray[np.uint32]]]:
@@ -140,7 +142,7 @@ class Tiled:
         if self._is_over:
             column = _columns(self.given)[self._over]
             for part, groups, following in self._parts():
-                core.move_to_runs(groups, self._runs, following, (column[part], self.amounts), None)
+                group_tables.move_to_runs(groups, self._runs, following, (column[part], self.amounts), None)
         self._is_over = False
 
     def target(self, place: Place) -> tuple[Any, Any]:
@@ -174,7 +176,7 @@ class Tiled:
         here, there = (self.amounts, self.side), place()
         for part, groups, following in self._parts():
             a, b = ((x, y[part]) for x, y in zip(here, there))
-            core.move_back(groups, self._runs, following, a, b)
+            group_tables.move_back(groups, self._runs, following, a, b)
 
 
 def _columns(problem: Problem) -> dict[str, Any]:

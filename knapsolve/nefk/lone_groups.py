@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.nefk as core
+import knapsolve._core.group_tables as group_tables
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 
@@ -21,7 +21,7 @@ def as_bounds(problem: Problem) -> Problem | None:
         return None
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
     for part in parts_of(problem.n):
-        core.count_groups(np.ascontiguousarray(problem.groups[part], dtype=np.intp), count)
+        group_tables.count_groups(np.ascontiguousarray(problem.groups[part], dtype=np.intp), count)
     if count[1:].max() > 1:
         return None
     del count

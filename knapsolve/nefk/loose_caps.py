@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of, sum_where
@@ -58,10 +59,10 @@ class GroupTotals:
             chunk = self.groups(part)
             if every:
                 few = int(counts[0]) * FEW <= problem.n
-                m = core.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
+                m = group_tables.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
                 listed.append(found[:m].copy())
             else:
-                core.count_groups(chunk, counts)
+                group_tables.count_groups(chunk, counts)
             self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
         self.sizes = counts
@@ -85,7 +86,7 @@ class GroupTotals:
         sums = np.zeros((len(self.caps) + 1, 2))
         self.count += 1
         for part, taken in self._amounts(price):
-            core.add_by_group(self.groups(part), taken, sums)
+            group_tables.add_by_group(self.groups(part), taken, sums)
         return sums
 
     def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
@@ -121,7 +122,7 @@ class SampledTotals:
         large = sizes >= LARGE
         large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
         which, known = _sampled_items(totals, large)
-        chosen = np.union1d(core.sampled_groups(len(problem.caps), every), np.flatnonzero(large[1:]))
+        chosen = np.union1d(group_tables.sampled_groups(len(problem.caps), every), np.flatnonzero(large[1:]))
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
         names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone
@@ -176,7 +177,7 @@ class SampledTotals:
 
 def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
-    sums: tuple[float, float, float] = core.capped_sums(total, slope, passes.caps)
+    sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps)
     return sums
 
 

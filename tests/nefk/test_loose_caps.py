@@ -7,6 +7,7 @@ import pytest
 from group_fuzz import residual
 from nefk_oracle import FAMILIES, random_parameters, solve
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.layouts as layouts_module
@@ -82,7 +83,7 @@ def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups)
     large[0] = n_groups < 32  # else few items have no group
     assert sample.ungrouped == (every if large[0] else 1.0)
     assert large[1:].all() == (n_groups < 1000)
-    whole = np.append(0, 1 + core.sampled_groups(n_groups, every))
+    whole = np.append(0, 1 + group_tables.sampled_groups(n_groups, every))
     assert whole.size == pytest.approx(1 + n_groups / every, abs=3)
     expected = totals.sizes[large].sum() / every + totals.sizes[whole][~large[whole]].sum()
     assert part.n == pytest.approx(expected, rel=0.05, abs=300)
@@ -249,7 +250,7 @@ def test_sums_under_caps_are_those_of_numpy(kind, groups):
         float(slope[0]) + math.fsum(slope[1:][~over].astype(float)),
         held,
     )
-    assert core.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
+    assert group_tables.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("over", [1.02, 1.1, 1.7])

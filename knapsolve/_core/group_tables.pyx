@@ -1,0 +1,167 @@
+"""Loops over the groups of items, and over tables by group: what numpy would take several passes for."""
+
+from libc.math cimport NAN
+from libc.stdint cimport UINT64_MAX, int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+import numpy as np
+
+cdef extern from "nefk_layout.h":
+    ctypedef struct nefk_runs:
+        const uint32_t *runs
+        uint32_t *next
+    ctypedef struct nefk_move:
+        const char *from_ "from"
+        char *to
+        size_t width
+    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count,
+                               uint32_t *next, uint32_t *order) noexcept nogil
+    void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
+                           uint16_t *member) noexcept nogil
+    void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b) noexcept nogil
+    void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
+                           double *sums) noexcept nogil
+
+cdef extern from "nefk_kernel.h":
+    double NEFK_ROUGH
+
+
+def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double[:, ::1] sums):
+    """Add what items take and their slopes, rows of taken (2, m), to the pairs of their groups in sums (g + 1, 2)."""
+    with nogil:
+        nefk_add_by_group(&group[0], group.shape[0], &taken[0, 0], &taken[1, 0], &sums[0, 0])
+
+
+def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order,
+                     const int32_t[::1] names=None):
+    """Put items start .. (group - 1 of each in group, (m,)) into the order by group; next_ (g + 1,) moves on.
+
+    With `names`, by names[group + 1].
+    """
+    cdef int32_t *known = NULL if names is None else <int32_t *> &names[0]
+    with nogil:
+        nefk_sort_into_groups(&group[0], known, start, group.shape[0], &next_[0], &order[0])
+
+
+def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
+    """Add the items of each group, -1 first, to count (g + 1,)."""
+    cdef Py_ssize_t i
+    for i in range(group.shape[0]):
+        count[group[i] + 1] += 1
+
+
+cdef nefk_move move_of(pair):
+    """How a column moves, given where from and where to: two arrays of one type; None for no column."""
+    cdef nefk_move move
+    cdef const uint8_t[::1] given
+    cdef uint8_t[::1] to
+    move.from_, move.to, move.width = NULL, NULL, 0
+    if pair is not None:
+        given, to = (x.view("u1") for x in pair)
+        move.from_, move.to, move.width = <const char *> &given[0], <char *> &to[0], pair[0].dtype.itemsize
+    return move
+
+
+def move_to_runs(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::1] next_, a, b,
+                 uint16_t[::1] member=None):
+    """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
+    cdef nefk_runs where
+    cdef nefk_move first = move_of(a), second = move_of(b)
+    where.runs, where.next = &runs[0], &next_[0]
+    with nogil:
+        nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
+
+
+def move_back(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::1] next_, a, b):
+    """Copy columns (m,) back from there. next_ moves on."""
+    cdef nefk_runs where
+    cdef nefk_move first = move_of(a), second = move_of(b)
+    where.runs, where.next = &runs[0], &next_[0]
+    with nogil:
+        nefk_move_back(&group[0], group.shape[0], where, first, second)
+
+
+cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern
+
+
+cdef inline bint is_sampled(Py_ssize_t group, uint64_t limit) noexcept nogil:
+    return <uint64_t> group * SPREAD < limit
+
+
+def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t start, uint64_t every, uint32_t most,
+                     bint or_none, Py_ssize_t[::1] found):
+    """As `count_groups`; list items start + i of the groups that `sampled_groups` names, at most so many of each, and
+    if `or_none` of none, in found, which has room for one more than there are. How many are listed.
+    """
+    cdef uint64_t limit = UINT64_MAX // every
+    cdef Py_ssize_t i, listed = 0
+    with nogil:
+        for i in range(group.shape[0]):
+            count[group[i] + 1] += 1
+            found[listed] = start + i
+            if group[i] >= 0:
+                listed += is_sampled(group[i], limit) & (count[group[i] + 1] <= most)
+            else:
+                listed += or_none
+    return listed
+
+
+def sampled_groups(Py_ssize_t n_groups, uint64_t every):
+    """Numbers of about one in `every` groups, in order."""
+    cdef uint64_t limit = UINT64_MAX // every
+    cdef Py_ssize_t g
+    return np.array([g for g in range(n_groups) if is_sampled(g, limit)], dtype=np.intp)
+
+
+cdef enum:
+    SUM_BLOCK = 512
+
+ctypedef fused real:
+    float
+    double
+
+
+def capped_sums(const double[:] total, const real[:] slope, const double[::1] caps):
+    """What groups take together under their caps, the slope of that, and its part that caps hold.
+
+    Of totals and slopes (g + 1,), of no group's items first, and caps (g,). Summed in blocks, for their rounding.
+    """
+    cdef Py_ssize_t g, start, stop = 0, groups = caps.shape[0]
+    cdef double taken, steep, held
+    cdef double[3] sums
+    cdef bint over
+    sums[0], sums[1], sums[2] = total[0], slope[0], 0.0
+    with nogil:
+        while stop < groups:
+            start, stop = stop, min(stop + SUM_BLOCK, groups)
+            taken = steep = held = 0.0
+            for g in range(start, stop):
+                over = not total[g + 1] <= caps[g]
+                taken += 0.0 if over else total[g + 1]
+                steep += 0.0 if over else slope[g + 1]
+                held += caps[g] if over else 0.0
+            sums[0] += taken + held
+            sums[1] += steep
+            sums[2] += held
+    return sums[0], sums[1], sums[2]
+
+
+def surely_capped(const double[:] total, const real[:] slope, const double[::1] caps, double least,
+                  int8_t[::1] capped):
+    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more."""
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(caps.shape[0]):
+            capped[g + 1] = total[g + 1] * (1.0 - NEFK_ROUGH) - caps[g] > least * slope[g + 1]
+
+
+def rough_guesses(double[:] total, const double[::1] caps, double price, double farthest):
+    """Put a rough guess of its own price in place of each total (g + 1,) at a price; NaN where a cap is loose."""
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(caps.shape[0]):
+            if total[g + 1] <= caps[g]:
+                total[g + 1] = NAN
+            elif total[g + 1] < farthest * caps[g]:
+                total[g + 1] *= price / caps[g]
+            else:
+                total[g + 1] = price * farthest
