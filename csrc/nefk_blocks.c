@@ -43,6 +43,7 @@ NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items,
 NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block items, double price,
                                       double *restrict x, double *restrict d) {
     const float least = 1e-30f;
+    const double tiny = 1e-290;
     float y[NEFK_BLOCK], e[NEFK_BLOCK], amount[NEFK_BLOCK], slope[NEFK_BLOCK];
     int n_beyond = 0;
     for (size_t i = 0; i < m; i++) {
@@ -50,13 +51,13 @@ NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block
         double product, gap = nefk_gap_of(item, price, fused, &product), inverse = 1.0 / item.v;
         y[i] = (float)(product * inverse);
         e[i] = (float)(item.a > 0.0 ? gap * inverse : -1.0);
-        e[i] = item.a < INFINITY ? e[i] : 2.0f;
+        e[i] = item.a < INFINITY && !(item.v > 0.0 && item.v < tiny) ? e[i] : 2.0f; /* beyond */
     }
     for (size_t i = 0; i < m; i++) {
         float odds, r = nefk_inverse_single(e[i], y[i], &odds);
         int takes = e[i] > 0.0f, is_within = (y[i] >= least) & (e[i] >= least) & (e[i] <= 1.0f);
         amount[i] = takes ? r : 0.0f;
-        slope[i] = takes ? r * ((r + 1.0f) * r) * odds : 0.0f;
+        slope[i] = takes ? (r * odds) * ((r + 1.0f) * r) : 0.0f; /* r^3 alone would overflow */
         n_beyond += takes & !is_within;
     }
     for (size_t i = 0; i < m; i++) {

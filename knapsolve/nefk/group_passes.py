@@ -26,6 +26,7 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
+SMALL = 1e-20
 BATCH = 2  # tiles that one thread takes at a time
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 
@@ -91,6 +92,7 @@ class GroupPasses:
         self.offset, self.tiles = self.layout.offset, self.layout.tiles
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
         self.is_rough = self.layout.member is not None and self.shape in (core.DETECTION, core.FRESHNESS)
+        self.is_rough &= SMALL < problem.capacity < 1.0 / SMALL  # slopes are kept in single precision
         self._tiles = core.Tiles(items, self.offset, self.caps, self.layout.member)
         self.large = [self._large(group) for group in self.layout.large]
         jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
@@ -167,7 +169,8 @@ class GroupPasses:
     def respond(self, price: float, every: int = 0, roughly: bool = False) -> tuple[Array, Slopes]:
         """What every group takes at a price, and minus its derivative, (g + 1,) each.
 
-        With `every`, of every so many-th tile alone, else 0. With `roughly`, within core.ROUGH of itself if `is_rough`.
+        With `every`, of every so many-th tile alone, else 0. With `roughly`, totals within core.ROUGH of themselves if
+        `is_rough`.
         """
         self.layout.restore()
         total, rough = np.zeros(len(self.caps) + 1), roughly and self.is_rough

@@ -42,6 +42,7 @@ LEAST_NARROWED = 4096  # items from which a model of T costs less than the passe
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 SAMPLE_STEPS = 8
+MOST_ASKED = 2  # times that a sample is asked
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
@@ -70,7 +71,7 @@ def solve_groups(
         sums, half = capped_sums(passes, total, slope), math.nan
         is_near = passes.is_rough and abs(sums[0] - target) <= SURE * target
         if is_near and not was_near and SURE * target < HALVES[0] * sums[1]:
-            half = SURE * target / sums[1]  # nobody knows on which side
+            half = SURE * target / sums[1]  # on which side, an exact pass says if a model about it misses
             search[core.PRICE] = _beyond(search, passes.shape, mu, sums)
         else:
             if is_near:
@@ -294,7 +295,9 @@ def _next_step(
     if passes.given.n > min(MANY, LEAST_NARROWED):
         widest = HALVES[-1] if math.isnan(moved) else HALVES[0]
         half = next_half(passes.shape, mu, float(search[core.PRICE]), widest, moved)
-    return _ask(sample, search, mu, sums[0]) if sample and math.isnan(half) else half
+    if sample and math.isnan(half) and math.isnan(moved) and sample.corrections < MOST_ASKED:
+        return _ask(sample, search, mu, sums[0])
+    return half
 
 
 def _beyond(search: Array, shape: int, price: float, sums: tuple[float, float, float]) -> float:

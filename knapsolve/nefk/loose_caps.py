@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 PART = 16384  # items whose amounts stay in the second-level cache
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
+MOST_LISTED = 4  # times as many items as are to be sampled
+FEWEST = 256  # items that tell anything
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 SAMPLE_STEPS = 8
 FEW = 32  # items of no group are all sampled if they are at most one in so many
@@ -47,26 +49,28 @@ class GroupTotals:
     """Totals by group of items in the order in which they are. Answers prices as GroupPasses do.
 
     With `every`, `listed` are the items of about one in so many groups, of large ones not all, and those of no group
-    unless they are many.
+    unless they are many; None where the numbers of the groups make that too many.
     """
 
     def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
         counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
-        listed, found = [], np.empty(CHUNK + 1, dtype=np.intp)
+        listed, found, n_listed = [], np.empty(CHUNK + 1, dtype=np.intp), 0
+        most = MOST_LISTED * problem.n // every + problem.n // FEW if every else 0
         for part in parts_of(problem.n):
             chunk = self.groups(part)
-            if every:
+            if every and n_listed <= most:
                 few = int(counts[0]) * FEW <= problem.n
                 m = group_tables.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
                 listed.append(found[:m].copy())
+                n_listed += m
             else:
                 group_tables.count_groups(chunk, counts)
             self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
         self.sizes = counts
-        self.listed = np.concatenate([*listed, np.empty(0, dtype=np.intp)])
+        self.listed = np.concatenate([*listed, np.empty(0, dtype=np.intp)]) if n_listed <= most else None
 
     def groups(self, part: slice) -> NDArray[np.intp]:
         """Groups of the items of a part."""
@@ -139,7 +143,7 @@ class SampledTotals:
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
-        self.offset = 0.0  # what is known to be missing of T
+        self.offset, self.corrections = 0.0, 0  # what is known to be missing of T, and how often that was asked
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
 
     def respond(self, price: float) -> tuple[float, float, float]:
@@ -173,6 +177,7 @@ class SampledTotals:
     def correct(self, price: float, total: float) -> None:
         """Take in T at a price."""
         self.offset += total - self.respond(price)[0]
+        self.corrections += 1
 
 
 def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
@@ -190,10 +195,10 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
     their groups; the table (g + 1,) begins with the items of no group.
     """
-    some = np.arange(0, totals.problem.n, totals.every)
-    groups, others = (totals.problem.groups[x].astype(np.intp) for x in (totals.listed, some))
+    some, listed = np.arange(0, totals.problem.n, totals.every), np.asarray(totals.listed)
+    groups, others = (totals.problem.groups[x].astype(np.intp) for x in (listed, some))
     small, others_large = ~large[1 + groups], large[1 + others]
-    which = np.concatenate([totals.listed[small], some[others_large]])
+    which = np.concatenate([listed[small], some[others_large]])
     return which, np.concatenate([groups[small], others[others_large]])
 
 
@@ -210,7 +215,9 @@ def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
 
     The totals' table of sizes is used up.
     """
-    sample = SampledTotals(totals)
+    sample = SampledTotals(totals) if totals.listed is not None else None
+    if sample is None or sample.totals.problem.n < FEWEST:
+        return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
     if sample.capped <= WORTH_NAMING:
         del sample  # takes room

@@ -151,6 +151,34 @@ def test_totals_of_tiles_are_as_near_as_they_say():
     np.testing.assert_allclose(slope, fall, rtol=core.ROUGH)
 
 
+@pytest.mark.parametrize("are_sampled", [False, True])
+def test_numbers_of_groups_that_the_sample_leaves_out_or_takes_all_cost_no_room_and_no_answer(are_sampled):
+    n, n_groups, generator = 400_000, 1_000_000, np.random.default_rng(1)
+    sampled = group_tables.sampled_groups(n_groups, sampled_groups_of(n))
+    used = sampled if are_sampled else np.setdiff1d(np.arange(n_groups), sampled)[:40_000]
+    groups, rates = generator.choice(used, n), generator.lognormal(0, 1, n)
+    caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.choice([0.9, 1.5], n_groups) + 1e-9
+    problem = check_problem(FAMILIES["freshness"](rates), 0.3 * n, None, 0.0, None, groups, caps, True)
+    listed = GroupTotals(problem, problem.passes().items, 1, sampled_groups_of(n)).listed
+    assert (listed is None) if are_sampled else (listed.size == 0)
+    result = solve("freshness", rates, 0.3 * n, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 8
+
+
+@pytest.mark.parametrize("seed", [0, 8, 11])
+def test_a_sample_that_knows_no_better_is_not_asked_again(seed):
+    """The caps add up to nearly the capacity, so that the price depends on few groups; 61 to 377 passes."""
+    n, n_groups, generator = 200_000, 40_000, np.random.default_rng(0)
+    rates, groups = generator.lognormal(0, 1, n), generator.integers(-1, n_groups, n)
+    free = solve("freshness", rates, 0.3 * n).amounts
+    shares = np.random.default_rng(seed).choice([0.9, 1.1], n_groups)
+    caps = np.bincount(groups + 1, free, n_groups + 1)[1:] * shares + 1e-9
+    result = solve("detection", rates, 0.3 * n, weights=1.0 + rates[::-1], groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 10
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rough_totals_alone_do_not_end_a_search(seed, monkeypatch):
     p, options = grouped("freshness", 14_000, seed, [0.5, 0.5, 0.5, 40.0])

@@ -94,6 +94,7 @@ def test_rough_amounts_are_as_near_as_they_say_whatever_the_range(family):
         at_start = (price * p if family == "freshness" else np.full(n, price))[:2000]
         w[:2000] = at_start * (1.0 + generator.choice([0.0, -1e-9, 2e-16, 1e-15, 1e-12, 1e-6, 1e-2], 2000))
         w[2000:2600], p[5000:5600] = 1e-300, 1e-300
+        p[3000:5000], w[3000:5000] = 1.0, price * np.logspace(0, 31, 2000)  # amounts up to 1e15 and more
         for some in (slice(10_000, 10_100), slice(15_000, 15_100)):  # blocks of them are answered exactly
             w[some], p[some] = 0.0, np.inf
         p[7000:7500] = 0.0
