@@ -11,10 +11,8 @@ static size_t size_of(const nefk_tile_space *space, size_t k) {
 }
 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space, size_t groups) {
-    const nefk_column *low = &problem->lower, *high = &problem->upper;
-    int are_scalars = !low->doubles && !low->singles && !high->doubles && !high->singles;
     if (problem->shape != NEFK_DETECTION && problem->shape != NEFK_FRESHNESS) return 0;
-    if (!are_scalars || low->scalar != 0.0 || high->scalar != INFINITY) return 0;
+    if (nefk_has_bounds(problem)) return 0;
     size_t small = 0, all = 0;
     for (size_t k = 0; k < groups; k++) {
         size_t m = size_of(space, k);

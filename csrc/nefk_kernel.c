@@ -1,7 +1,5 @@
 #include "nefk_kernel.h"
 
-#include <math.h>
-
 #include "nefk_load.h"
 #include "nefk_series.h"
 
@@ -22,17 +20,11 @@ static void fill(size_t m, double *x, double value) {
     for (size_t i = 0; i < m; i++) x[i] = value;
 }
 
-static int has_bounds(const nefk_problem *problem) {
-    const nefk_column *low = &problem->lower, *high = &problem->upper;
-    int are_scalars = !low->doubles && !low->singles && !high->doubles && !high->singles;
-    return !are_scalars || low->scalar != 0.0 || high->scalar != INFINITY;
-}
-
 void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly, double *x,
                        double *d) {
     const nefk_instructions *use = nefk_instructions_in_use();
     int halves = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    int single = roughly && halves && price > 0.0 && !has_bounds(problem);
+    int single = roughly && halves && price > 0.0 && !nefk_has_bounds(problem);
     buffers space;
     double prices[NEFK_BLOCK];
     fill(NEFK_BLOCK, prices, price);

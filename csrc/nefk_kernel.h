@@ -8,6 +8,7 @@
 #ifndef NEFK_KERNEL_H
 #define NEFK_KERNEL_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +26,15 @@ typedef struct {
     const uint32_t *order;                       /* (n,): item k is entry order[k] of the columns; NULL: entry k */
 } nefk_problem;
 
-#define NEFK_ROUGH 1e-5 /* relative error of single precision */
+#define NEFK_ROUGH 1e-5 /* bounds the relative error of amounts and slopes in single precision */
 
 typedef struct { double high, low; } nefk_sum;   /* unevaluated sum of two doubles */
+
+static inline int nefk_has_bounds(const nefk_problem *problem) {
+    const nefk_column *low = &problem->lower, *high = &problem->upper;
+    int are_scalars = !low->doubles && !low->singles && !high->doubles && !high->singles;
+    return !are_scalars || low->scalar != 0.0 || high->scalar != INFINITY;
+}
 
 typedef struct { nefk_sum amount, slope; } nefk_response;
 
