@@ -23,7 +23,7 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
         if (cap <= floor[g] * (1.0 + SLACK)) {
             own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
             double beyond = best[g] + 4e-16 * fabs(best[g]);
-            if (best[g] > prices.high) space->low[g] = space->high[g] = beyond;
+            if (beyond > prices.high) space->low[g] = space->high[g] = beyond; /* it starts there, but for rounding */
         } else if (!isnan(guess)) {
             space->at[searched] = guess;
             space->group[searched++] = (uint32_t)g;

@@ -9,6 +9,7 @@ from nefk_oracle import FAMILIES, assert_optimal, random_parameters, solve
 from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
+import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 
 FINITE_SLOPE = ["detection", "freshness", "poisson", "logarithmic", "exponential", "quadratic"]
@@ -130,13 +131,16 @@ def test_rates_from_1e_minus_9_to_1e6_in_one_problem():
             assert_optimal(family, rate, solve(family, rate, capacity), capacity)
 
 
-def test_amounts_that_no_price_can_tell_apart_are_warned_of():
+def test_amounts_that_no_price_can_tell_apart_are_right_and_doubtful_ones_warned_of(monkeypatch):
     """At 1e-17 of the scale all slopes are one number, and a cap is a hair above its group's lower bounds."""
     given = json.loads((Path(__file__).parent / "indistinct_slopes.json").read_text())
     upper = [np.inf if each is None else each for each in given["upper"]]
     limits = {"groups": given["groups"], "group_caps": given["caps"], "lower": given["lower"], "upper": upper}
-    with pytest.warns(ConvergenceWarning, match="amounts are off by 0.02"):
-        solve_nefk(criteria.Logarithmic(np.full(30, given["scale"])), given["capacity"], **limits)
+    criterion = criteria.Logarithmic(np.full(30, given["scale"]))
+    assert solve_nefk(criterion, given["capacity"], **limits).residual <= 1e-12
+    monkeypatch.setattr(solver_module, "DOUBTFUL", -1.0)
+    with pytest.warns(ConvergenceWarning, match="amounts are off by "):
+        solve_nefk(criterion, given["capacity"], **limits)
 
 
 @pytest.mark.parametrize("grouped", [False, True])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from group_fuzz import MANY_PER_GROUP, MANY_SIZES, residual
 from nefk_oracle import FAMILIES, random_parameters, slope, solve, value
 from scipy import optimize, special
 
@@ -324,3 +325,8 @@ def test_three_items_that_start_together_under_a_tiny_cap():
     result = solve_nefk(criteria.Freshness(rates), 0.5, **options)
     assert result.amounts[:3].sum() == pytest.approx(0.01, rel=1e-12)
     assert result.amounts[3] == pytest.approx(0.49, rel=1e-12)
+
+
+def test_a_cap_of_zero_holds_where_the_price_is_an_items_start_but_for_rounding():
+    """13 / 3 rounds down: at the price of that jump an item of weight 6.5 and rate 1.5 takes something already."""
+    assert residual(5503445, True, MANY_SIZES, MANY_PER_GROUP) <= 1e-12
