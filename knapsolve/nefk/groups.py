@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.loose_caps import SURE, SampledTotals, capped_sums
+from knapsolve.nefk.loose_caps import SIDE_SURE, SampledTotals, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -69,9 +69,9 @@ def solve_groups(
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu, roughly=True)
         sums, half = capped_sums(passes, total, slope), math.nan
-        is_near = passes.is_rough and abs(sums[0] - target) <= SURE * target
-        if is_near and not was_near and SURE * target < HALVES[0] * sums[1]:
-            half = SURE * target / sums[1]  # on which side, an exact pass says if a model about it misses
+        is_near = passes.is_rough and abs(sums[0] - target) <= SIDE_SURE * target
+        if is_near and not was_near and SIDE_SURE * target < HALVES[0] * sums[1]:
+            half = SIDE_SURE * target / sums[1]  # on which side, an exact pass says if a model about it misses
             search[core.PRICE] = _beyond(search, passes.shape, mu, sums)
         else:
             if is_near:

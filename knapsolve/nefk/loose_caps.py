@@ -38,7 +38,7 @@ MARGIN = 0.4  # how far below the last step's end the next price lies, over the 
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
-SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
+SIDE_SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
 FURTHEST = 16.0  # of a step on a sample, over the price
@@ -246,7 +246,7 @@ def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: f
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
-        if total > search[core.TARGET] * (1.0 + SURE) and (moved <= NEAR or not more):
+        if total > search[core.TARGET] * (1.0 + SIDE_SURE) and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
@@ -275,7 +275,7 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
     """
     kept = np.empty(len(totals.caps), dtype=bool)
     for part in parts_of(kept.size):
-        kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SURE)
+        kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SIDE_SURE)
     if np.count_nonzero(kept) > WORTH_NAMING * kept.size:
         kept = np.broadcast_to(True, kept.shape)  # takes no room
     known, k = [_split(taken, kept)], np.count_nonzero(kept)

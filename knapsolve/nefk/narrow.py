@@ -159,7 +159,7 @@ def moved_by(shape: int, before: float, price: float) -> float:
 def next_half(shape: int, before: float, price: float, widest: float, moved: float = math.nan) -> float:
     """Half a bracket about a price that the last step led to, NaN if that was too long; relative to `size_of`.
 
-    Or about one within a known bracket that is `moved` wide.
+    With `moved`, that stands for the length of the step, as of Secant.narrow.
     """
     moved = moved_by(shape, before, price) if math.isnan(moved) else moved
     return min(max(MARGIN * moved, LEAST_HALF), widest) if moved <= LONG * widest else math.nan
