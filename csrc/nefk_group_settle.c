@@ -173,6 +173,6 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         if (over > audit->over) audit->over = over;
     }
     audit_items(all, space, m, &audit->audit);
-    if (all->member) bring_back(all->offset[tile.first], m, space, doubles, singles, side);
+    if (all->member) bring_back(tile.begin, m, space, doubles, singles, side);
     else nefk_store(m, space->order, 0, space->x, space->e, doubles, singles, side, 0);
 }

@@ -23,21 +23,20 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     respond(all->problem, &space->all, m, space->price, space->x, space->d, NULL);
     sum_both(groups, space->offset, space->x, space->d, space->total, space->slope);
     for (size_t g = 0; g < groups; g++) {
-        total[tile.first + space->name[g]] = space->total[g];
-        slope[tile.first + space->name[g]] = space->slope[g];
+        total[space->name[g]] = space->total[g];
+        slope[space->name[g]] = space->slope[g];
     }
 }
 
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total, float *slope) {
     double x[NEFK_BLOCK], d[NEFK_BLOCK];
-    size_t stop = all->offset[tile.last];
-    for (size_t g = tile.first; g < tile.last; g++) total[g] = slope[g] = 0.0;
-    for (size_t at = all->offset[tile.first]; at < stop; at += NEFK_BLOCK) {
-        size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
+    for (size_t g = 0; g < tile.last - tile.first; g++) total[g] = slope[g] = 0.0;
+    for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
+        size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
         nefk_respond_each(all->problem, price, at, at + m, 1, x, d);
         for (size_t i = 0; i < m; i++) {
-            total[tile.first + all->member[at + i]] += x[i];
-            slope[tile.first + all->member[at + i]] += (float)d[i];
+            total[all->member[at + i]] += x[i];
+            slope[all->member[at + i]] += (float)d[i];
         }
     }
 }
@@ -49,6 +48,7 @@ static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int
         space->group[groups] = (uint32_t)(g - tile.first);
         groups += capped[g] != 1;
     }
+    find_groups(all, tile, space);
     size_t m = list_items(all, tile, groups, space->group, space->part_offset, space);
     gather_listed(all->problem, m, space, &space->part);
     for (size_t c = 0; c < NEFK_COLUMNS; c++) {

@@ -1,9 +1,9 @@
 /* Passes over items in groups with caps: what every group takes at a price, and the groups' own prices.
  *
- * A tile is a run of whole groups, items [offset[first], offset[last]), at most NEFK_TILE items and NEFK_TILE_GROUPS
- * groups; its columns are gathered once into buffers of a few hundred kilobytes, and all else (also every step of its
- * groups' searches) happens there. Either the problem's `order` lists the items group by group, or items lie side by
- * side with the others of their tile, and `member` says of which of its groups each is.
+ * A tile is a run of whole groups [first, last) and of their items [begin, end), at most NEFK_TILE items and
+ * NEFK_TILE_GROUPS groups; its columns are gathered once into buffers of a few hundred kilobytes, and all else (also
+ * every step of its groups' searches) happens there. Either the problem's `order` lists the items group by group, or
+ * items lie side by side with the others of their tile, and `member` says of which of its groups each is.
  * Larger groups are no matter of this file: they are knapsacks by themselves. Group 0 has no cap. Nothing is
  * allocated; results depend on the tile alone. Units: amounts in capacity, prices in value per capacity.
  */
@@ -18,7 +18,7 @@ enum { NEFK_TILE = 16384, NEFK_TILE_BITS = 11, NEFK_TILE_GROUPS = 1 << NEFK_TILE
 
 typedef struct {
     const nefk_problem *problem;
-    const uint32_t *offset;   /* (g + 1,) */
+    const uint16_t *start;    /* (g,): where the items of a group start, from its tile's first */
     const uint16_t *member;   /* (n,): group of an item, from its tile's first; NULL: items are in order by group */
     const double *cap;        /* (g - 1,) of the groups from 1 on */
 } nefk_grouped;
@@ -27,7 +27,7 @@ static inline double nefk_cap_of(const nefk_grouped *all, size_t group) {
     return group ? all->cap[group - 1] : INFINITY;
 }
 
-typedef struct { size_t first, last; } nefk_tile;
+typedef struct { size_t first, last, begin, end; } nefk_tile;
 
 /* Working space of one thread. */
 typedef struct nefk_tile_space nefk_tile_space;
@@ -36,7 +36,7 @@ size_t nefk_tile_space_size(void);
 /* Sums of lower and of upper bounds by group, written to (g,). O(items). */
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper);
 
-/* What every group of the tile takes at a common price, and its slope, written to (g,). O(items). */
+/* What every group of the tile takes at a common price, and its slope, written to (last - first,). O(items). */
 void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                        double *total, double *slope);
 

@@ -31,6 +31,7 @@ struct nefk_tile_space {
     double cap[NEFK_TILE_GROUPS];
     uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
     uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
+    uint32_t begin[NEFK_TILE_GROUPS + 1]; /* where the tile's groups begin in it, and the last one ends */
     uint32_t order[2 * NEFK_TILE];   /* which the gathered items are; any group that is not listed has room behind them */
 };
 
@@ -43,8 +44,14 @@ static inline nefk_block block_of(const gathered *columns, size_t at) {
     return items;
 }
 
-static inline size_t size_class(const nefk_grouped *all, size_t g) {
-    size_t size = all->offset[g + 1] - all->offset[g];
+/* Into space->begin. */
+static inline void find_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+    for (size_t g = 0; g < tile.last - tile.first; g++) space->begin[g] = all->start[tile.first + g];
+    space->begin[tile.last - tile.first] = (uint32_t)(tile.end - tile.begin);
+}
+
+static inline size_t size_class(const nefk_tile_space *space, size_t g) {
+    size_t size = space->begin[g + 1] - space->begin[g];
     return size < NEFK_SORTED ? size : NEFK_SORTED;
 }
 
@@ -52,8 +59,8 @@ static inline size_t size_class(const nefk_grouped *all, size_t g) {
  * (groups + 1,). Returns how many. */
 static inline size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which,
                                 uint32_t *offset, nefk_tile_space *space) {
-    const uint32_t *order = all->problem->order, *start = all->offset + tile.first;
-    uint32_t m = 0;
+    const uint32_t *order = all->problem->order, *start = space->begin;
+    uint32_t m = 0, first = (uint32_t)tile.begin, stop = (uint32_t)tile.end;
     for (size_t k = 0; k < groups; k++) {
         offset[k] = m;
         m += start[which[k] + 1] - start[which[k]];
@@ -61,10 +68,11 @@ static inline size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t 
     offset[groups] = m;
     if (!all->member) {
         for (size_t k = 0, at = 0; k < groups; k++)
-            for (uint32_t i = start[which[k]]; i < start[which[k] + 1]; i++) space->order[at++] = order ? order[i] : i;
+            for (uint32_t i = first + start[which[k]]; i < first + start[which[k] + 1]; i++)
+                space->order[at++] = order ? order[i] : i;
         return m;
     }
-    uint32_t next[NEFK_TILE_GROUPS], first = start[0], stop = start[tile.last - tile.first];
+    uint32_t next[NEFK_TILE_GROUPS];
     for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* if it is not listed */
     for (size_t k = 0; k < groups; k++) next[which[k]] = offset[k];
     for (uint32_t i = first; i < stop; i++) space->order[next[all->member[i]]++] = i;
@@ -72,12 +80,11 @@ static inline size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t 
 }
 
 /* List the tile's groups in order by size, so that the ends of short ones can be guessed. */
-static inline void order_by_size(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+static inline void order_by_size(size_t groups, nefk_tile_space *space) {
     uint32_t next[NEFK_SORTED + 2] = {0};
-    for (size_t g = tile.first; g < tile.last; g++) next[size_class(all, g) + 1]++;
+    for (size_t g = 0; g < groups; g++) next[size_class(space, g) + 1]++;
     for (size_t c = 0; c <= NEFK_SORTED; c++) next[c + 1] += next[c];
-    for (size_t g = tile.first; g < tile.last; g++)
-        space->name[next[size_class(all, g)]++] = (uint32_t)(g - tile.first);
+    for (size_t g = 0; g < groups; g++) space->name[next[size_class(space, g)]++] = (uint32_t)g;
 }
 
 /* Entries of the problem's columns that space->order lists. */
@@ -92,10 +99,10 @@ static inline void gather_listed(const nefk_problem *problem, size_t m, const ne
 /* Bring the tile's items, which lie side by side in no order by group, into that of space->name; where they go is left
  * in space->order. Read in sequence, as they come from afar. Returns how many. */
 static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
-    const uint32_t *start = all->offset + tile.first;
+    const uint32_t *start = space->begin;
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
-    size_t first = start[0], m = start[groups] - first;
+    size_t first = tile.begin, m = tile.end - first;
     uint32_t next[NEFK_TILE_GROUPS], at = 0;
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->name[k];
@@ -119,7 +126,8 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
 /* Gather the tile's items and caps, groups in order by size; returns how many items. */
 static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
     size_t groups = tile.last - tile.first, m;
-    order_by_size(all, tile, space);
+    find_groups(all, tile, space);
+    order_by_size(groups, space);
     for (size_t k = 0; k < groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
     if (all->member) return scatter(all, tile, groups, space);
     m = list_items(all, tile, groups, space->name, space->offset, space);

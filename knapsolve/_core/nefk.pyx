@@ -47,15 +47,18 @@ cdef extern from "nefk_kernel.h":
                              nefk_sum *lower, nefk_sum *upper) noexcept nogil
 
 cdef extern from "nefk_groups.h":
-    size_t NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS
+    enum:
+        NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS
     ctypedef struct nefk_grouped:
         const nefk_problem *problem
-        const uint32_t *offset
+        const uint16_t *start
         const uint16_t *member
         const double *cap
     ctypedef struct nefk_tile:
         size_t first
         size_t last
+        size_t begin
+        size_t end
     ctypedef struct nefk_tile_space:
         pass
     ctypedef struct nefk_tile_audit:
@@ -257,65 +260,75 @@ cdef class TileSpace:
         self.view = <nefk_tile_space *> &memory[0]
 
 
-cdef class Tiles:
-    """Items in order by group, where each group starts (g + 1,), and caps (g - 1,) of all but the first.
+ctypedef fused real:
+    float
+    double
 
-    With `member` (n,), an item's group within its tile, they are in order by tile alone.
+
+cdef nefk_tile tile_of(run):
+    cdef nefk_tile tile
+    tile.first, tile.last, tile.begin, tile.end = run
+    return tile
+
+
+cdef class Tiles:
+    """Items in order by group, where each group starts in its tile (g,), and caps (g - 1,) of all but the first.
+
+    With `member` (n,), an item's group within its tile, they are in order by tile alone. Tiles are runs of
+    knapsolve.nefk.runs.
     """
 
     cdef nefk_grouped view
     cdef object _keep
 
-    def __cinit__(self, Items items, const uint32_t[::1] offset, const double[::1] cap,
+    def __cinit__(self, Items items, const uint16_t[::1] start, const double[::1] cap,
                   const uint16_t[::1] member=None):
-        self._keep = (items, offset, cap, member)
-        self.view.problem, self.view.offset = &items.problem, &offset[0]
+        self._keep = (items, start, cap, member)
+        self.view.problem, self.view.start = &items.problem, &start[0]
         self.view.member = NULL if member is None else &member[0]
         self.view.cap = &cap[0] if cap.shape[0] else NULL
 
-    def bounds(self, size_t first, size_t last, TileSpace space, double[::1] lower, double[::1] upper):
-        """Sums of the bounds of groups [first, last), written to lower and upper (g,)."""
-        cdef nefk_tile tile
-        tile.first, tile.last = first, last
+    def bounds(self, run, TileSpace space, double[::1] lower, double[::1] upper):
+        """Sums of the bounds of a tile's groups, written to lower and upper (g,)."""
+        cdef nefk_tile tile = tile_of(run)
         with nogil:
             nefk_tile_bounds(&self.view, tile, space.view, &lower[0], &upper[0])
 
-    def respond(self, size_t first, size_t last, TileSpace space, double price, double[::1] total,
-                double[::1] slope):
-        """What groups [first, last) take at a price, and the slope, written to total and slope (g,)."""
-        cdef nefk_tile tile
-        tile.first, tile.last = first, last
+    def respond(self, run, TileSpace space, double price, double[::1] total, real[::1] slope):
+        """What a tile's groups take at a price, and the slope, written to total and slope (g,)."""
+        cdef nefk_tile tile = tile_of(run)
+        cdef double[NEFK_TILE_GROUPS] steep
+        cdef size_t g
         with nogil:
-            nefk_tile_respond(&self.view, tile, space.view, price, &total[0], &slope[0])
+            nefk_tile_respond(&self.view, tile, space.view, price, &total[tile.first], steep)
+            for g in range(tile.last - tile.first):
+                slope[tile.first + g] = <real> steep[g]
 
-    def respond_roughly(self, size_t first, size_t last, double price, double[::1] total, float[::1] slope):
+    def respond_roughly(self, run, double price, double[::1] total, float[::1] slope):
         """The same, within ROUGH of themselves, of items with a `member`."""
-        cdef nefk_tile tile
-        tile.first, tile.last = first, last
+        cdef nefk_tile tile = tile_of(run)
         with nogil:
-            nefk_tile_respond_roughly(&self.view, tile, price, &total[0], &slope[0])
+            nefk_tile_respond_roughly(&self.view, tile, price, &total[tile.first], &slope[tile.first])
 
-    def expand(self, size_t first, size_t last, TileSpace space, double price, double half, double tolerance,
-               int8_t[::1] capped, uint32_t[::1] rough):
-        """As `expand`, of groups [first, last) that are not capped; marks in capped (g,) change."""
-        cdef nefk_tile tile
+    def expand(self, run, TileSpace space, double price, double half, double tolerance, int8_t[::1] capped,
+               uint32_t[::1] rough):
+        """As `expand`, of a tile's groups that are not capped; marks in capped (g,) change."""
+        cdef nefk_tile tile = tile_of(run)
         cdef nefk_series_sum sums
         cdef size_t count
-        tile.first, tile.last = first, last
         with nogil:
             count = nefk_tile_expand(&self.view, tile, space.view, price, half, tolerance, &capped[0], &rough[0],
                                      &sums)
         return (count, *pairs(&sums))
 
-    def settle(self, size_t first, size_t last, TileSpace space, double low, double high, double share,
-               double floor, double[::1] own, double[::1] doubles, float[::1] singles, int8_t[::1] side):
+    def settle(self, run, TileSpace space, double low, double high, double share, double floor, double[::1] own,
+               double[::1] doubles, float[::1] singles, int8_t[::1] side):
         """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged."""
-        cdef nefk_tile tile
+        cdef nefk_tile tile = tile_of(run)
         cdef nefk_prices prices
         cdef nefk_tile_audit out
         cdef double *wide = NULL if doubles is None else &doubles[0]
         cdef float *narrow = NULL if singles is None else &singles[0]
-        tile.first, tile.last = first, last
         prices.low, prices.high, prices.share = low, high, share
         with nogil:
             nefk_tile_settle(&self.view, tile, space.view, prices, floor, &own[0], wide, narrow, &side[0], &out)

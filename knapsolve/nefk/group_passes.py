@@ -1,8 +1,8 @@
 """Passes over items in groups with caps: small groups in tiles, large ones as knapsacks by themselves.
 
-A tile is a run of groups whose items are gathered into a buffer that stays in the second-level cache; there the totals
-of its groups are taken, and in the settling pass all steps of the searches for their own prices. So a group costs no
-pass of its own. How the items of tiles are found, a layout says.
+The items of a tile are gathered into a buffer that stays in the second-level cache; there the totals of its groups are
+taken, and in the settling pass all steps of the searches for their own prices. So a group costs no pass of its own. How
+the items of tiles are found, a layout says.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.layouts import Listed, Tiled, sort_by_group
-from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
+from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, sort_by_group
+from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, worst
 from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
-SMALL = 1e-20
 BATCH = 2  # tiles that one thread takes at a time
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 
@@ -89,17 +89,17 @@ class GroupPasses:
         self.layout = layout or Listed(problem, *sort_by_group(problem.groups, len(problem.caps)))
         self.given, self.n_jobs, self.count = self.layout.given, n_jobs, 0
         self.shape, self.caps = problem.criterion._shape, problem.caps
-        self.offset, self.tiles = self.layout.offset, self.layout.tiles
+        self.runs, self.tiles = self.layout.runs, self.layout.runs.tiles
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
-        self.is_rough = self.layout.member is not None and self.shape in (core.DETECTION, core.FRESHNESS)
-        self.is_rough &= SMALL < problem.capacity < 1.0 / SMALL  # slopes are kept in single precision
-        self._tiles = core.Tiles(items, self.offset, self.caps, self.layout.member)
-        self.large = [self._large(group) for group in self.layout.large]
+        self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)
+        self.is_rough = self.layout.member is not None and has_single_slopes(problem)
+        self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
+        self.large = [self._large(run) for run in self.runs.large]
         jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
-    def _large(self, group: int) -> LargeGroup:
-        where = slice(int(self.offset[group]), int(self.offset[group + 1]))
+    def _large(self, run: Run) -> LargeGroup:
+        group, where = run.first, slice(run.begin, run.end)
         cap, order = self.cap_of(group), self.layout.order
         if order is None:
             part, here = self.problem.take(where, cap), where
@@ -119,9 +119,10 @@ class GroupPasses:
             return False
         if bounds != (0.0, math.inf):
             return False
-        every, long = int(self.offset[-1]) - int(self.offset[1]), 0
-        for part in parts_of(len(self.caps)):
-            sizes = np.diff(self.offset[1 + part.start : 2 + part.stop])
+        every = long = 0
+        for part, sizes in self.runs.sizes():
+            sizes = sizes[1:] if part.start == 0 else sizes  # the first is of items that have no cap
+            every += int(sizes.sum())
             long += int(sizes[sizes > core.LED].sum())
         return 2 * long < every
 
@@ -138,13 +139,13 @@ class GroupPasses:
         """Cap of one of g + 1 groups, of which the first has none."""
         return float(self.caps[group - 1]) if group else math.inf
 
-    def _run(self, work: Callable[[int, int, core.TileSpace], Any], every: int = 1) -> list[Any]:
-        """`work(first, last, space)` of every tile, or every so many-th, in order."""
+    def _run(self, work: Callable[[Run, core.TileSpace], Any], every: int = 1) -> list[Any]:
+        """`work(tile, space)` of every tile, or every so many-th, in order."""
         tiles = self.tiles[::every]
 
         def batch(start: int) -> list[Any]:
             space = _tile_space()
-            return [work(first, last, space) for first, last in tiles[start : start + BATCH]]
+            return [work(tile, space) for tile in tiles[start : start + BATCH]]
 
         run: Any = map if self._pool is None else self._pool.map
         return [part for parts in run(batch, range(0, len(tiles), BATCH)) for part in parts]
@@ -154,14 +155,15 @@ class GroupPasses:
         lower, upper = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
         if not any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
             return self._even_bounds(lower, upper)
-        self._run(lambda a, b, space: self._tiles.bounds(a, b, space, lower, upper))
+        self._run(lambda tile, space: self._tiles.bounds(tile, space, lower, upper))
         for one in self.large:
             lower[one.group], upper[one.group], _ = one.passes.bounds()
         return lower, upper
 
     def _even_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
         """The same for bounds that are one number for all items."""
-        np.subtract(self.offset[1:], self.offset[:-1], out=lower)
+        for part, sizes in self.runs.sizes():
+            lower[part] = sizes
         np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
         np.multiply(lower, self.problem.lower, out=lower)
         return lower, upper
@@ -173,12 +175,11 @@ class GroupPasses:
         `is_rough`.
         """
         self.layout.restore()
-        total, rough = np.zeros(len(self.caps) + 1), roughly and self.is_rough
-        slope: Slopes = np.zeros(len(self.caps) + 1, dtype=np.float32 if rough else np.float64)
-        if rough:
-            self._run(lambda a, b, _: self._tiles.respond_roughly(a, b, price, total, slope), max(every, 1))
+        total, slope = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1, self._slopes)
+        if roughly and self.is_rough:
+            self._run(lambda tile, _: self._tiles.respond_roughly(tile, price, total, slope), max(every, 1))
         else:
-            self._run(lambda a, b, space: self._tiles.respond(a, b, space, price, total, slope), max(every, 1))
+            self._run(lambda tile, space: self._tiles.respond(tile, space, price, total, slope), max(every, 1))
         if every:
             return total, slope
         self.count += 1
@@ -194,9 +195,9 @@ class GroupPasses:
         Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
         """
 
-        def work(first: int, last: int, space: core.TileSpace) -> tuple:
+        def work(tile: Run, space: core.TileSpace) -> tuple:
             rough = np.empty(core.TILE + 1, dtype=np.uint32)
-            found = self._tiles.expand(first, last, space, price, half, tolerance, capped, rough)
+            found = self._tiles.expand(tile, space, price, half, tolerance, capped, rough)
             return (*found[1:], rough[: found[0]].copy())
 
         self.layout.restore()
@@ -214,7 +215,7 @@ class GroupPasses:
         amounts, side = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
-        parts = self._run(lambda a, b, space: self._tiles.settle(a, b, space, *common, floor, own, wide, narrow, side))
+        parts = self._run(lambda tile, space: self._tiles.settle(tile, space, *common, floor, own, wide, narrow, side))
         wrong = sum(part[7] for part in parts)
         self.count += 1 + int(max((part[6] for part in parts), default=0.0))
         total = [part[:2] for part in parts]

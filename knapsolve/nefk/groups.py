@@ -83,12 +83,12 @@ def solve_groups(
         if half > 0.0:
             sample, price = None, float(search[core.PRICE])
             half *= size_of(passes.shape, price) * (WIDE if passes.given.n > MANY else WIDER)
-            capped = surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)
+            marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
-            found = _settle_model(passes, search, half, mu, own, capped, place)
+            found = _settle_model(passes, search, half, mu, own, marks, place)
             if found:
                 return found
-            del own, capped
+            del own
             passes.layout.release(place)
     if passes.given.n > MANY:
         total = slope = None
@@ -107,7 +107,7 @@ class GroupSample:
     def __init__(self, passes: GroupPasses) -> None:
         self.passes, self.shape = passes, passes.shape
         self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
-        sizes = np.array([int(passes.offset[b]) - int(passes.offset[a]) for a, b in passes.tiles])
+        sizes = np.array([tile.end - tile.begin for tile in passes.tiles])
         self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
         self.large = []
         for one in passes.large:
@@ -214,40 +214,43 @@ def _end(passes: GroupPasses, search: Array) -> Prices:
 
 
 class GroupModel:
-    """T over a bracket: rough items and groups that pass their cap exactly, large groups and all the rest by cubics."""
+    """T over a bracket: rough items and groups that pass their cap exactly, large groups and all the rest by cubics.
 
-    def __init__(self, passes: GroupPasses, price: float, half: float, capped: NDArray[np.int8]) -> None:
+    Marks (g + 1,), which change, are 1 for groups that are surely capped, else 0; they become those of `expand`.
+    """
+
+    def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
-        rough, terms = passes.expand(price, half, BENT, capped)
+        rough, terms = passes.expand(price, half, BENT, marks)
         self.valid = len(rough) <= passes.given.n // MOST_ROUGH
         problem, jobs = passes.problem, passes.n_jobs
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
-        self.passes, self.capped = passes, capped
-        self._open_groups()
+        self.passes, self.fixed = passes, sum_where(marks[1:] == 1, passes.caps)
+        self._open(np.flatnonzero(marks == 2))
         self.large = []
         for one in passes.large:
-            if capped[one.group] != 1 and self.valid:
+            if marks[one.group] != 1 and self.valid:
                 found, own_terms = one.passes.expand(price, half, BENT)
                 self.valid &= found is not None
                 if found is not None:
                     model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
                     self.large.append((one.group, passes.cap_of(one.group), model))
 
-    def _open_groups(self) -> None:
-        """Take the groups that are marked 2 by all their items, those that are marked 1 by their caps."""
-        passes, self.open, self.some = self.passes, np.flatnonzero(self.capped == 2), None
-        self.fixed = sum_where(self.capped[1:] == 1, passes.caps)
-        if self.open.size:
-            items, groups = passes.layout.items_of(self.open)
-            part = passes.problem.take(items, 1.0)
-            self.some = GroupPasses(replace(part, groups=groups, caps=passes.caps[self.open - 1]), 1)
+    def _open(self, groups: NDArray[np.intp]) -> None:
+        """Take some groups by all their items."""
+        self.open, self.some = groups, None
+        if groups.size:
+            items, which = self.passes.layout.items_of(groups)
+            part = self.passes.problem.take(items, 1.0)
+            self.some = GroupPasses(replace(part, groups=which, caps=self.passes.caps[groups - 1]), 1)
 
-    def reopen(self, wrong: NDArray[np.bool_]) -> bool:
-        """Take some groups (g + 1,) by all their items that were taken to be capped; False if one is large."""
-        if any(wrong[one.group] for one in self.passes.large):
+    def reopen(self, wrong: NDArray[np.intp]) -> bool:
+        """Take some groups by all their items that were taken to be capped; False if one is large."""
+        if np.isin([one.group for one in self.passes.large], wrong).any():
             return False
-        self.capped[wrong] = 2
-        self._open_groups()
+        more = np.setdiff1d(wrong, self.open)
+        self.fixed -= float(self.passes.caps[more - 1].sum())
+        self._open(np.union1d(self.open, more))
         return True
 
     def search(self, search: Array) -> None:
@@ -324,17 +327,21 @@ def _settle_model(
     half: float,
     floor: float,
     own: Array,
-    capped: NDArray[np.int8],
+    marks: list[NDArray[np.int8]],
     place: Place,
 ) -> tuple[Prices, Array, Settled] | None:
-    """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it."""
-    target = float(search[core.TARGET])
+    """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it.
+
+    The marks of its groups are taken out for use.
+    """
+    target, capped = float(search[core.TARGET]), marks.pop()
     model = GroupModel(passes, float(search[core.PRICE]), half, capped)
     low, high = model.ends
     if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
     own[np.isnan(own) & (capped > 0)] = high
     own[capped == 0] = np.nan
+    del capped  # room for the amounts
     for _ in range(CORRECTIONS):
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
         inner[core.LOW], inner[core.HIGH] = low, high
@@ -342,8 +349,8 @@ def _settle_model(
         model.decide(float(prices.high), own)
         settled, wrong = passes.settle(prices, own, min(floor, low), place)
         if wrong:
-            below = own < prices.high
-            if np.count_nonzero(below) != wrong or not model.reopen(below):
+            below = [part.start + np.flatnonzero(own[part] < prices.high) for part in parts_of(own.size)]
+            if sum(map(len, below)) != wrong or not model.reopen(np.concatenate(below)):
                 return None
         elif abs(settled.total - target) <= CONFIRMED * target:
             return prices, own[1:], settled

@@ -1,6 +1,6 @@
-"""How the items of groups lie in memory: listed group by group, or copied to lie side by side with their tile's.
+"""How the items of groups lie in memory: listed group by group, or copied to lie side by side with their run's.
 
-A tile is a run of groups that fits the second-level cache; larger groups are runs by themselves. Through a list (four
+Through a list (four
 bytes an item) every entry of every column is read at random, and every amount written so. Copies are made and undone in
 sequence, each item moved to the end of its run, and within a run all is in the cache; but they take room: amounts are
 written over the last column copied, which is copied again if it is needed after that, and another column lies where
@@ -20,12 +20,14 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
-MOST_ROOM = 24  # bytes an item that a solve may take beyond its input
-BY_KEPT, BY_SETTLED = 21, 17  # bytes of tables by group whose cap is kept, until amounts are settled and then
-BY_GROUP = 5  # of tables by group of the user's
-BESIDE = 3  # bytes an item of the largest group whose cap binds, beside its amounts
+MOST_ROOM = 22.3  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
+BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
+ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
+SMALL = 1e-20  # capacities from there to its inverse have slopes within single precision's range
+BESIDE = 1  # bytes an item of the largest group whose cap binds, beside its amounts
 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
@@ -55,20 +57,6 @@ def _order_by(groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.u
     return order
 
 
-def tile_groups(offset: NDArray[np.uint32]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Runs of groups [first, last) that fit a tile, and the groups that do not."""
-    tiles, large, first, n_groups = [], [], 0, len(offset) - 1
-    while first < n_groups:
-        room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
-        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
-        if last > first:
-            tiles.append((first, last))
-        else:
-            large.append(first)
-        first = max(last, first + 1)
-    return tiles, large
-
-
 class Listed:
     """Items group by group, through their positions `order` (n,); None if they lie so."""
 
@@ -76,8 +64,7 @@ class Listed:
 
     def __init__(self, problem: Problem, order: NDArray[np.uint32] | None, offset: NDArray[np.uint32]) -> None:
         self.problem = self.given = problem
-        self.order, self.offset = order, offset
-        self.tiles, self.large = tile_groups(offset)
+        self.order, self.runs = order, Runs(offset)
 
     def restore(self) -> None:
         """Nothing was written over."""
@@ -88,9 +75,8 @@ class Listed:
 
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Entries of the columns that are items of some groups, which are in order, and of which of them each is."""
-        which = np.concatenate([np.arange(self.offset[g], self.offset[g + 1]) for g in groups])
-        sizes = np.diff(self.offset)[groups]
-        return which if self.order is None else self.order[which], np.repeat(np.arange(groups.size), sizes)
+        items, which = self.runs.items_of(groups)
+        return items if self.order is None else self.order[items], which
 
     def release(self, place: Place) -> None:
         """Give back the room of amounts that are not the answer."""
@@ -101,15 +87,14 @@ class Listed:
 
 
 class Tiled:
-    """Copies of the items' columns, tile by tile. `runs` (g + 1,) says of groups, -1 first, where their items go: the
-    number of their run (a tile or a large group), and their own within it in the last bits.
+    """Copies of the items' columns, run by run. `entries` (g + 1,) says of groups, -1 first, where their items go: the
+    number of their run, and their own within it in the last bits.
     """
 
     order = None
 
-    def __init__(self, problem: Problem, runs: NDArray[np.uint32], offset: NDArray[np.uint32], place: Place) -> None:
-        self.given, self._runs, self.offset = problem, runs, offset
-        self.tiles, self.large = tile_groups(offset)
+    def __init__(self, problem: Problem, entries: NDArray[np.uint32], runs: Runs, place: Place) -> None:
+        self.given, self._entries, self.runs = problem, entries, runs
         columns, n = _columns(problem), problem.n
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
         rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
@@ -121,13 +106,12 @@ class Tiled:
         moves = [(columns[name], room) for name, room in rooms.items()]
         for part, groups, following in self._parts():
             a, b = [(given[part], room) for given, room in moves] + [None] * (2 - len(moves))
-            group_tables.move_to_runs(groups, runs, following, a, b, self.member)
+            group_tables.move_to_runs(groups, entries, following, a, b, self.member)
         self._problem = problem.with_columns(rooms.get("parameter"), rooms.get("weights"))
 
     def _parts(self) -> Iterator[tuple[slice, NDArray[np.intp], NDArray[np.uint32]]]:
         """Parts of the items, their groups, and where the next item of each run goes, which has to move on."""
-        firsts = sorted([first for first, _ in self.tiles] + self.large)
-        following = self.offset[firsts]
+        following = np.array([run.begin for run in self.runs.every], dtype=np.uint32)
         for part in parts_of(self.given.n):
             yield part, np.ascontiguousarray(self.given.groups[part], dtype=np.intp), following
 
@@ -142,7 +126,7 @@ class Tiled:
         if self._is_over:
             column = _columns(self.given)[self._over]
             for part, groups, following in self._parts():
-                group_tables.move_to_runs(groups, self._runs, following, (column[part], self.amounts), None)
+                group_tables.move_to_runs(groups, self._entries, following, (column[part], self.amounts), None)
         self._is_over = False
 
     def target(self, place: Place) -> tuple[Any, Any]:
@@ -156,15 +140,12 @@ class Tiled:
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Entries of the columns that are items of some groups, which are in order, and of which of them each is."""
         items, labels = [], []
-        for first, last in self.tiles:
-            a, b = np.searchsorted(groups, [first, last])
-            if a < b:
-                chosen = np.zeros(last - first, dtype=bool)
-                chosen[groups[a:b] - first] = True
-                start, stop = int(self.offset[first]), int(self.offset[last])
-                found = start + np.flatnonzero(chosen[self.member[start:stop]])
-                items.append(found)
-                labels.append(np.searchsorted(groups, first + self.member[found].astype(np.intp)))
+        for run, some in self.runs.having(groups):
+            chosen = np.zeros(run.last - run.first, dtype=bool)
+            chosen[groups[some] - run.first] = True
+            found = run.begin + np.flatnonzero(chosen[self.member[run.begin : run.end]])
+            items.append(found)
+            labels.append(np.searchsorted(groups, run.first + self.member[found].astype(np.intp)))
         return np.concatenate(items), np.concatenate(labels)
 
     def release(self, place: Place) -> None:
@@ -176,7 +157,7 @@ class Tiled:
         here, there = (self.amounts, self.side), place()
         for part, groups, following in self._parts():
             a, b = ((x, y[part]) for x, y in zip(here, there))
-            group_tables.move_back(groups, self._runs, following, a, b)
+            group_tables.move_back(groups, self._entries, following, a, b)
 
 
 def _columns(problem: Problem) -> dict[str, Any]:
@@ -186,38 +167,52 @@ def _columns(problem: Problem) -> dict[str, Any]:
 
 
 def lay_out(
-    problem: Problem, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], place: Place
+    problem: Problem, tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]], place: Place
 ) -> Listed | Tiled:
     """The items of a problem in tiles if there is room for copies, else listed.
 
-    `names` (g + 1,) are the numbers of the groups, -1 first, None if they are their own; `starts` (k + 3,), which
-    changes, says where each begins, after two zeros.
+    Of the tables, which are taken out of their list and used up, the first are names (g + 1,) of the groups, -1 first,
+    None if they are their own; the second (k + 3,) says where each begins, after two zeros.
     """
-    offset = starts[1:]
-    if _room(problem, names, offset, place) <= MOST_ROOM * problem.n:
-        return Tiled(problem, _runs_of(names, offset), offset, place)
-    return Listed(problem, _order_by(problem.groups, names, starts), starts[:-1])
+    names, starts = tables.pop()
+    if _room(problem, names, starts[1:], place) <= MOST_ROOM * problem.n:
+        runs = Runs(starts[1:])
+        del starts  # room for copies
+        return Tiled(problem, _entries_of(names, runs), runs, place)
+    order = _order_by(problem.groups, names, starts)
+    return Listed(problem, order, starts[:-1])
 
 
 def _room(problem: Problem, names: Any, offset: NDArray[np.uint32], place: Place) -> float:
     """Bytes that a solve with copies takes, but for the threads' working space; infinite if amounts are not of a
     column's type and can't be written over it.
     """
-    width, groups = place.dtype.itemsize, len(offset) if names is None else len(names)
+    width, kept = place.dtype.itemsize, len(offset)
     copies = [column.dtype.itemsize for column in _columns(problem).values()]
     if width not in copies:
         return np.inf
     searching = 2 + sum(copies)  # one of two lies in the room of the amounts
     largest = int(np.diff(offset[1:]).max(initial=0))  # it is solved beside the copies
     beside = (width + BESIDE) * largest if largest > core.TILE else 0
-    by_item = max(searching * problem.n + BY_KEPT * len(offset), (searching + 1) * problem.n + BY_SETTLED * len(offset))
-    return max(by_item, (2 * width + 2) * problem.n + BY_SETTLED * len(offset)) + beside + BY_GROUP * groups
+    by_group = ENTRY * kept if names is None else (ENTRY + 1) * len(names) + CAP * kept
+    slope = 4 if has_single_slopes(problem) else 8
+    settling = max(searching + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
+    return max(searching * problem.n + (BY_SEARCHED + slope) * kept, settling) + beside + by_group
 
 
-def _runs_of(names: NDArray[np.int32] | None, offset: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    tiles, large = tile_groups(offset)
-    firsts = np.sort(np.array([first for first, _ in tiles] + large, dtype=np.uint32))
-    sizes = np.diff(firsts, append=np.uint32(len(offset) - 1))
-    runs = np.arange(len(offset) - 1, dtype=np.uint32)
-    runs += np.repeat((np.arange(firsts.size, dtype=np.uint32) << np.uint32(core.TILE_BITS)) - firsts, sizes)
-    return runs if names is None else runs[names + np.int32(1)]
+def has_single_slopes(problem: Problem) -> bool:
+    """Whether slopes of groups' totals are kept in single precision; those of other shapes have any size."""
+    return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
+
+
+def _entries_of(names: NDArray[np.int32] | None, runs: Runs) -> NDArray[np.uint32]:
+    """Where items of groups go, as Tiled asks for it; written over the names."""
+    entries = np.arange(len(runs.starts), dtype=np.uint32)
+    for number, run in enumerate(runs.every):
+        entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)
+    if names is None:
+        return entries
+    out = names.view(np.uint32)
+    for part in parts_of(out.size):
+        out[part] = entries[names[part] + np.int32(1)]
+    return out

@@ -43,6 +43,8 @@ ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
 FURTHEST = 16.0  # of a step on a sample, over the price
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
+BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
+BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
 
 
 class GroupTotals:
@@ -276,20 +278,49 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
     kept = np.empty(len(totals.caps), dtype=bool)
     for part in parts_of(kept.size):
         kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SIDE_SURE)
-    if np.count_nonzero(kept) > WORTH_NAMING * kept.size:
+    k = np.count_nonzero(kept)
+    if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * totals.problem.n:
         kept = np.broadcast_to(True, kept.shape)  # takes no room
-    known, k = [_split(taken, kept)], np.count_nonzero(kept)
-    names, caps, sizes = None, totals.caps, totals.sizes[1:]
-    if k < kept.size:
-        which = np.flatnonzero(kept)
-        caps, sizes = caps[which], sizes[which]
+    names, caps, sizes, known = None, totals.caps, totals.sizes[1:], []
+    if kept.all() and BY_SPLIT * kept.size > MOST_SPLIT * totals.problem.n:
+        taken.resize((0, 2), refcheck=False)
+    else:
+        known.append(_split(taken, kept))
+    if not kept.all():
+        caps, sizes = _take(caps, kept), _take(sizes, kept)
+    starts = _starts(totals, sizes)
+    if not kept.all():
         names = np.zeros(kept.size + 1, dtype=np.int32)  # of groups, -1 first
         np.cumsum(kept, out=names[1:])
         names[1:] *= kept
         names -= 1
-        del which
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, _starts(totals, sizes))], totals.count)
+    return Reduced(kept, caps, known, search, [(names, starts)], totals.count)
+
+
+def _take(table: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:
+    """Entries (k,) of a table (g,) that are kept."""
+    out = np.empty(np.count_nonzero(kept), table.dtype)
+    for some, which in _places(kept):
+        out[some] = table[which]
+    return out
+
+
+def put_back(table: Array, kept: NDArray[np.bool_]) -> Array:
+    """The table (g,) of which the entries that are kept are those of another (k,), and all others NaN."""
+    out = np.full(kept.size, np.nan)
+    for some, which in _places(kept):
+        out[which] = table[some]
+    return out
+
+
+def _places(kept: NDArray[np.bool_]) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+    """Parts of the entries that are kept: the numbers that they get, and those that they have."""
+    k = 0
+    for part in parts_of(kept.size):
+        which = part.start + np.flatnonzero(kept[part])
+        yield slice(k, k + which.size), which
+        k += which.size
 
 
 def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -21,7 +21,7 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.groups import sampled_guess, solve_groups
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
-from knapsolve.nefk.loose_caps import GroupTotals, Reduced, reduce, sampled_groups_of
+from knapsolve.nefk.loose_caps import GroupTotals, Reduced, put_back, reduce, sampled_groups_of
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
@@ -205,7 +205,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         step(search, passes.shape, *(float(x[0]) for x in sums))
         prices, settled = find_and_settle(replace(some, groups=None), passes, search, *place(), n_jobs, before)
     else:
-        layout = lay_out(some, *reduced.tables.pop(), place)
+        layout = lay_out(some, reduced.tables, place)
         with GroupPasses(some, n_jobs, layout) as grouped:
             prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.samples)
         count += grouped.count
@@ -214,8 +214,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         del layout
     del some, reduced  # room for the prices
     if not kept.all():
-        known, own = own, np.full(kept.size, np.nan)
-        own[np.flatnonzero(kept)] = known
+        own = put_back(own, kept)
     return _result(problem, prices, settled, passes.count + count, place, own)
 
 

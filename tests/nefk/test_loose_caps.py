@@ -119,7 +119,7 @@ def test_dropped_caps_are_loose_at_the_answer_and_the_others_are_kept_in_order(
         np.testing.assert_array_equal(group_names, np.append(-1, names[:-1]))
     if kept.size:
         monkeypatch.setattr(layouts_module, "MOST_ROOM", 0)
-        listed = lay_out(totals.problem, group_names, starts, Place(N, None))
+        listed = lay_out(totals.problem, reduced.tables, Place(N, None))
         np.testing.assert_array_equal(listed.order, np.argsort(left, kind="stable"))
     ((total, slope),) = reduced.known
     for ours, all_groups, tolerance in zip((total, slope), taken.T, (1e-12, 1e-6)):
@@ -143,7 +143,7 @@ def test_totals_of_tiles_are_as_near_as_they_say():
     p, options = grouped("freshness", 14_000, 3, [0.5])
     problem = totals_of("freshness", p, options).problem
     starts = np.append([0, 0], np.cumsum(np.bincount(options["groups"] + 1))).astype(np.uint32)
-    with GroupPasses(problem, 1, lay_out(problem, None, starts, Place(N, None))) as tiles:
+    with GroupPasses(problem, 1, lay_out(problem, [(None, starts)], Place(N, None))) as tiles:
         assert tiles.is_rough
         (rough, slope), (exact, fall) = tiles.respond(0.1, roughly=True), tiles.respond(0.1)
     assert (rough != exact).mean() > 0.9

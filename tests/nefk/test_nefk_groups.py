@@ -250,7 +250,7 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     own, amounts, side = np.append(np.nan, np.full(n // size, mu)), np.empty(n), np.empty(n, dtype=np.int8)
     with passes_of(caps) as passes:
         (tile,) = passes.tiles
-        found = passes._tiles.settle(*tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
+        found = passes._tiles.settle(tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
     assert max(found[4:6]) <= 1e-12
     assert found[7] == 0
     return found[6]
@@ -281,7 +281,7 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
     own, amounts, side = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m), np.empty(2 * m, dtype=np.int8)
     with GroupPasses(problem, 1) as passes:
         for tile in passes.tiles:
-            found = passes._tiles.settle(*tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None, side)
+            found = passes._tiles.settle(tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None, side)
             assert max(found[4:6]) <= 1e-12
     np.testing.assert_allclose(own[1:], price, rtol=1e-11)
 

@@ -27,7 +27,7 @@ def grouped(kind, seed=1, dtype=np.float64, weighted=True):
     if kind == "empty":
         groups //= 7
     if kind == "many":
-        groups[generator.random(N) < 0.4] = 5
+        groups[generator.random(N) < 0.3] = 5
     caps = np.bincount(groups + 1, minlength=n_groups + 1)[1:] * generator.uniform(0.05, 0.6, n_groups) + 1e-9
     return rates, weights if weighted else None, groups, caps
 
@@ -37,7 +37,7 @@ def both_layouts(kind, place, **options):
     problem = check_problem(criteria.Freshness(rates), 0.2 * N, weights, 0.0, None, groups, caps, True)
     starts = np.zeros(len(caps) + 3, dtype=np.uint32)
     starts[2:] = np.bincount(groups + 1, minlength=len(caps) + 1).cumsum()
-    tiled = lay_out(problem, None, starts, place)
+    tiled = lay_out(problem, [(None, starts)], place)
     assert isinstance(tiled, Tiled)
     return GroupPasses(problem, 1, Listed(problem, *sort_by_group(groups, len(caps)))), GroupPasses(problem, 1, tiled)
 

@@ -1,0 +1,76 @@
+"""Groups cut into runs: tiles, which fit the second-level cache, and large groups, which do not, by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+
+
+class Run(NamedTuple):
+    """Groups [first, last), 0 for the items of no group, and their items [begin, end)."""
+
+    first: int
+    last: int
+    begin: int
+    end: int
+
+
+class Runs:
+    """Runs of groups (g,) whose items lie in order by group, or at least by run.
+
+    `every` are all in order, `tiles` and `large` those of several groups and of one that is large; `starts` (g,) says
+    where the items of a group start within its run, which takes half the room of where they start at all.
+    """
+
+    def __init__(self, offset: NDArray[np.uint32]) -> None:
+        """`offset` (g + 1,) says where the items of each group start, and where the last ones end."""
+        self.every = list(_cut(offset))
+        self.tiles = [run for run in self.every if run.end - run.begin <= core.TILE]
+        self.large = [run for run in self.every if run.end - run.begin > core.TILE]
+        self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
+        for run in self.every:
+            self.starts[run.first : run.last] = offset[run.first : run.last] - np.uint32(run.begin)
+
+    def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """How many items groups have, run by run: which groups, and their sizes."""
+        for run in self.every:
+            bounds = self._bounds_of(run)
+            yield slice(run.first, run.last), bounds[1:] - bounds[:-1]
+
+    def _bounds_of(self, run: Run) -> NDArray[np.int64]:
+        """Where the items of a run's groups start, and where the last ones end."""
+        bounds = np.empty(run.last - run.first + 1, dtype=np.int64)
+        np.add(self.starts[run.first : run.last], run.begin, out=bounds[:-1], dtype=np.int64)
+        bounds[-1] = run.end
+        return bounds
+
+    def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Items of some groups, which are in order, group by group, and of which of them each is."""
+        starts, ends = np.empty((2, groups.size), dtype=np.intp)
+        for run, some in self.having(groups):
+            bounds = self._bounds_of(run)
+            starts[some], ends[some] = bounds[groups[some] - run.first], bounds[groups[some] - run.first + 1]
+        items = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends)])
+        return items, np.repeat(np.arange(groups.size), ends - starts)
+
+    def having(self, groups: NDArray[np.intp]) -> Iterator[tuple[Run, slice]]:
+        """Runs that have some groups, which are in order, and which of them."""
+        ends = np.searchsorted(groups, [run.last for run in self.every])
+        for run, a, b in zip(self.every, np.append(0, ends[:-1]), ends):
+            if a < b:
+                yield run, slice(a, b)
+
+
+def _cut(offset: NDArray[np.uint32]) -> Iterator[Run]:
+    first, n_groups = 0, len(offset) - 1
+    while first < n_groups:
+        room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
+        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
+        last = max(last, first + 1)
+        yield Run(first, last, int(offset[first]), int(offset[last]))
+        first = last
