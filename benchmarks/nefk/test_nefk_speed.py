@@ -243,6 +243,26 @@ def test_one_cap_for_all_groups_beside_none(load, over):
     )
 
 
+@pytest.mark.parametrize("load", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("size", [5, 50, 1000, 50_000])
+def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, load):
+    """Most groups are near their caps, on one side or the other."""
+    n = 10**6
+    rate, weight, capacity = problem(n)
+    generator = np.random.default_rng(6)
+    plain = partial(solve_nefk, criteria.Freshness(rate), weights=weight, n_jobs=1, out=np.empty(n))
+    free, groups = plain(capacity).amounts.copy(), generator.integers(0, n // size, n)
+    caps = np.bincount(groups, free, n // size) * generator.uniform(0.3, 0.95, n // size) + 1e-9
+    alone = partial(plain, load * caps.sum())
+    capped = partial(alone, groups=groups, group_caps=caps)
+    base, seconds = best_of_each([alone, capped], clock=time.process_time)
+    result = capped()
+    print(
+        f"\n{size} items a group, capacity {load} of all caps: {seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; "
+        f"{result.n_passes} passes, {np.mean(result.group_prices > 0):.0%} bind; residual {result.residual:.0e}"
+    )
+
+
 def test_instruction_sets():
     rate, weight, capacity = problem(10**6)
     print()

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.loose_caps import SIDE_SURE, SampledTotals, capped_sums
+from knapsolve.nefk.group_steps import beyond, next_step
+from knapsolve.nefk.loose_caps import SIDE_SURE, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -26,7 +27,6 @@ from knapsolve.nefk.narrow import (
     MANY,
     SeriesModel,
     bracket,
-    next_half,
     size_of,
 )
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of, sum_where
@@ -38,11 +38,9 @@ CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total l
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 SAMPLE_STEPS = 8
-MOST_ASKED = 2  # times that a sample is asked
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
@@ -51,7 +49,6 @@ def solve_groups(
     search: Array,
     place: Place,
     known: list[tuple[Array, Slopes]],
-    samples: list[SampledTotals],
 ) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
@@ -64,7 +61,6 @@ def solve_groups(
     total: Any = None
     slope: Any = None
     between, target, was_near = Secant(passes.shape), float(search[core.TARGET]), False
-    sample = samples.pop() if samples else None
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu, roughly=True)
@@ -72,16 +68,16 @@ def solve_groups(
         is_near = passes.is_rough and abs(sums[0] - target) <= SIDE_SURE * target
         if is_near and not was_near and SIDE_SURE * target < HALVES[0] * sums[1]:
             half = SIDE_SURE * target / sums[1]  # on which side, an exact pass says if a model about it misses
-            search[core.PRICE] = _beyond(search, passes.shape, mu, sums)
+            search[core.PRICE] = beyond(search, passes.shape, mu, sums)
         else:
             if is_near:
                 total, slope = None, None
                 total, slope = passes.respond(mu)
                 sums = capped_sums(passes, total, slope)
-            half = _next_step(passes, search, mu, sums, between, sample)
+            half = next_step(passes, search, mu, (total, slope), sums, between)
         was_near = is_near
         if half > 0.0:
-            sample, price = None, float(search[core.PRICE])
+            price = float(search[core.PRICE])
             half *= size_of(passes.shape, price) * (WIDE if passes.given.n > MANY else WIDER)
             marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
@@ -280,45 +276,6 @@ class GroupModel:
             own[self.open[over]] = price
         for group, cap, model in self.large:
             own[group] = price if model.respond(price)[0] > cap else np.nan
-
-
-def _next_step(
-    passes: GroupPasses,
-    search: Array,
-    mu: float,
-    sums: tuple[float, float, float],
-    between: Secant,
-    sample: SampledTotals | None,
-) -> float:
-    """One step of a search from a price; half a bracket about the next one, NaN if the step was too long for one."""
-    step_beside(search, passes.shape, *sums)
-    if search[core.STATE] != core.RUNNING:
-        return math.nan
-    half, moved = math.nan, between.narrow(search, mu, sums[0])
-    if passes.given.n > min(MANY, LEAST_NARROWED):
-        widest = HALVES[-1] if math.isnan(moved) else HALVES[0]
-        half = next_half(passes.shape, mu, float(search[core.PRICE]), widest, moved)
-    if sample and math.isnan(half) and math.isnan(moved) and sample.corrections < MOST_ASKED:
-        return _ask(sample, search, mu, sums[0])
-    return half
-
-
-def _beyond(search: Array, shape: int, price: float, sums: tuple[float, float, float]) -> float:
-    """The price to which a step leads that nothing is learnt of."""
-    other = search.copy()
-    other[core.PRICE] = price
-    step_beside(other, shape, *sums)
-    return float(other[core.PRICE])
-
-
-def _ask(sample: SampledTotals, search: Array, price: float, total: float) -> float:
-    """Move a search's price to where a sample that knows a total says; half a bracket about it, NaN if it is long."""
-    sample.correct(price, total)
-    next_ = sample.price(search)
-    if not search[core.LOW] < next_ < search[core.HIGH]:
-        return math.nan
-    search[core.PRICE] = next_
-    return next_half(sample.totals.shape, price, next_, HALVES[0])
 
 
 def _settle_model(

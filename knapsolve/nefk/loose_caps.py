@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
+from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of, sum_where
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
@@ -145,14 +146,12 @@ class SampledTotals:
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
-        self.offset, self.corrections = 0.0, 0  # what is known to be missing of T, and how often that was asked
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        sums[0] += self.offset
         self.capped = float(np.mean(total[1:] > self.totals.caps))
         if 0.0 < self.spread < math.inf:
             taken = np.minimum(total[1:], self.totals.caps)[self.small]
@@ -175,11 +174,6 @@ class SampledTotals:
                 between.narrow(rough, price, sums[0])
         price = float(rough[core.PRICE])
         return price if narrow.has_bracket(shape, price) else math.nan
-
-    def correct(self, price: float, total: float) -> None:
-        """Take in T at a price."""
-        self.offset += total - self.respond(price)[0]
-        self.corrections += 1
 
 
 def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
@@ -230,7 +224,7 @@ def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
         return None
     search[core.PRICE] = low
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
-    return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], totals.count, [sample])
+    return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], totals.count)
 
 
 def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: float) -> tuple[float, Array] | None:
@@ -248,6 +242,10 @@ def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: f
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
+        if not moved <= NEAR and shape not in LINEAR:
+            known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], total, low, float(search[core.TARGET]))
+            if not math.isnan(known):
+                price, moved = known, narrow.moved_by(shape, low, known)
         if total > search[core.TARGET] * (1.0 + SIDE_SURE) and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
@@ -267,7 +265,6 @@ class Reduced:
     search: Array
     tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]]  # names and starts, taken out for use
     count: int
-    samples: list[SampledTotals] = field(default_factory=list)  # one at most, taken out for use
 
 
 def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: Array) -> Reduced:

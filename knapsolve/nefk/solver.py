@@ -207,7 +207,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
     else:
         layout = lay_out(some, reduced.tables, place)
         with GroupPasses(some, n_jobs, layout) as grouped:
-            prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.samples)
+            prices, own, settled = solve_groups(grouped, search, place, reduced.known)
         count += grouped.count
         del grouped
         layout.deliver(place)
@@ -228,7 +228,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
     else:
         search = new_search(problem, passes)
         sampled_guess(grouped, search)
-        prices, own, settled = solve_groups(grouped, search, place, [], [])
+        prices, own, settled = solve_groups(grouped, search, place, [])
     return _result(problem, prices, settled, passes.count + grouped.count, place, own)
 
 

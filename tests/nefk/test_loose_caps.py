@@ -14,6 +14,7 @@ import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import (
     LARGE,
@@ -307,3 +308,46 @@ def test_steps_on_a_sample_do_not_fly_off():
     result = solve("freshness", rates, 0.98 * caps.sum(), **options)
     assert result.residual <= 1e-12
     assert result.n_passes <= 10  # 22 where the sample's price ends nowhere
+
+
+def tight(n, size, share, load, seed=1):
+    """Rates, weights, groups, caps and a capacity that is little less than all caps."""
+    generator = np.random.default_rng(seed)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    free = solve("freshness", rates, 0.3 * n, weights=weights).amounts
+    groups = generator.integers(0, n // size, n)
+    caps = np.bincount(groups, free, n // size) * generator.uniform(*share, n // size) + 1e-9
+    return rates, weights, groups, caps, min(0.3 * n, load * caps.sum())
+
+
+@pytest.mark.parametrize(("size", "off"), [(20, 0.06), (1000, 0.03), (20_000, 0.03)])
+@pytest.mark.parametrize("start", [0.3, 0.5, 0.8, 1.3])
+def test_what_groups_take_leads_near_the_answers_price(size, off, start):
+    rates, weights, groups, caps, capacity = tight(N, size, (0.3, 3.0), 0.9)
+    options = {"weights": weights, "groups": groups, "group_caps": caps}
+    answer = solve("freshness", rates, capacity, **options).price
+    totals = totals_of("freshness", rates, options | {"upper": None})
+    total, slope = totals.respond(start * answer).T
+    now = capped_sums(totals, total, slope)[0]
+    found = price_by_groups(totals.problem, total, slope, now, start * answer, capacity)
+    assert abs(math.log(found / answer)) <= off * (1.0 + abs(math.log(start)))
+
+
+def test_no_price_is_found_where_nothing_is_taken():
+    rates, weights, groups, caps, capacity = tight(N, 1000, (0.3, 3.0), 0.9)
+    options = {"weights": weights, "upper": None, "groups": groups, "group_caps": caps}
+    totals = totals_of("freshness", rates, options)
+    nothing = np.zeros(len(caps) + 1)
+    assert math.isnan(price_by_groups(totals.problem, nothing, nothing, 0.0, 1e9, capacity))
+
+
+@pytest.mark.parametrize(
+    ("size", "load", "passes"), [(1000, 0.95, 8), (1000, 0.999, 11), (100, 0.999, 11), (20_000, 0.999, 8)]
+)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_few_passes_do_where_most_groups_are_near_their_caps(size, load, passes, seed):
+    """Newton's steps and those of a sample took up to 26."""
+    rates, weights, groups, caps, capacity = tight(100_000, size, (0.3, 0.95), load, seed)
+    result = solve("freshness", rates, capacity, weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= passes
