@@ -18,7 +18,7 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_steps import beyond, next_step
-from knapsolve.nefk.loose_caps import SIDE_SURE, capped_sums
+from knapsolve.nefk.group_totals import SIDE_SURE, capped_sums
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -31,16 +31,13 @@ from knapsolve.nefk.narrow import (
 )
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of, sum_where
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of, step_beside
+from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-SAMPLED_TILES = 6
-LARGE_SAMPLE = 2048  # items of a large group in a sample
-SAMPLE_STEPS = 8
 MOST_ROUGH = 4  # one in so many items may be rough
 
 
@@ -95,45 +92,6 @@ def solve_groups(
     own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
     settled, _ = passes.settle(prices, own, float(prices.high), place)
     return prices, own[1:], settled
-
-
-class GroupSample:
-    """T of some tiles and of some items of large groups, scaled up. Answers prices as Passes do."""
-
-    def __init__(self, passes: GroupPasses) -> None:
-        self.passes, self.shape = passes, passes.shape
-        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
-        sizes = np.array([tile.end - tile.begin for tile in passes.tiles])
-        self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
-        self.large = []
-        for one in passes.large:
-            part = one.problem.sample(LARGE_SAMPLE)
-            self.large.append((passes.cap_of(one.group), one.problem.n / part.n, part.passes()))
-
-    def respond(self, price: float) -> tuple[float, float, float]:
-        """T, its slope and its part that caps hold at a price, roughly."""
-        total, slope, fixed = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
-        for cap, scale, part in self.large:
-            more, steeper = part.respond(price)
-            loose = scale * more <= cap
-            total += scale * more if loose else cap
-            slope += scale * steeper if loose else 0.0
-            fixed += 0.0 if loose else cap
-        return float(total), float(slope), float(fixed)
-
-
-def sampled_guess(passes: GroupPasses, search: Array) -> None:
-    """Bring the first price of a search near the answer."""
-    if passes.given.n <= MANY or search[core.STATE] != core.RUNNING:
-        return
-    sample, rough = GroupSample(passes), search.copy()
-    rough[core.TOLERANCE] = 1e-3
-    for _ in range(SAMPLE_STEPS):
-        if rough[core.STATE] == core.RUNNING:
-            step_beside(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
-    price = float(rough[core.PRICE])
-    if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
-        search[core.PRICE] = price
 
 
 def _settle_sign(passes: GroupPasses, search: Array) -> None:

@@ -7,195 +7,32 @@ few unless their caps bind; where a sample says that most do, all are kept, and 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
+from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
-from knapsolve.nefk.passes import CHUNK, Slopes, parts_of, sum_where
-from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, Secant, step_beside
+from knapsolve.nefk.group_totals import SIDE_SURE, GroupTotals, capped_sums
+from knapsolve.nefk.passes import Slopes, parts_of, sum_where
+from knapsolve.nefk.search import LINEAR, step_beside
 
 Array = NDArray[np.float64]
-PART = 16384  # items whose amounts stay in the second-level cache
-SAMPLE = 128  # a price is guessed on one in so many items, within the next two
-LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
-MOST_LISTED = 4  # times as many items as are to be sampled
 FEWEST = 256  # items that tell anything
-LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
-SAMPLE_STEPS = 8
-FEW = 32  # items of no group are all sampled if they are at most one in so many
-ROUGHLY = 1e-4  # relative gap of the sample's total that ends its search
 MARGIN = 0.4  # how far below the last step's end the next price lies, over the step
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
-SIDE_SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
-ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 TRIES = 4
-FURTHEST = 16.0  # of a step on a sample, over the price
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
 BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
-
-
-class GroupTotals:
-    """Totals by group of items in the order in which they are. Answers prices as GroupPasses do.
-
-    With `every`, `listed` are the items of about one in so many groups, of large ones not all, and those of no group
-    unless they are many; None where the numbers of the groups make that too many.
-    """
-
-    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
-        self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
-        self.caps, self.every = problem.caps, every
-        counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
-        listed, found, n_listed = [], np.empty(CHUNK + 1, dtype=np.intp), 0
-        most = MOST_LISTED * problem.n // every + problem.n // FEW if every else 0
-        for part in parts_of(problem.n):
-            chunk = self.groups(part)
-            if every and n_listed <= most:
-                few = int(counts[0]) * FEW <= problem.n
-                m = group_tables.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
-                listed.append(found[:m].copy())
-                n_listed += m
-            else:
-                group_tables.count_groups(chunk, counts)
-            self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
-            last = chunk[-1]
-        self.sizes = counts
-        self.listed = np.concatenate([*listed, np.empty(0, dtype=np.intp)]) if n_listed <= most else None
-
-    def groups(self, part: slice) -> NDArray[np.intp]:
-        """Groups of the items of a part."""
-        return np.ascontiguousarray(self.problem.groups[part], dtype=np.intp)
-
-    def bounds_by_group(self) -> tuple[Array, Array]:
-        """Sums of lower and of upper bounds, which are one number for all items, by group (g + 1,) each."""
-        lower, upper = self.sizes.astype(np.float64), np.zeros(len(self.sizes))
-        np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
-        np.multiply(lower, self.problem.lower, out=lower)
-        return lower, upper
-
-    def respond(self, price: float) -> Array:
-        """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;
-        summed in the items' order.
-        """
-        sums = np.zeros((len(self.caps) + 1, 2))
-        self.count += 1
-        for part, taken in self._amounts(price):
-            group_tables.add_by_group(self.groups(part), taken, sums)
-        return sums
-
-    def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
-        """Amounts and slopes (2, m) of one part of the items after the other; good until the next is asked for."""
-        jobs = min(self.n_jobs, -(-self.problem.n // CHUNK))
-        size = PART if jobs < 2 else CHUNK
-        buffers = np.empty((max(jobs, 1), 2, size))
-
-        def fill(part: slice, buffer: Array) -> tuple[slice, Array]:
-            m = part.stop - part.start
-            taken = buffer if m == size else np.empty((2, m))
-            core.respond_each(self.items, price, part.start, part.stop, True, taken)
-            return part, taken
-
-        parts = parts_of(self.problem.n, size)
-        if jobs < 2:
-            yield from map(fill, parts, itertools.repeat(buffers[0]))
-            return
-        with ThreadPoolExecutor(jobs) as pool:
-            while wave := list(itertools.islice(parts, jobs)):
-                yield from list(pool.map(fill, wave, buffers))
-
-
-class SampledTotals:
-    """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
-
-    Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
-    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far.
-    """
-
-    def __init__(self, totals: GroupTotals) -> None:
-        problem, sizes, every = totals.problem, totals.sizes, totals.every
-        large = sizes >= LARGE
-        large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
-        which, known = _sampled_items(totals, large)
-        chosen = np.union1d(group_tables.sampled_groups(len(problem.caps), every), np.flatnonzero(large[1:]))
-        caps, is_large = problem.caps[chosen], large[1 + chosen]
-        caps[is_large] /= every
-        names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone
-        names[0], names[1 + chosen] = -1, np.arange(chosen.size)
-        part = replace(problem.take(which, problem.capacity), groups=names[1 + known], caps=caps)
-        self.small = np.flatnonzero(~is_large)
-        with np.errstate(all="ignore"):
-            sampled = float(caps[self.small].sum())
-            self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            whole = sum_where(~large[1:], problem.caps) if is_large.any() else float(problem.caps.sum())
-            self.missing = whole - every * sampled
-            self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
-            if not self.spread > ALIKE * float(caps[self.small] @ caps[self.small]):
-                self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
-        self.totals = GroupTotals(part, part.criterion._items_of(part, None))
-        self.every, self.ungrouped = float(every), float(every if large[0] else 1)
-        self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
-
-    def respond(self, price: float) -> tuple[float, float, float]:
-        """T, its slope and its part that caps hold at a price, roughly."""
-        total, slope = self.totals.respond(price).T
-        sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        self.capped = float(np.mean(total[1:] > self.totals.caps))
-        if 0.0 < self.spread < math.inf:
-            taken = np.minimum(total[1:], self.totals.caps)[self.small]
-            sums[0] += float(taken @ self.away) / self.spread * self.missing
-        return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
-
-    def price(self, search: Array) -> float:
-        """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""
-        rough, shape, between = search.copy(), self.totals.shape, Secant(self.totals.shape)
-        rough[core.TOLERANCE] = ROUGHLY
-        for _ in range(SAMPLE_STEPS):
-            price = float(rough[core.PRICE])
-            if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
-                break
-            sums = self.respond(price)
-            step_beside(rough, shape, *sums)
-            if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than the sample's total
-                rough[core.PRICE] = min(max(rough[core.PRICE], price / FURTHEST), price * FURTHEST)
-            if rough[core.STATE] == core.RUNNING:
-                between.narrow(rough, price, sums[0])
-        price = float(rough[core.PRICE])
-        return price if narrow.has_bracket(shape, price) else math.nan
-
-
-def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
-    """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
-    sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps)
-    return sums
-
-
-def sampled_groups_of(n: int) -> int:
-    """One in how many groups is sampled, of n items."""
-    return -(-n // min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
-
-
-def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
-    their groups; the table (g + 1,) begins with the items of no group.
-    """
-    some, listed = np.arange(0, totals.problem.n, totals.every), np.asarray(totals.listed)
-    groups, others = (totals.problem.groups[x].astype(np.intp) for x in (listed, some))
-    small, others_large = ~large[1 + groups], large[1 + others]
-    which = np.concatenate([listed[small], some[others_large]])
-    return which, np.concatenate([groups[small], others[others_large]])
 
 
 def below(search: Array, shape: int, price: float, margin: float) -> float:

@@ -14,18 +14,11 @@ import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
 from knapsolve.nefk.group_steps import price_by_groups
+from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
 from knapsolve.nefk.layouts import lay_out
-from knapsolve.nefk.loose_caps import (
-    LARGE,
-    GroupTotals,
-    SampledTotals,
-    below_the_answer,
-    capped_sums,
-    reduce,
-    sampled_groups_of,
-    without_loose_caps,
-)
+from knapsolve.nefk.loose_caps import below_the_answer, reduce, without_loose_caps
 from knapsolve.nefk.passes import CHUNK, sum_where
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place

@@ -1,0 +1,141 @@
+"""T, what groups take under their caps, of samples of the groups or of their items: first prices of searches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_tables as group_tables
+import knapsolve._core.nefk as core
+from knapsolve.nefk import narrow
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_totals import FEW, LARGE, GroupTotals, capped_sums
+from knapsolve.nefk.passes import sum_where
+from knapsolve.nefk.search import LINEAR, Secant, step_beside
+
+Array = NDArray[np.float64]
+SAMPLE = 128  # a price is guessed on one in so many items, within the next two
+LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
+SAMPLE_STEPS = 8
+ROUGHLY = 1e-4  # relative gap of the sample's total that ends its search
+ALIKE = 1e-12  # share of the variance of caps in their squares that is none
+FURTHEST = 16.0  # of a step on a sample, over the price
+SAMPLED_TILES = 6
+LARGE_SAMPLE = 2048  # items of a large group in a sample
+
+
+class SampledTotals:
+    """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
+
+    Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
+    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far.
+    """
+
+    def __init__(self, totals: GroupTotals) -> None:
+        problem, sizes, every = totals.problem, totals.sizes, totals.every
+        large = sizes >= LARGE
+        large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
+        which, known = _sampled_items(totals, large)
+        chosen = np.union1d(group_tables.sampled_groups(len(problem.caps), every), np.flatnonzero(large[1:]))
+        caps, is_large = problem.caps[chosen], large[1 + chosen]
+        caps[is_large] /= every
+        names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone
+        names[0], names[1 + chosen] = -1, np.arange(chosen.size)
+        part = replace(problem.take(which, problem.capacity), groups=names[1 + known], caps=caps)
+        self.small = np.flatnonzero(~is_large)
+        with np.errstate(all="ignore"):
+            sampled = float(caps[self.small].sum())
+            self.away = caps[self.small] - sampled / max(self.small.size, 1)
+            whole = sum_where(~large[1:], problem.caps) if is_large.any() else float(problem.caps.sum())
+            self.missing = whole - every * sampled
+            self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
+            if not self.spread > ALIKE * float(caps[self.small] @ caps[self.small]):
+                self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
+        self.totals = GroupTotals(part, part.criterion._items_of(part, None))
+        self.every, self.ungrouped = float(every), float(every if large[0] else 1)
+        self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
+
+    def respond(self, price: float) -> tuple[float, float, float]:
+        """T, its slope and its part that caps hold at a price, roughly."""
+        total, slope = self.totals.respond(price).T
+        sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
+        self.capped = float(np.mean(total[1:] > self.totals.caps))
+        if 0.0 < self.spread < math.inf:
+            taken = np.minimum(total[1:], self.totals.caps)[self.small]
+            sums[0] += float(taken @ self.away) / self.spread * self.missing
+        return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
+
+    def price(self, search: Array) -> float:
+        """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""
+        rough, shape, between = search.copy(), self.totals.shape, Secant(self.totals.shape)
+        rough[core.TOLERANCE] = ROUGHLY
+        for _ in range(SAMPLE_STEPS):
+            price = float(rough[core.PRICE])
+            if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
+                break
+            sums = self.respond(price)
+            step_beside(rough, shape, *sums)
+            if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than the sample's total
+                rough[core.PRICE] = min(max(rough[core.PRICE], price / FURTHEST), price * FURTHEST)
+            if rough[core.STATE] == core.RUNNING:
+                between.narrow(rough, price, sums[0])
+        price = float(rough[core.PRICE])
+        return price if narrow.has_bracket(shape, price) else math.nan
+
+
+def sampled_groups_of(n: int) -> int:
+    """One in how many groups is sampled, of n items."""
+    return -(-n // min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
+
+
+def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
+    their groups; the table (g + 1,) begins with the items of no group.
+    """
+    some, listed = np.arange(0, totals.problem.n, totals.every), np.asarray(totals.listed)
+    groups, others = (totals.problem.groups[x].astype(np.intp) for x in (listed, some))
+    small, others_large = ~large[1 + groups], large[1 + others]
+    which = np.concatenate([listed[small], some[others_large]])
+    return which, np.concatenate([groups[small], others[others_large]])
+
+
+class GroupSample:
+    """T of some tiles and of some items of large groups, scaled up. Answers prices as Passes do."""
+
+    def __init__(self, passes: GroupPasses) -> None:
+        self.passes, self.shape = passes, passes.shape
+        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
+        sizes = np.array([tile.end - tile.begin for tile in passes.tiles])
+        self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
+        self.large = []
+        for one in passes.large:
+            part = one.problem.sample(LARGE_SAMPLE)
+            self.large.append((passes.cap_of(one.group), one.problem.n / part.n, part.passes()))
+
+    def respond(self, price: float) -> tuple[float, float, float]:
+        """T, its slope and its part that caps hold at a price, roughly."""
+        total, slope, fixed = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
+        for cap, scale, part in self.large:
+            more, steeper = part.respond(price)
+            loose = scale * more <= cap
+            total += scale * more if loose else cap
+            slope += scale * steeper if loose else 0.0
+            fixed += 0.0 if loose else cap
+        return float(total), float(slope), float(fixed)
+
+
+def sampled_guess(passes: GroupPasses, search: Array) -> None:
+    """Bring the first price of a search near the answer."""
+    if passes.given.n <= narrow.MANY or search[core.STATE] != core.RUNNING:
+        return
+    sample, rough = GroupSample(passes), search.copy()
+    rough[core.TOLERANCE] = 1e-3
+    for _ in range(SAMPLE_STEPS):
+        if rough[core.STATE] == core.RUNNING:
+            step_beside(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
+    price = float(rough[core.PRICE])
+    if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
+        search[core.PRICE] = price

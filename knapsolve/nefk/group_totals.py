@@ -1,0 +1,98 @@
+"""What every group takes at a price, of items in the order in which they are, and what that comes to under the caps."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_tables as group_tables
+import knapsolve._core.nefk as core
+from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
+from knapsolve.nefk.problem import Problem
+
+Array = NDArray[np.float64]
+PART = 16384  # items whose amounts stay in the second-level cache
+MOST_LISTED = 4  # times as many items as are to be sampled
+LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
+FEW = 32  # items of no group are all sampled if they are at most one in so many
+SIDE_SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
+
+
+class GroupTotals:
+    """Totals by group of items in the order in which they are. Answers prices as GroupPasses do.
+
+    With `every`, `listed` are the items of about one in so many groups, of large ones not all, and those of no group
+    unless they are many; None where the numbers of the groups make that too many.
+    """
+
+    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
+        self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
+        self.caps, self.every = problem.caps, every
+        counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
+        listed, found, n_listed = [], np.empty(CHUNK + 1, dtype=np.intp), 0
+        most = MOST_LISTED * problem.n // every + problem.n // FEW if every else 0
+        for part in parts_of(problem.n):
+            chunk = self.groups(part)
+            if every and n_listed <= most:
+                few = int(counts[0]) * FEW <= problem.n
+                m = group_tables.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
+                listed.append(found[:m].copy())
+                n_listed += m
+            else:
+                group_tables.count_groups(chunk, counts)
+            self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
+            last = chunk[-1]
+        self.sizes = counts
+        self.listed = np.concatenate([*listed, np.empty(0, dtype=np.intp)]) if n_listed <= most else None
+
+    def groups(self, part: slice) -> NDArray[np.intp]:
+        """Groups of the items of a part."""
+        return np.ascontiguousarray(self.problem.groups[part], dtype=np.intp)
+
+    def bounds_by_group(self) -> tuple[Array, Array]:
+        """Sums of lower and of upper bounds, which are one number for all items, by group (g + 1,) each."""
+        lower, upper = self.sizes.astype(np.float64), np.zeros(len(self.sizes))
+        np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
+        np.multiply(lower, self.problem.lower, out=lower)
+        return lower, upper
+
+    def respond(self, price: float) -> Array:
+        """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;
+        summed in the items' order.
+        """
+        sums = np.zeros((len(self.caps) + 1, 2))
+        self.count += 1
+        for part, taken in self._amounts(price):
+            group_tables.add_by_group(self.groups(part), taken, sums)
+        return sums
+
+    def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
+        """Amounts and slopes (2, m) of one part of the items after the other; good until the next is asked for."""
+        jobs = min(self.n_jobs, -(-self.problem.n // CHUNK))
+        size = PART if jobs < 2 else CHUNK
+        buffers = np.empty((max(jobs, 1), 2, size))
+
+        def fill(part: slice, buffer: Array) -> tuple[slice, Array]:
+            m = part.stop - part.start
+            taken = buffer if m == size else np.empty((2, m))
+            core.respond_each(self.items, price, part.start, part.stop, True, taken)
+            return part, taken
+
+        parts = parts_of(self.problem.n, size)
+        if jobs < 2:
+            yield from map(fill, parts, itertools.repeat(buffers[0]))
+            return
+        with ThreadPoolExecutor(jobs) as pool:
+            while wave := list(itertools.islice(parts, jobs)):
+                yield from list(pool.map(fill, wave, buffers))
+
+
+def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
+    """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
+    sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps)
+    return sums
