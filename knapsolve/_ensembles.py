@@ -45,9 +45,7 @@ def run_groups(
     groups = [runs[first : first + WIDTH] for first in range(0, len(runs), WIDTH)]
     # in processes, learners are written to: no read-only memory maps
     parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
-    tasks = (
-        joblib.delayed(run_together)(group, environment, records, capacity, cancellation) for group in groups
-    )
+    tasks = (joblib.delayed(run_together)(group, environment, records, capacity, cancellation) for group in groups)
     results = []
     for group in parallel(tasks):
         results.extend(group)

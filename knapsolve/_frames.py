@@ -42,9 +42,7 @@ def take_column(X: Any, key: int | str, role: str) -> Any:
             return X[names[key]]
         raise ValueError(f"{role} must name or number a column of X, got {key!r}; X has {names}")
     if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
-        raise ValueError(
-            f"{role}={key!r} names a column, but X is an array: give a column number or a data frame"
-        )
+        raise ValueError(f"{role}={key!r} names a column, but X is an array: give a column number or a data frame")
     if not -X.shape[1] <= key < X.shape[1]:
         raise ValueError(f"{role} must number a column of X, got {key!r}; X has {X.shape[1]} columns")
     return X[:, key]

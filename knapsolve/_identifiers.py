@@ -124,9 +124,7 @@ def encode(
     if known.size == 0:
         return codes, uniques, positions
     if identifier_kind(known[0]) != identifier_kind(uniques[0]):
-        raise TypeError(
-            f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given"
-        )
+        raise TypeError(f"material identifiers must stay of one kind: {known.dtype} known, {uniques.dtype} given")
     new = place < 0
     if new.any():
         place[new] = np.arange(known.size, known.size + np.count_nonzero(new))
@@ -172,9 +170,7 @@ def _factorize(values: Any) -> tuple[np.ndarray, np.ndarray]:
         return _factorize_by_sorting(values)
     try:
         native = values.to_arrow() if hasattr(values, "to_arrow") else values
-        chunked = (
-            native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
-        )
+        chunked = native if isinstance(native, pyarrow.ChunkedArray) else pyarrow.array(native, from_pandas=True)
         if pyarrow.types.is_dictionary(chunked.type):  # categories, in an order of their own
             chunked = chunked.cast(chunked.type.value_type)
         if pyarrow.types.is_floating(chunked.type):  # Arrow tells -0.0 from 0.0

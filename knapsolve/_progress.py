@@ -9,9 +9,7 @@ from knapsolve._validation import check_progress
 
 
 @contextmanager
-def report_progress(
-    progress: bool | Callable[[int, int], None], total: int
-) -> Iterator[Callable[[int], None]]:
+def report_progress(progress: bool | Callable[[int, int], None], total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function to call with each amount of work done.
 
     `progress` is False (say nothing), True (a bar on standard error, by rich) or a function of (done, total).

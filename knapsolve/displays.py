@@ -88,9 +88,7 @@ class ReplayDisplay:
         self.title = title
 
     @classmethod
-    def from_result(
-        cls, result: Any, *, ax: Sequence[Any] | None = None, title: str | None = None
-    ) -> ReplayDisplay:
+    def from_result(cls, result: Any, *, ax: Sequence[Any] | None = None, title: str | None = None) -> ReplayDisplay:
         """Make a display of a `ReplayResult` and draw it.
 
         Parameters
@@ -147,9 +145,7 @@ class ReplayDisplay:
 
             height = 2.2 + 0.38 * len(self.table)
             size = (14, max(4.2, height))
-            self.figure_, axes = plt.subplots(
-                1, 3, figsize=size, layout="constrained", width_ratios=(1, 1, 1.15)
-            )
+            self.figure_, axes = plt.subplots(1, 3, figsize=size, layout="constrained", width_ratios=(1, 1, 1.15))
             self.figure_.suptitle(self.title)
         else:
             axes = np.ravel(np.asarray(ax, dtype=object))

@@ -146,9 +146,7 @@ class History:
         mean, error = drawn.mean(), drawn.standard_error()
         (line,) = ax.plot(drawn.polls, mean, **kwargs)
         if len(drawn._series()) >= FEWEST_RUNS_OF_A_BAND and np.isfinite(error).all():
-            ax.fill_between(
-                drawn.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0
-            )
+            ax.fill_between(drawn.polls, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0)
         ax.set_xlabel("polls" if self.reward is None else "decisions")
         ax.set_ylabel(self._label())
         return ax

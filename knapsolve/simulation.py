@@ -186,9 +186,7 @@ def _gather(records: np.ndarray, results: list[dict[str, Any]]) -> History:
 def _capacity_of(learner: Any) -> float:
     capacity = getattr(learner, "capacity", None)
     if capacity is None or isinstance(learner, type):
-        raise TypeError(
-            f"learner must be a knapsolve learner or have capacity, amount and observe, got {learner!r}"
-        )
+        raise TypeError(f"learner must be a knapsolve learner or have capacity, amount and observe, got {learner!r}")
     return check_capacity(capacity)
 
 
@@ -197,8 +195,7 @@ def _check_polls(environment: Any, n_polls: int | None, capacity: float) -> int:
     plays = hasattr(environment, "_core") or callable(getattr(environment, "poll", None))
     if not (plays and hasattr(environment, "n_materials")) or isinstance(environment, type):
         raise TypeError(
-            "environment must be from knapsolve.environments or have n_materials and poll, "
-            f"got {environment!r}"
+            f"environment must be from knapsolve.environments or have n_materials and poll, got {environment!r}"
         )
     if not isinstance(environment, TraceEnvironment):
         if n_polls is None:
@@ -218,16 +215,10 @@ def _record_points(n_polls: int, record_every: int | None, switch_every: int | N
     Where ranks switch, sampling in step with the switching would always see the same phase of it, so the
     points move forward by a golden-ratio fraction of the smaller of both periods.
     """
-    every = (
-        max(1, n_polls // N_RECORDS)
-        if record_every is None
-        else check_integer("record_every", record_every, low=1)
-    )
+    every = max(1, n_polls // N_RECORDS) if record_every is None else check_integer("record_every", record_every, low=1)
     points = np.arange(every, n_polls + 1, every)
     if switch_every is not None:
-        shift = np.floor(np.arange(1, points.size + 1) * GOLDEN % 1 * min(switch_every, every)).astype(
-            np.intp
-        )
+        shift = np.floor(np.arange(1, points.size + 1) * GOLDEN % 1 * min(switch_every, every)).astype(np.intp)
         points = np.maximum(points - shift, 1)
     return np.unique(np.append(points, n_polls)).astype(np.intp)
 
@@ -240,13 +231,9 @@ def _check_learner(learner: Any, environment: Any) -> None:
     if not hasattr(learner, "_begin"):
         missing = [name for name in ("amount", "observe") if not callable(getattr(learner, name, None))]
         if missing:
-            raise TypeError(
-                f"learner must have methods amount and observe, {type(learner).__name__} lacks {missing}"
-            )
+            raise TypeError(f"learner must have methods amount and observe, {type(learner).__name__} lacks {missing}")
     elif hasattr(learner, "materials_") and learner.materials_.size != n:
-        raise ValueError(
-            f"learner must know {n} materials, as the environment has, got {learner.materials_.size}"
-        )
+        raise ValueError(f"learner must know {n} materials, as the environment has, got {learner.materials_.size}")
 
 
 def _begin(learner: Any, environment: Any) -> None:

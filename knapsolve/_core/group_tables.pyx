@@ -145,6 +145,16 @@ def capped_sums(const double[:] total, const real[:] slope, const double[::1] ca
     return sums[0], sums[1], sums[2]
 
 
+def not_surely_capped(const double[:] total, const double[::1] caps):
+    """What groups take of whose rough totals (g + 1,), of no group's items first, it is not sure that caps hold them."""
+    cdef Py_ssize_t g
+    cdef double part = total[0]
+    with nogil:
+        for g in range(caps.shape[0]):
+            part += total[g + 1] if total[g + 1] * (1.0 - 2.0 * NEFK_ROUGH) <= caps[g] else 0.0
+    return part
+
+
 def surely_capped(const double[:] total, const real[:] slope, const double[::1] caps, double least,
                   int8_t[::1] capped):
     """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more."""

@@ -19,9 +19,7 @@ SAME = {"material": ("item",)}  # other names of a column
 MOMENTS = ("time", "timestamp", "date")
 
 
-def check_poll_log(
-    X: Any, y: Any, material: int | str, elapsed: int | str
-) -> tuple[Any, np.ndarray, np.ndarray]:
+def check_poll_log(X: Any, y: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the material column, elapsed (n_polls,) float64 and changed (n_polls,) int8 of a poll log."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y must say 0 or 1 for each poll")
@@ -98,9 +96,7 @@ def check_material_numbers(values: np.ndarray, n: int) -> np.ndarray:
     return indices
 
 
-def check_crawl_log(
-    X: Any, y: Any, material: int | str, elapsed: int | str
-) -> tuple[Any, np.ndarray, np.ndarray]:
+def check_crawl_log(X: Any, y: Any, material: int | str, elapsed: int | str) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the site column, ages (n_crawls,) and contents (n_crawls,) of a log of crawls."""
     outcomes = None if y is None else np.zeros(np.shape(y))
     materials, ages, _ = check_poll_log(X, outcomes, material, elapsed)
@@ -146,9 +142,7 @@ def _check_changed(y: Any, n_polls: int) -> np.ndarray:
     refuse_masks("y", y)
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5
-        )
+        warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=5)
         values = values.ravel()
     if values.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}")

@@ -50,13 +50,7 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
         raise TypeError(f"{name} must be an integer, got {shown(value)}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        allowed = (
-            f"at least {low}"
-            if high is None
-            else f"in [{low}, {high}]"
-            if low is not None
-            else f"at most {high}"
-        )
+        allowed = f"at least {low}" if high is None else f"in [{low}, {high}]" if low is not None else f"at most {high}"
         raise ValueError(f"{name} must be an integer {allowed}, got {shown(value)}")
     return number
 
@@ -112,9 +106,7 @@ def check_amount(amount: Any) -> float:
 def check_jobs(n_jobs: Any) -> None:
     """Raise unless `n_jobs` is None or an integer other than 0."""
     if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:
-        raise ValueError(
-            "n_jobs must be None, positive, or negative (that many less than the processors), got 0"
-        )
+        raise ValueError("n_jobs must be None, positive, or negative (that many less than the processors), got 0")
 
 
 def check_kernel(name: str, kernel: Any) -> None:

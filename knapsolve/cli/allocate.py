@@ -53,9 +53,7 @@ def command(
     ] = "renewal",
     balance: Annotated[
         float | None,
-        typer.Option(
-            min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current. Default: 0.8."
-        ),
+        typer.Option(min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current. Default: 0.8."),
     ] = None,
     rates: Annotated[
         str,

@@ -126,9 +126,7 @@ def report(as_json: bool, document: Callable[[], Any], show: Callable[[], None],
 
 
 @contextmanager
-def progress_bar(
-    total: int | None, unit: str = "polls"
-) -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
+def progress_bar(total: int | None, unit: str = "polls") -> Iterator[Callable[[str, int], Callable[[int, int], None]]]:
     """A bar on standard error, if that is a terminal; yields `stage(name, before)`, as `progress=` parameters want.
 
     A total of None is the one that these are told.

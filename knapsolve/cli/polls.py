@@ -68,9 +68,7 @@ def read_polls(source: str, columns: dict[str, str | None], unit: str | None, so
         order = np.lexsort((times, codes))
     else:
         order = check_order(name, codes, names, times, found["--time-column"])
-    told = {
-        role: _told(name, found[_option(role)], role) for role in ("n_changes", "age") if _option(role) in found
-    }
+    told = {role: _told(name, found[_option(role)], role) for role in ("n_changes", "age") if _option(role) in found}
     if "n_changes" in told:
         known = ~np.isnan(told["n_changes"])
         refuse_rows(name, known & ((told["n_changes"] > 0) != (changed > 0)), "has n_changes that contradicts changed")

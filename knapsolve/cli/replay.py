@@ -40,9 +40,7 @@ def command(
         str | None,
         typer.Argument(help="A .csv or .parquet file of changes, - for standard input, or debian."),
     ] = None,
-    git: Annotated[
-        Path | None, typer.Option(help="Replay the changes of a git repository's files instead.")
-    ] = None,
+    git: Annotated[Path | None, typer.Option(help="Replay the changes of a git repository's files instead.")] = None,
     capacity: Annotated[
         str | None, typer.Option(help="Polls per unit of time: 20/day, 5000/hour, 3/week, 0.5/s.")
     ] = None,
@@ -51,9 +49,7 @@ def command(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"Which policies: {', '.join(POLICIES)}. Repeatable. Default: the renewal index and rivals."
-        ),
+        typer.Option(help=f"Which policies: {', '.join(POLICIES)}. Repeatable. Default: the renewal index and rivals."),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -76,9 +72,7 @@ def command(
     train_share: Annotated[
         float | None, typer.Option(help="The same as a share of the stretch: 0.5 trains on its first half.")
     ] = None,
-    stop: Annotated[
-        str | None, typer.Option(help="Replay up to here: a date or number. Default: last change.")
-    ] = None,
+    stop: Annotated[str | None, typer.Option(help="Replay up to here: a date or number. Default: last change.")] = None,
     scheduler: Annotated[str, typer.Option(help="edf (earliest deadline first) or random.")] = "edf",
     sort: Annotated[bool, typer.Option("--sort", help="Sort the log by time first.")] = False,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each policy, which are averaged.")] = 10,

@@ -38,9 +38,7 @@ def command(
     dynamic: Annotated[
         bool, typer.Option("--dynamic", help="Control how many are active, with as many as that wants.")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Save the switching curves here (.png, .svg, .pdf).")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Save the switching curves here (.png, .svg, .pdf).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Say how many robots should feed a server for good and, with --dynamic or --robots, at every moment.

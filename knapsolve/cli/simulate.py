@@ -36,28 +36,20 @@ def command(
     n: Annotated[int, typer.Option("--n", min=2, max=MOST_PAGES, help="Number of pages.")] = 500,
     alpha: Annotated[float, typer.Option(help="Zipf: update probability of the first rank.")] = 0.9,
     beta: Annotated[float, typer.Option(help="Zipf: skewness; rank k has alpha / k**beta.")] = 1.5,
-    perturbations: Annotated[
-        int, typer.Option(min=0, help="Swaps of neighbours in the order of the pages.")
-    ] = 0,
-    switch_every: Annotated[
-        int | None, typer.Option(min=1, help="Polls between switches of two ranks.")
-    ] = None,
+    perturbations: Annotated[int, typer.Option(min=0, help="Swaps of neighbours in the order of the pages.")] = 0,
+    switch_every: Annotated[int | None, typer.Option(min=1, help="Polls between switches of two ranks.")] = None,
     polls: Annotated[str, typer.Option(help="Polls of each run; 1e6 is fine.")] = "100000",
     runs: Annotated[int, typer.Option(min=1, help="Independent runs of each learner.")] = 8,
     jobs: Annotated[int, typer.Option(help="Runs at a time; the result does not depend on it.")] = 1,
     scheduler: Annotated[str, typer.Option(help="edf (earliest deadline first) or random.")] = "edf",
-    resolution: Annotated[
-        int | None, typer.Option(min=2, help="Of lakg and htraa; their defaults otherwise.")
-    ] = None,
+    resolution: Annotated[int | None, typer.Option(min=2, help="Of lakg and htraa; their defaults otherwise.")] = None,
     update: Annotated[
         str | None,
         typer.Option(help="Of htraa: reward-penalty (its default), reward-inaction, inaction-penalty."),
     ] = None,
     balance: Annotated[
         float | None,
-        typer.Option(
-            min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current. Default: 0.8."
-        ),
+        typer.Option(min=0, max=1, help="Of renewal: 0 finds most changes, 1 keeps copies most current. Default: 0.8."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Save a picture here (.png, .svg, .pdf).")] = None,
@@ -176,9 +168,7 @@ def _print(facts: dict[str, Any], learners: dict[str, Any], histories: dict[str,
     if not histories:
         return
     points = next(iter(histories.values())).polls
-    wanted = [10**k for k in range(1, 18) if points[0] <= 10**k < points[-1]][-MOST_COLUMNS + 1 :] + [
-        int(points[-1])
-    ]
+    wanted = [10**k for k in range(1, 18) if points[0] <= 10**k < points[-1]][-MOST_COLUMNS + 1 :] + [int(points[-1])]
     places = [int(np.argmin(np.abs(points - each))) for each in wanted]
     rows = []
     for name, history in histories.items():

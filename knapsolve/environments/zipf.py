@@ -11,9 +11,7 @@ from knapsolve._validation import check_integer, check_real, resolve_random_stat
 BLOCK = 1 << 16  # perturbations drawn at a time
 
 
-def zipf_unchanged(
-    n: int, alpha: float, beta: float, n_perturbations: int = 0, random_state: Any = None
-) -> np.ndarray:
+def zipf_unchanged(n: int, alpha: float, beta: float, n_perturbations: int = 0, random_state: Any = None) -> np.ndarray:
     """Probabilities of staying unchanged when update probabilities follow Zipf's law.
 
     Parameters

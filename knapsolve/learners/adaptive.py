@@ -94,9 +94,7 @@ class AdaptiveIntervalPolicy(PollLogLearner):
         check_choice("rule", self.rule, RULES)
         low, high = check_vector("bounds", self.bounds, low=0, size=2)
         if not 1e-6 <= low < 1 < high <= 1e6:
-            raise ValueError(
-                f"bounds must be a number in [1e-06, 1) and one in (1, 1e+06], got {self.bounds!r}"
-            )
+            raise ValueError(f"bounds must be a number in [1e-06, 1) and one in (1, 1e+06], got {self.bounds!r}")
 
     def _start(self, n: int) -> None:
         self.weights_ = np.ones(max(n, 2))
@@ -110,6 +108,4 @@ class AdaptiveIntervalPolicy(PollLogLearner):
         self._check_parameters()
         low, high = map(float, self.bounds)
         storm = self.rule == "stormcrawler"
-        return AdaptiveIntervals(
-            self.weights_, self.numbers_, self.materials_.size, self.capacity, storm, low, high
-        )
+        return AdaptiveIntervals(self.weights_, self.numbers_, self.materials_.size, self.capacity, storm, low, high)

@@ -188,9 +188,7 @@ class PollLogLearner(Shared, BaseEstimator):
         """State for a fresh run over materials 0..n-1 (for simulation)."""
         self._check_all_parameters()
         if self.n_materials is not None and self.n_materials != n:
-            raise ValueError(
-                f"n_materials must be None or {n}, as in the environment, got {self.n_materials}"
-            )
+            raise ValueError(f"n_materials must be None or {n}, as in the environment, got {self.n_materials}")
         before = dict(vars(self))
         try:
             self._forget()

@@ -115,9 +115,7 @@ class CrawlLogLearner(PollLogLearner):
     @property
     def amounts_(self) -> np.ndarray:
         """Not there: a learner of crawls says whom to crawl now, not how often."""
-        raise AttributeError(
-            "a learner of crawls has no amounts: allocate(n_crawls) says which sites to crawl now"
-        )
+        raise AttributeError("a learner of crawls has no amounts: allocate(n_crawls) says which sites to crawl now")
 
     @property
     def arrival_rates_(self) -> np.ndarray:
@@ -158,9 +156,7 @@ class CrawlLogLearner(PollLogLearner):
 
     def _check_parameters(self) -> None:
         check_integer("capacity", self.capacity, low=1)
-        check_whole(
-            "max_age", np.atleast_1d(check_real("max_age", self.max_age, finite=False)), low=1, finite=False
-        )
+        check_whole("max_age", np.atleast_1d(check_real("max_age", self.max_age, finite=False)), low=1, finite=False)
         check_integer("n_seeds", self.n_seeds, low=0)
         check_real("prior_decay", self.prior_decay, low=1e-9, high=50.0)
         check_real("prior_spread", self.prior_spread, low=0.0, low_open=True, high=100.0)

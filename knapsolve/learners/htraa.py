@@ -15,6 +15,8 @@ from knapsolve.learners.traa import UPDATES
 
 HIGHEST_EXPONENT = 40.0  # of the odds of a split
 MAX_RESOLUTION = 2**22  # a table of shares has as many entries a depth
+
+
 class HTRAA(PollLogLearner):
     """Hierarchy of Twofold Resource Allocation Automata (the TRAA itself for two materials).
 
@@ -114,8 +116,7 @@ class HTRAA(PollLogLearner):
         given = [check_integer("resolution", value, low=2, high=MAX_RESOLUTION) for value in self.resolution]  # type: ignore[union-attr]
         if len(given) < depth:
             raise ValueError(
-                f"resolution must have an entry for each of {depth} depths, "
-                f"got {len(given)}: {self.resolution}"
+                f"resolution must have an entry for each of {depth} depths, got {len(given)}: {self.resolution}"
             )
         return np.array(given, dtype=np.int32)  # all of them, so that newcomers change no draw
 

@@ -124,9 +124,7 @@ class ProportionalPolicy(LoggedPolicy):
             return check_vector("unchanged", self.unchanged, low=0, high=1, size=materials.size)
         missing = [m for m in materials.tolist() if m not in self.unchanged]
         if missing:
-            raise ValueError(
-                f"unchanged must say a probability for every material, got none for {shown(missing[0])}"
-            )
+            raise ValueError(f"unchanged must say a probability for every material, got none for {shown(missing[0])}")
         return check_vector("unchanged", [self.unchanged[m] for m in materials.tolist()], low=0, high=1)
 
     def _weights(self) -> np.ndarray:

@@ -58,8 +58,8 @@ class RateAllocator(PollLogLearner):
     groups : array-like of shape (n_materials,) or mapping, optional
         Group (host) of each material: a number from 0, or a label of `group_caps`; -1, None or NaN for no group. A
         pandas Series goes by its labels, as a mapping does, unless these are the positions.
-    group_caps : array-like of shape (n_groups,) or mapping, optional
-        Most polls per unit of time that each group may get.
+    group_caps : float, array-like of shape (n_groups,) or mapping, optional
+        Most polls per unit of time that each group may get; one number is every group's.
     exploration : float, default=0.05
         In the closed loop every material is polled at least at this share of ``capacity / n_materials``, so that one
         that a criterion gives nothing at its present estimate is not lost for good. `allocate` gives it nothing. It

@@ -187,9 +187,7 @@ class RenewalIndexPolicy(PollLogLearner):
     def _core(self) -> _Index:
         self._check_parameters()
         ratio = _ratio(self.capacity, self._first_capacity)
-        return _Index(
-            self.items_, self.numbers_, self.materials_.size, self.balance, self._first_capacity, ratio
-        )
+        return _Index(self.items_, self.numbers_, self.materials_.size, self.balance, self._first_capacity, ratio)
 
 
 class _Index(RenewalIndex):

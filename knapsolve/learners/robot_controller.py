@@ -194,9 +194,7 @@ class RobotController(BaseEstimator):
             times = self._times(X, fresh)
             totals = self._count(times, np.zeros((2, 2)) if fresh else self.totals_, keep)
             rates = totals[0] / totals[1]
-            problem = RobotProblem.checked(
-                self.n_robots, self.buffer, rates[0], self.starvation_weight, rates[1]
-            )
+            problem = RobotProblem.checked(self.n_robots, self.buffer, rates[0], self.starvation_weight, rates[1])
         except (ValueError, TypeError):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
@@ -247,18 +245,14 @@ class RobotController(BaseEstimator):
         times = data[:, columns]
         if (times < 0.0).any():
             where = tuple(np.argwhere(times < 0.0)[0])
-            raise ValueError(
-                f"Negative values in data: X must hold times, got {shown(times[where])} in row {where[0]}"
-            )
+            raise ValueError(f"Negative values in data: X must hold times, got {shown(times[where])} in row {where[0]}")
         return times
 
     @staticmethod
     def _count(times: np.ndarray, totals: np.ndarray, keep: float) -> np.ndarray:
         """Counts and times (2, 2) after these pages, each page weighing the earlier ones down by `keep`."""
         known = ~np.isnan(times)
-        rows = np.stack(
-            [known, np.where(known, times, 0.0)], axis=1
-        )  # (n_pages, count or time, fetch or service)
+        rows = np.stack([known, np.where(known, times, 0.0)], axis=1)  # (n_pages, count or time, fetch or service)
         ends = lfilter([1.0], [1.0, -keep], rows, axis=0, zi=keep * totals[None])[0][-1]
         for role, count, total in zip(("fetch", "service"), *ends, strict=True):
             if not total > 0.0:

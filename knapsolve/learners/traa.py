@@ -15,9 +15,7 @@ UPDATES = {  # updating scheme -> (moves on reward, moves on penalty)
 }
 
 
-def traa_stationary_distribution(
-    p1: Any, p2: Any, resolution: int, update: str = "reward-penalty"
-) -> np.ndarray:
+def traa_stationary_distribution(p1: Any, p2: Any, resolution: int, update: str = "reward-penalty") -> np.ndarray:
     """Stationary distribution of a TRAA under random access, exactly.
 
     Parameters

@@ -43,9 +43,7 @@ class Model:
     def operator(self, discount: float = 1.0) -> Bellman:
         """The compiled Bellman operator."""
         m = self.matrix
-        return Bellman(
-            self.first, m.indptr.astype(np.intp), m.indices.astype(np.int32), m.data, self.cost, discount
-        )
+        return Bellman(self.first, m.indptr.astype(np.intp), m.indices.astype(np.int32), m.data, self.cost, discount)
 
     def restricted(self, states: np.ndarray, pairs: np.ndarray) -> Model:
         """The model of some states (indices) with some of their pairs (booleans) that do not leave them."""
@@ -77,9 +75,7 @@ def check_model(transitions: Any, cost: Any) -> Model:
 def _check_transitions(transitions: Any) -> list[csr_matrix]:
     """One square matrix of real numbers per action, all of one size."""
     if issparse(transitions) or not isinstance(transitions, (Sequence, np.ndarray)):
-        raise TypeError(
-            f"transitions must be a sequence of matrices, one per action, got {type(transitions).__name__}"
-        )
+        raise TypeError(f"transitions must be a sequence of matrices, one per action, got {type(transitions).__name__}")
     if len(transitions) == 0:
         raise ValueError("transitions must hold at least one matrix, got none")
     matrices = []
@@ -87,9 +83,7 @@ def _check_transitions(transitions: Any) -> list[csr_matrix]:
         try:
             matrix = csr_matrix(given, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"transitions[{a}] must be a matrix of real numbers, got {type(given).__name__}"
-            ) from error
+            raise TypeError(f"transitions[{a}] must be a matrix of real numbers, got {type(given).__name__}") from error
         if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
             raise ValueError(f"transitions[{a}] must be square and not empty, got shape {matrix.shape}")
         matrices.append(matrix)

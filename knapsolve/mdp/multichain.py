@@ -13,9 +13,7 @@ from knapsolve.mdp.result import MDPResult
 from knapsolve.mdp.structure import pairs_towards
 
 
-def solve_multichain(
-    model: Model, label: np.ndarray, pairs: np.ndarray, parts: Sequence[MDPResult]
-) -> MDPResult:
+def solve_multichain(model: Model, label: np.ndarray, pairs: np.ndarray, parts: Sequence[MDPResult]) -> MDPResult:
     """Join the solutions of the end components (label, pairs as by `end_components`) into one.
 
     Each component is one node that may stop at its own gain, or leave by a pair of any of its states; every
@@ -41,9 +39,7 @@ def _nodes(label: np.ndarray) -> np.ndarray:
     return node
 
 
-def _expected(
-    model: Model, node: np.ndarray, leave: np.ndarray, stop: np.ndarray, gains: np.ndarray
-) -> np.ndarray:
+def _expected(model: Model, node: np.ndarray, leave: np.ndarray, stop: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Expected gain from each node: those of `stop` stop, the others go on by the pair in `leave`."""
     n = len(leave)
     join = csr_matrix((np.ones(len(node)), (np.arange(len(node)), node)), (len(node), n))

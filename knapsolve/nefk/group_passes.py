@@ -49,7 +49,7 @@ class LargeGroup:
     problem: Problem
     passes: Any
     where: slice | None  # its items, if they lie side by side, else by the problem's order
-    is_copy: bool  # amounts are written over its columns
+    copies: bool  # solve a copy of its items, side by side
 
     def settle(self, prices: Prices, amounts: Any, side: Any) -> Settled:
         """Write its amounts at prices."""
@@ -58,7 +58,7 @@ class LargeGroup:
     def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
         """Fill its cap: its own price, and how it settled."""
         is_listed = self.problem.order is not None
-        if not self.is_copy and (not is_listed or self.problem.n * COPIED > len(amounts)):
+        if not self.copies:
             x, place = self._own(amounts, side)
             return self._search(self.problem, self.passes, guess, floor, x, place, n_jobs)
         problem = self.problem.take(slice(None), self.problem.capacity)  # a copy, if it is listed
@@ -105,7 +105,11 @@ class GroupPasses:
             part, here = self.problem.take(where, cap), where
         else:
             part, here = self.problem.view(order[where], cap), None
-        return LargeGroup(group, part, part.passes(self.n_jobs), here, isinstance(self.layout, Tiled))
+        if isinstance(self.layout, Tiled):  # amounts are written over the columns
+            copies = True
+        else:
+            copies = order is not None and part.n * COPIED <= self.given.n and self.layout.has_room_for(part)
+        return LargeGroup(group, part, part.passes(self.n_jobs), here, copies)
 
     @property
     def problem(self) -> Problem:
@@ -184,7 +188,8 @@ class GroupPasses:
             return total, slope
         self.count += 1
         for one in self.large:
-            total[one.group], slope[one.group] = one.passes.respond(price)
+            with np.errstate(over="ignore", under="ignore"):  # a slope that guides steps may be infinite
+                total[one.group], slope[one.group] = one.passes.respond(price)
         return total, slope
 
     def expand(

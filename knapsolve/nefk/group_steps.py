@@ -11,50 +11,60 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.narrow import HALVES, moved_by, next_half
-from knapsolve.nefk.passes import Slopes
+from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 LONG = 0.02  # a step, in log price, over which caps matter, and after which a pass costs less than a model
-SMALL = 64  # items of groups, in the mean, that fall each in its own way
+FEW = 64  # items of groups, in the mean, that fall each in its own way
 MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
+MUCH = 1e-3  # share of T of groups that are all looked at
+MOST_LEADS = 6  # in one search
 SAMPLE = 2048  # items whose total leads to those of groups
-ALIKE = 2.0  # how many times as steep as all, or as flat, groups are taken to be at most
+ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to be at most
 MOST_STEPS = 40
-MET = 1e-5  # relative gap of a total that ends the search of a step
+MET = 1e-3  # gap of the total that ends the search of a step, over the first
 FARTHEST = 20.0  # of a step, in log price
 
 
-def next_step(
-    passes: Any,
-    search: Array,
-    mu: float,
-    taken: tuple[Array, Slopes],
-    sums: tuple[float, float, float],
-    between: Secant,
-) -> float:
-    """One step of a search from what groups take at a price; half a bracket about the next one, NaN if it was too long
-    for one.
-    """
-    step_beside(search, passes.shape, *sums)
-    if search[core.STATE] != core.RUNNING:
-        return math.nan
-    half, shape, n = math.nan, passes.shape, passes.given.n
-    width = between.narrow(search, mu, sums[0])
-    is_enclosed, price = not math.isnan(width), float(search[core.PRICE])
-    if n > min(narrow.MANY, LEAST_NARROWED):
-        half = next_half(shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
-    are_large = n >= SMALL * len(passes.caps)
-    is_long = math.isnan(half) or (are_large and not moved_by(shape, mu, price) <= LONG)
-    if n <= narrow.MANY or shape in LINEAR or not is_long or (is_enclosed and not are_large):
-        return half
-    price = price_by_groups(passes.given, *taken, sums[0], mu, float(search[core.TARGET]))
-    if not search[core.LOW] < price < search[core.HIGH]:
-        return half
-    search[core.PRICE] = price
-    return next_half(shape, mu, price, HALVES[0]) if moved_by(shape, mu, price) <= LONG else math.nan
+class GroupSteps:
+    """The steps of one search."""
+
+    def __init__(self, passes: Any) -> None:
+        self.problem, self.shape, self.leads = passes.given, passes.shape, MOST_LEADS
+        self.between = Secant(passes.shape)
+        self.are_large = self.problem.n >= FEW * len(passes.caps)
+
+    def next(self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float]) -> float:
+        """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
+        NaN if the step was too long for one.
+        """
+        step_beside(search, self.shape, *sums)
+        if search[core.STATE] != core.RUNNING:
+            return math.nan
+        half, width = math.nan, self.between.narrow(search, mu, sums[0])
+        is_enclosed, price = not math.isnan(width), float(search[core.PRICE])
+        if self.problem.n > min(narrow.MANY, LEAST_NARROWED):
+            half = next_half(self.shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
+        is_long = math.isnan(half) or (self.are_large and not moved_by(self.shape, mu, price) <= LONG)
+        if not self.leads or not is_long or (is_enclosed and not self.are_large):
+            return half
+        return self._lead(search, mu, taken, sums, half)
+
+    def _lead(
+        self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float], half: float
+    ) -> float:
+        """The same by `price_by_groups`; what it was before where that is of no use."""
+        if self.problem.n <= narrow.MANY or self.shape in LINEAR:
+            return half
+        price = price_by_groups(self.problem, *taken, sums, mu, float(search[core.TARGET]))
+        self.leads -= 1
+        if not search[core.LOW] < price < search[core.HIGH]:
+            return half
+        search[core.PRICE] = price
+        return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONG else math.nan
 
 
 def beyond(search: Array, shape: int, price: float, sums: tuple[float, float, float]) -> float:
@@ -65,33 +75,51 @@ def beyond(search: Array, shape: int, price: float, sums: tuple[float, float, fl
     return float(other[core.PRICE])
 
 
-def price_by_groups(problem: Problem, total: Array, slope: Slopes, now: float, price: float, target: float) -> float:
+def price_by_groups(
+    problem: Problem, total: Array, slope: Slopes, sums: tuple[float, float, float], price: float, target: float
+) -> float:
     """The price at which T meets a target if every group falls as a sample of all items does, to some power; NaN if
     there is none.
 
-    From totals and slopes (g + 1,) at a price, of no group's items first, and what T is now. Powers are elasticities of
-    groups over that of all: single items that are about to start make the sample's own a bad one.
+    From totals and slopes (g + 1,) at a price, of no group's items first, and `capped_sums` of them. Powers are
+    elasticities of groups over that of all, within bounds: single items that are about to start make the sample's own
+    a bad one. So T is met at the price, but its slope only nearly, and steps may fall short.
     """
-    every = -(-len(problem.caps) // MOST_GROUPS)
-    taken, cap = np.append(total[0], total[1::every]), np.append(np.inf, problem.caps[::every])
-    scale = np.append(1.0, np.full(len(taken) - 1, float(every)))
+    chosen, scale = _some_groups(total[1:], problem.caps, sums[0])
+    taken, cap = np.append(total[0], total[1 + chosen]), np.append(np.inf, problem.caps[chosen])
+    steep, scale = np.append(slope[0], slope[1 + chosen]).astype(np.float64), np.append(1.0, scale)
     with problem.sample(SAMPLE).passes() as sample, np.errstate(all="ignore"):
         first = sample.respond(price)[0]
-        power = np.append(slope[0], slope[1::every]) / taken * (total.sum() / slope.sum(dtype=np.float64))
+        of_all = float(slope.sum(dtype=np.float64) / total.sum())
+        power = steep / taken / of_all
         power = np.clip(np.where(np.isfinite(power), power, 1.0), 1.0 / ALIKE, ALIKE)
-        others = now - (scale * np.minimum(taken, cap)).sum()
+        others = sums[0] - (scale * np.minimum(taken, cap)).sum()
+        loose = (sums[1] - (scale * steep)[taken <= cap].sum()) / of_all  # what falls of the others
         low, high, t = -FARTHEST, FARTHEST, 0.0
         for _ in range(MOST_STEPS):
             at = price * math.exp(t)
-            all_, fall = np.array(sample.respond(at))
-            here = taken * (all_ / first) ** power
-            gap = float(others + (scale * np.minimum(here, cap)).sum() - target)
+            now, fall = np.array(sample.respond(at))
+            here = taken * (now / first) ** power
+            gap = float(others + loose * (now / first - 1.0) + (scale * np.minimum(here, cap)).sum() - target)
             if math.isnan(gap):
                 break
-            if abs(gap) <= MET * target:
+            if abs(gap) <= MET * abs(sums[0] - target):
                 return at
             low, high = (t, high) if gap > 0.0 else (low, t)
-            t += float(gap / ((scale * power * here)[here < cap].sum() * fall / all_ * at))
+            t += float(gap / (((scale * power * here)[here < cap].sum() + loose * now / first) * fall / now))
             if not low < t < high:
                 t = 0.5 * (low + high)
     return math.nan
+
+
+def _some_groups(total: Array, caps: Array, whole: float) -> tuple[NDArray[np.intp], Array]:
+    """Groups that stand for all (g,): such as take much of the whole, and one in so many others; how many each is."""
+    if len(caps) <= MOST_GROUPS:
+        return np.arange(len(caps)), np.ones(len(caps))
+    parts = (
+        part.start + np.flatnonzero(np.minimum(total[part], caps[part]) > MUCH * whole) for part in parts_of(len(caps))
+    )
+    much = np.concatenate(list(parts))
+    few = np.setdiff1d(np.random.default_rng(0).integers(0, len(caps), MOST_GROUPS), much)
+    each = (len(caps) - much.size) / max(few.size, 1)
+    return np.append(much, few), np.append(np.ones(much.size), np.full(few.size, each))

@@ -20,7 +20,7 @@ PART = 16384  # items whose amounts stay in the second-level cache
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 FEW = 32  # items of no group are all sampled if they are at most one in so many
-SIDE_SURE = 2.0 * core.ROUGH  # relative gap of a rough sum that tells for sure on which side it is
+SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
 
 
 class GroupTotals:
@@ -96,3 +96,8 @@ def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float,
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
     sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps)
     return sums
+
+
+def error_of(passes: Any, total: Array, whole: float) -> float:
+    """What T, of which the whole is known, may be off, as totals (g + 1,) are rough: where caps hold, it is exact."""
+    return SURELY * float(group_tables.not_surely_capped(total, passes.caps)) + ROUNDED * whole

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_steps import beyond, next_step
-from knapsolve.nefk.group_totals import SIDE_SURE, capped_sums
+from knapsolve.nefk.group_steps import GroupSteps, beyond
+from knapsolve.nefk.group_totals import SURELY, capped_sums, error_of
 from knapsolve.nefk.narrow import (
     BENT,
     CONFIRMED,
@@ -31,14 +31,15 @@ from knapsolve.nefk.narrow import (
 )
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of, sum_where
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, Secant, enclosed, find_prices, new_searches, share_of
+from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-MOST_ROUGH = 4  # one in so many items may be rough
+MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 16  # one in so many items may be rough, or in a group that is open
+MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
 def solve_groups(
@@ -57,24 +58,27 @@ def solve_groups(
         _settle_sign(passes, search)
     total: Any = None
     slope: Any = None
-    between, target, was_near = Secant(passes.shape), float(search[core.TARGET]), False
+    steps, target, was_near, n_models = GroupSteps(passes), float(search[core.TARGET]), False, 0
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu, roughly=True)
         sums, half = capped_sums(passes, total, slope), math.nan
-        is_near = passes.is_rough and abs(sums[0] - target) <= SIDE_SURE * target
-        if is_near and not was_near and SIDE_SURE * target < HALVES[0] * sums[1]:
-            half = SIDE_SURE * target / sums[1]  # on which side, an exact pass says if a model about it misses
+        error, gap = 0.0, abs(sums[0] - target)
+        if passes.is_rough and gap <= 2.0 * SURELY * sums[0]:
+            error = error_of(passes, total, sums[0])
+        is_near = passes.is_rough and gap <= error
+        if is_near and not was_near and error < HALVES[0] * sums[1]:
+            half = error / sums[1]  # on which side, an exact pass says if a model about it misses
             search[core.PRICE] = beyond(search, passes.shape, mu, sums)
         else:
             if is_near:
                 total, slope = None, None
                 total, slope = passes.respond(mu)
                 sums = capped_sums(passes, total, slope)
-            half = next_step(passes, search, mu, (total, slope), sums, between)
+            half = steps.next(search, mu, (total, slope), sums)
         was_near = is_near
-        if half > 0.0:
-            price = float(search[core.PRICE])
+        if half > 0.0 and n_models < MOST_MODELS:
+            price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price) * (WIDE if passes.given.n > MANY else WIDER)
             marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
@@ -176,14 +180,20 @@ class GroupModel:
     def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
         rough, terms = passes.expand(price, half, BENT, marks)
-        self.valid = len(rough) <= passes.given.n // MOST_ROUGH
+        most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
+        self.valid = len(rough) + np.count_nonzero(marks == 2) <= most
+        if self.valid:
+            opened = np.flatnonzero(marks == 2)
+            self.valid = len(rough) + int(passes.runs.find(opened)[1].sum()) <= most
+        if not self.valid:
+            return
         problem, jobs = passes.problem, passes.n_jobs
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
         self.passes, self.fixed = passes, sum_where(marks[1:] == 1, passes.caps)
-        self._open(np.flatnonzero(marks == 2))
+        self._open(opened)
         self.large = []
         for one in passes.large:
-            if marks[one.group] != 1 and self.valid:
+            if marks[one.group] != 1:
                 found, own_terms = one.passes.expand(price, half, BENT)
                 self.valid &= found is not None
                 if found is not None:

@@ -1,10 +1,9 @@
 """How the items of groups lie in memory: listed group by group, or copied to lie side by side with their run's.
 
-Through a list (four
-bytes an item) every entry of every column is read at random, and every amount written so. Copies are made and undone in
-sequence, each item moved to the end of its run, and within a run all is in the cache; but they take room: amounts are
-written over the last column copied, which is copied again if it is needed after that, and another column lies where
-the caller wants the amounts.
+Through a list (four bytes an item) every entry of every column is read at random, and every amount written so. Copies
+are made and undone in sequence, each item moved to the end of its run, and within a run all is in the cache; but they
+take room: amounts are written over the last column copied, which is copied again if it is needed after that, and
+another column lies where the caller wants the amounts.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ LARGEST_ORDER = 2**32
 MOST_ROOM = 22.3  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
 ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
-SMALL = 1e-20  # capacities from there to its inverse have slopes within single precision's range
+SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
+LISTED, BY_COPIED = 13, 17  # bytes an item of a list with amounts and sides, and of a copy of some beside its columns
 BESIDE = 1  # bytes an item of the largest group whose cap binds, beside its amounts
 
 
@@ -68,6 +68,13 @@ class Listed:
 
     def restore(self) -> None:
         """Nothing was written over."""
+
+    def has_room_for(self, part: Problem) -> bool:
+        """Whether a copy of some of the items fits beside the list and the answer."""
+        copied = BY_COPIED + sum(
+            x.dtype.itemsize for x in (*_columns(part).values(), part.lower, part.upper) if np.ndim(x)
+        )
+        return LISTED * self.given.n + BY_SETTLED * len(self.runs.starts) + copied * part.n <= MOST_ROOM * self.given.n
 
     def target(self, place: Place) -> tuple[Any, Any]:
         """Where a settling pass writes amounts and sides."""

@@ -19,7 +19,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
-from knapsolve.nefk.group_totals import SIDE_SURE, GroupTotals, capped_sums
+from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
 from knapsolve.nefk.passes import Slopes, parts_of, sum_where
 from knapsolve.nefk.search import LINEAR, step_beside
 
@@ -80,10 +80,12 @@ def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: f
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
         if not moved <= NEAR and shape not in LINEAR:
-            known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], total, low, float(search[core.TARGET]))
+            sums = total, slope, fixed
+            known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, float(search[core.TARGET]))
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
-        if total > search[core.TARGET] * (1.0 + SIDE_SURE) and (moved <= NEAR or not more):
+        error = error_of(totals, taken[:, 0], total)
+        if total > search[core.TARGET] + error and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
@@ -111,7 +113,7 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
     """
     kept = np.empty(len(totals.caps), dtype=bool)
     for part in parts_of(kept.size):
-        kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SIDE_SURE)
+        kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SURELY)
     k = np.count_nonzero(kept)
     if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * totals.problem.n:
         kept = np.broadcast_to(True, kept.shape)  # takes no room

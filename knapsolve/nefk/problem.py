@@ -118,18 +118,28 @@ def check_problem(
         raise ValueError("groups and group_caps must be given together")
     caps = np.empty(0)
     if group_caps is not None:
-        checked = check_column("group_caps", np.atleast_1d(group_caps), low=0.0, high=LARGEST, or_infinite=True)
-        caps = np.asarray(checked, dtype=np.float64)
+        _check_labels(group_caps)
+        checked = check_column("group_caps", group_caps, low=0.0, high=LARGEST, or_infinite=True)
+        caps = np.full(last + 1, checked) if isinstance(checked, float) else np.asarray(checked, dtype=np.float64)
     if last >= len(caps):
         raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {last}")
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
+
+
+def _check_labels(caps: Any) -> None:
+    """Caps go by group number: other labels of a pandas Series would be lost without a word."""
+    labels = getattr(caps, "index", None)
+    if labels is not None and not callable(labels) and not np.array_equal(labels, np.arange(len(labels))):
+        allowed = "in order of the groups' numbers; of a Series by name, caps.reindex(names).to_numpy()"
+        raise ValueError(f"group_caps must be {allowed}, got a Series of labels like {shown(next(iter(labels)))}")
 
 
 def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
     """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
     given = np.asarray(groups)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise TypeError(f"groups must be a one-dimensional array of integers, got {given.dtype} {given.shape}")
+        allowed = "a one-dimensional array of integers (of names, pandas.factorize makes them)"
+        raise TypeError(f"groups must be {allowed}, got {given.dtype} {given.shape}")
     first, last = 0, -1
     for part in parts_of(given.size):  # both at once, while it is in the cache
         first, last = min(first, int(given[part].min())), max(last, int(given[part].max()))

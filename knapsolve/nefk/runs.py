@@ -23,8 +23,8 @@ class Run(NamedTuple):
 class Runs:
     """Runs of groups (g,) whose items lie in order by group, or at least by run.
 
-    `every` are all in order, `tiles` and `large` those of several groups and of one that is large; `starts` (g,) says
-    where the items of a group start within its run, which takes half the room of where they start at all.
+    `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not. Where
+    the items of a group start within its run, `starts` (g,), takes half the room of where they start at all.
     """
 
     def __init__(self, offset: NDArray[np.uint32]) -> None:
@@ -49,14 +49,21 @@ class Runs:
         bounds[-1] = run.end
         return bounds
 
-    def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Items of some groups, which are in order, group by group, and of which of them each is."""
-        starts, ends = np.empty((2, groups.size), dtype=np.intp)
-        for run, some in self.having(groups):
-            bounds = self._bounds_of(run)
-            starts[some], ends[some] = bounds[groups[some] - run.first], bounds[groups[some] - run.first + 1]
-        items = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends)])
-        return items, np.repeat(np.arange(groups.size), ends - starts)
+    def find(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the items of some groups start, and how many they are."""
+        firsts, lasts, begins, ends = np.array(self.every, dtype=np.int64).T
+        run = np.searchsorted(firsts, groups, "right") - 1
+        following = np.minimum(groups + 1, len(self.starts) - 1)
+        stops = np.where(groups + 1 < lasts[run], begins[run] + self.starts[following], ends[run])
+        starts = begins[run] + self.starts[groups]
+        return starts, stops - starts
+
+    def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Items of some groups, group by group, and of which of them each is."""
+        starts, sizes = self.find(groups)
+        items = np.arange(sizes.sum())
+        items += np.repeat(starts - np.append(0, np.cumsum(sizes[:-1])), sizes)
+        return items, np.repeat(np.arange(groups.size), sizes)
 
     def having(self, groups: NDArray[np.intp]) -> Iterator[tuple[Run, slice]]:
         """Runs that have some groups, which are in order, and which of them."""

@@ -65,8 +65,8 @@ def solve_nefk(
         Bounds of each amount; None or infinity means no upper bound.
     groups : array-like of int of shape (n,), default=None
         Group of each item, -1 for none.
-    group_caps : array-like of shape (n_groups,), default=None
-        Most that each group may take in total.
+    group_caps : float or array-like of shape (n_groups,), default=None
+        Most that each group may take in total; one number is every group's.
     equality : bool, default=True
         Whether all capacity must be given out; otherwise at most that much is.
     n_jobs : int, default=None

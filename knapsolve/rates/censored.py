@@ -84,7 +84,5 @@ def solved(items: Grouped, prior_changes: float, prior_time: float) -> tuple[np.
     """Rates and curvatures (n,), with a warning if they have not converged."""
     rates, curvatures, step = items.rates(prior_changes, prior_time, MAX_STEPS)
     if not step <= TOLERANCE:
-        warnings.warn(
-            f"change rates have not converged after {MAX_STEPS} steps", ConvergenceWarning, stacklevel=5
-        )
+        warnings.warn(f"change rates have not converged after {MAX_STEPS} steps", ConvergenceWarning, stacklevel=5)
     return rates, curvatures

@@ -158,21 +158,30 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
     if groups is None or caps is None:
         raise ValueError("groups and group_caps must be given together")
     groups, caps = by_label("groups", groups, materials), by_label("group_caps", caps)
+    numbers = np.asarray(None if isinstance(groups, Mapping) else groups)
+    if numbers.dtype.kind in "iu" and numbers.shape == (materials.size,) and not isinstance(caps, Mapping):
+        last = numbers.max(initial=-1)
+        most = np.full(last + 1, caps) if np.ndim(caps) == 0 else np.asarray(caps)
+        if numbers.min(initial=-1) == -1 and last < len(most):
+            return numbers, check_vector("group_caps", most, low=0.0, finite=False)
     if isinstance(groups, Mapping):
         labels = [groups.get(m) for m in materials.tolist()]
     else:
         labels = np.asarray(groups, dtype=object).tolist()
     if len(labels) != materials.size:
         raise ValueError(f"groups must have {materials.size} entries, got {len(labels)}")
+    if not isinstance(caps, Mapping) and np.ndim(caps) == 0:
+        caps = {label: caps for label in labels if not _is_none(label)}
     names = list(caps) if isinstance(caps, Mapping) else list(range(len(np.atleast_1d(caps))))
     values = [caps[name] for name in names] if isinstance(caps, Mapping) else np.atleast_1d(caps)
     number = {name: k for k, name in enumerate(names)}
     strange = [each for each in labels if each not in number and not _is_none(each)]
     if strange and not isinstance(caps, Mapping):
-        allowed = f"below the number of group_caps, {len(names)}, or -1"
+        allowed = f"below the number of group_caps, {len(names)}, or -1 (names ask for a mapping of caps by name)"
         raise ValueError(f"groups must be {allowed}, got {shown(strange[0])}")
     if strange:
-        message = f"groups names {shown(strange[0])}, for which there is no cap in group_caps: it is taken as no group"
+        others = f" and {len(set(strange)) - 1} others" if len(set(strange)) > 1 else ""
+        message = f"groups names {shown(strange[0])}{others}, for which group_caps has no cap: taken as no group"
         warnings.warn(message, UserWarning, stacklevel=4)
     found = np.array([number.get(label, -1) for label in labels], dtype=np.intp)
     return found, check_vector("group_caps", values, low=0.0, finite=False)

@@ -136,9 +136,7 @@ def _by_name(policies: Any) -> dict[str, Any]:
 
 def default_policies(training: bool) -> list[str]:
     """Names of the policies that are compared when none is named."""
-    return [
-        name for name, kind in POLICIES.items() if kind.by_default and (training or not kind.needs_training)
-    ]
+    return [name for name, kind in POLICIES.items() if kind.by_default and (training or not kind.needs_training)]
 
 
 def measure_polls(

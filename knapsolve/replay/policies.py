@@ -28,9 +28,7 @@ from knapsolve.learners import (
 )
 
 LAKG_EXPONENT = 1.3
-LAKG_START_STATE = (
-    8  # states below the uniform start: amounts can fall to 8**-1.3 = 1/15 of the uniform share
-)
+LAKG_START_STATE = 8  # states below the uniform start: amounts can fall to 8**-1.3 = 1/15 of the uniform share
 HTRAA_ROOT_RESOLUTION = 200
 HTRAA_LEAST_RESOLUTION = 10
 MOST_PHASE_POLLS_PER_ITEM = 200  # the estimator keeps a log of its phase
@@ -95,17 +93,13 @@ def _told(setting: Setting) -> ProportionalPolicy:
 
 def _optimal(setting: Setting) -> OptimalPolicy:
     largest = max(float(setting.test_rates.max()), np.finfo(float).tiny)
-    return OptimalPolicy(
-        unchanged=np.exp(-setting.test_rates / largest)
-    )  # only the rates' proportions matter
+    return OptimalPolicy(unchanged=np.exp(-setting.test_rates / largest))  # only the rates' proportions matter
 
 
 def _estimator(estimate: str) -> Callable[[Setting], EstimatorPolicy]:
     def make(setting: Setting) -> EstimatorPolicy:
         phase = setting.n_training_polls or max(1, setting.n_polls // 5)
-        return EstimatorPolicy(
-            phase=min(phase, MOST_PHASE_POLLS_PER_ITEM * setting.n_items), estimate=estimate
-        )
+        return EstimatorPolicy(phase=min(phase, MOST_PHASE_POLLS_PER_ITEM * setting.n_items), estimate=estimate)
 
     return make
 
@@ -172,7 +166,8 @@ POLICIES: dict[str, PolicyKind] = {
         by_default=False,
     ),
     "rates": PolicyKind(
-        lambda setting: RateAllocator(), "most changes found at rates estimated anew with every poll (RateAllocator)",
+        lambda setting: RateAllocator(),
+        "most changes found at rates estimated anew with every poll (RateAllocator)",
         by_default=False,
     ),
     "gpoks": PolicyKind(
@@ -182,11 +177,13 @@ POLICIES: dict[str, PolicyKind] = {
     "lakg": PolicyKind(_lakg, "the automata of LAKG; learns from its polls alone, from the start on"),
     "htraa": PolicyKind(_htraa, "the tree of automata H-TRAA; learns from its polls alone, from the start on"),
     "estimator-naive": PolicyKind(
-        _estimator("detection-rate"), "uniform while training, then by the share of polls that found a change",
+        _estimator("detection-rate"),
+        "uniform while training, then by the share of polls that found a change",
         by_default=False,
     ),
     "estimator-mle": PolicyKind(
-        _estimator("mle"), "uniform while training, then by each item's estimated rate (censored likelihood)",
+        _estimator("mle"),
+        "uniform while training, then by each item's estimated rate (censored likelihood)",
         by_default=False,
     ),
     "told": PolicyKind(

@@ -255,9 +255,7 @@ class ReplayResult:
         return total * ((self.items.size if metric in COUNTS else 1) / n_resampled)
 
 
-def _cells(
-    estimate: Callable[[str, str], Estimate], name: str, metrics: Sequence[str] = METRICS
-) -> dict[str, float]:
+def _cells(estimate: Callable[[str, str], Estimate], name: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
     """Each metric of a policy, and the ends of its interval."""
     cells: dict[str, float] = {}
     for metric in metrics:

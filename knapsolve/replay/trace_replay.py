@@ -115,9 +115,7 @@ class TraceReplay:
         since = self.start if self.split is None else self.split
         n_changes = int(((whole.times > since) & (whole.times <= self.stop)).sum())
         if n_changes == 0:
-            raise ValueError(
-                f"the log must hold changes after {since:.15g} and up to stop={self.stop:.15g}, got none"
-            )
+            raise ValueError(f"the log must hold changes after {since:.15g} and up to stop={self.stop:.15g}, got none")
         if capacity is None:
             each = check_real("polls_per_change", polls_per_change, low=0, low_open=True)
             # just enough: rounding must not lose the last poll
@@ -144,9 +142,7 @@ class TraceReplay:
         """Length of a stretch, in polls; `name` is the parameter that gave the budget."""
         length = (stop - start) * self.capacity
         if not 1 <= length * (1 + 1e-12) < 2**53:
-            raise ValueError(
-                f"{name} must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {budget:g}"
-            )
+            raise ValueError(f"{name} must make 1 to 2**53 polls from {start:.15g} to {stop:.15g}, got {budget:g}")
         return length
 
     def _trace(self, phase: float) -> TraceEnvironment:

@@ -54,9 +54,7 @@ def parse_capacity(text: str, option: str = "--capacity") -> tuple[float, str]:
     except ValueError:
         polls, slash = math.nan, ""
     if not slash:
-        raise ValueError(
-            f"{option} must be polls per unit of time, such as 20/day or 5000/hour, got {text!r}"
-        )
+        raise ValueError(f"{option} must be polls per unit of time, such as 20/day or 5000/hour, got {text!r}")
     if not (0 < polls < math.inf):
         raise ValueError(f"{option} must be a positive number of polls, got {text!r}")
     per = parse_unit(unit, option)

@@ -129,9 +129,7 @@ class Ensemble:
                                random_state=self.generator, **options)  # fmt: skip
         else:
             tasks = (
-                joblib.delayed(simulate)(
-                    clone(learner), world, self.n_polls, random_state=generator, **options
-                )
+                joblib.delayed(simulate)(clone(learner), world, self.n_polls, random_state=generator, **options)
                 for world, generator in zip(environments, self.generator.spawn(len(environments)))
             )
             history = _stack(joblib.Parallel(n_jobs=N_JOBS, prefer="threads")(tasks))
@@ -148,8 +146,7 @@ class Ensemble:
         """As many environments as there are runs, each with its leaves in a random order."""
         unchanged = zipf_unchanged(n, setting.alpha, setting.beta)
         return [
-            BernoulliEnvironment(generator.permutation(unchanged))
-            for generator in self.generator.spawn(self.n_runs)
+            BernoulliEnvironment(generator.permutation(unchanged)) for generator in self.generator.spawn(self.n_runs)
         ]
 
     def estimators(self, setting: Setting) -> list[Curve]:
@@ -180,7 +177,5 @@ class Ensemble:
 
 
 def _stack(histories: list[History]) -> History:
-    columns = {
-        name: np.vstack([getattr(h, name) for h in histories]) for name in ("value", "detections", "amounts")
-    }
+    columns = {name: np.vstack([getattr(h, name) for h in histories]) for name in ("value", "detections", "amounts")}
     return History(polls=histories[0].polls, **columns)

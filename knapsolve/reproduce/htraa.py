@@ -106,9 +106,7 @@ def compute(sizes: Sizes, output: Path | None, seed: int) -> str:
         scale = sizes.scale_ensemble(seed)
         for number, curves_of in ((11, lakg_scale), (12, htraa_scale)):
             announce(f"H-TRAA figure {number} of 5 to 12")
-            curves = [
-                curve for color, n in enumerate(sizes.scale_pages) for curve in curves_of(scale, n, color)
-            ]
+            curves = [curve for color, n in enumerate(sizes.scale_pages) for curve in curves_of(scale, n, color)]
             figures[number] = report.add(_scale_figure(number, curves, sizes))
         picture = report.picture("theorem 1")
         theorem.draw(picture)

@@ -35,8 +35,7 @@ def _speed(figures: Mapping[int, Figure]) -> Iterator[Claim]:
         for count in PERTURBATIONS
     )
     yield Claim(
-        "(remark on theorem 2) the ordering of the materials at the leaf nodes does not carry any "
-        "significance.",
+        "(remark on theorem 2) the ordering of the materials at the leaf nodes does not carry any significance.",
         f"value of H-TRAA at 10,000 and 100,000 polls and at the end: {'; '.join(courses)} (figure 8). "
         "The order matters little for where the tree tends to, and much for how fast.",
         start[8][FEW] - start[8][MANY] < 0.05,
@@ -54,9 +53,7 @@ def _accuracy(figures: Mapping[int, Figure]) -> Iterator[Claim]:
         max(UPDATES, key=schemes.__getitem__) == "inaction-penalty"
         and max(UPDATES, key=early.__getitem__) == "reward-penalty",
     )
-    times = [
-        figures[6][label].polls_to_reach(0.9 * figures[6].levels["optimal"]) for label in (MANY, LAKG_LINE)
-    ]
+    times = [figures[6][label].polls_to_reach(0.9 * figures[6].levels["optimal"]) for label in (MANY, LAKG_LINE)]
     yield Claim(
         "with 1,000,000 perturbations LAKG converges both more quickly and more accurately.",
         f"nine tenths of the optimum after {_polls(times[0])} polls (H-TRAA) and {_polls(times[1])} (LAKG) "

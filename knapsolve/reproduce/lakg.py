@@ -39,8 +39,7 @@ FIGURES = {
     ),
     5: (
         SLOW,
-        "LAKG finds near-optimal solutions initially, recovers quickly after changes; the speed depends on "
-        "N.",
+        "LAKG finds near-optimal solutions initially, recovers quickly after changes; the speed depends on N.",
     ),
     6: (
         FAST,

@@ -51,8 +51,7 @@ def _accuracy(figures: Mapping[int, Figure]) -> Iterator[Claim]:
     )
     yield Claim(
         "LAKG breaches the boundary set by the proportional policy and comes near to the optimum.",
-        f"{ends[FINE]:.4f}; proportional {levels['proportional']:.4f}, optimal {levels['optimal']:.4f} "
-        "(figure 4).",
+        f"{ends[FINE]:.4f}; proportional {levels['proportional']:.4f}, optimal {levels['optimal']:.4f} (figure 4).",
         levels["proportional"] < ends[FINE],
     )
 
@@ -68,8 +67,7 @@ def _dynamics(figures: Mapping[int, Figure]) -> Iterator[Claim]:
     rival = _best_estimator({curve.label: figures[6].average(curve.label) for curve in figures[6].curves})
     yield Claim(
         "with ranks switching every 1,000 polls LAKG stays below the optimum and above the estimator.",
-        f"{COARSE} averages {fast:.4f}, the best estimator {rival:.4f}, the optimum is {optimum:.4f} (figure "
-        "6).",
+        f"{COARSE} averages {fast:.4f}, the best estimator {rival:.4f}, the optimum is {optimum:.4f} (figure 6).",
         rival < fast < 0.95 * optimum,
     )
 
@@ -79,7 +77,5 @@ def _best_estimator(values: Mapping[str, float]) -> float:
 
 
 def _duel(values: Mapping[int, Mapping[str, float]]) -> str:
-    pairs = (
-        f"{values[k][COARSE]:.4f} against up to {_best_estimator(values[k]):.4f} (figure {k})" for k in values
-    )
+    pairs = (f"{values[k][COARSE]:.4f} against up to {_best_estimator(values[k]):.4f} (figure {k})" for k in values)
     return ", ".join(pairs) + "."

@@ -45,9 +45,7 @@ class Sizes:
     phase_digits: tuple[int, ...] = (1, 2, 5)
 
     def ensemble(self, seed: int) -> Ensemble:
-        return Ensemble(
-            self.n_runs, self.n_polls, np.random.default_rng(seed), phase_digits=self.phase_digits
-        )
+        return Ensemble(self.n_runs, self.n_polls, np.random.default_rng(seed), phase_digits=self.phase_digits)
 
     def scale_ensemble(self, seed: int) -> Ensemble:
         return Ensemble(
@@ -105,6 +103,4 @@ def polling_figure(number: int, setting: Setting, says: str, curves: list[Curve]
     last = max(int(curve.history.polls[-1]) for curve in curves)
     window = None if setting.switch_every is None else (min(WINDOW[0], last // 2), last)
     fast = setting.switch_every is not None and setting.switch_every < 10_000  # than records can follow
-    return Figure(
-        f"figure {number}", title, says, curves, setting.levels(), window=window, block=8 if fast else 1
-    )
+    return Figure(f"figure {number}", title, says, curves, setting.levels(), window=window, block=8 if fast else 1)

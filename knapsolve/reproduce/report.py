@@ -98,9 +98,7 @@ class Figure:
             ax.set_ylabel("")
             ax.ticklabel_format(axis="x", useMathText=True)
         figure.suptitle(f"{self.number.capitalize()}: {self.title}", fontsize=11)
-        figure.legend(
-            *axes[0][0].get_legend_handles_labels(), loc="outside right center", fontsize=9, frameon=False
-        )
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center", fontsize=9, frameon=False)
         save(figure, path)
 
 

@@ -113,6 +113,4 @@ def _boundary_mode(update: str) -> str:
         return ""
     highest = max((n for n in rising if np.isclose(edges[n][2], 1 / (n + 1))), default=None)
     tail = "" if highest is None else f", and s = 1 is the most probable state of all up to N = {highest:,}"
-    return (
-        f"{update}: P(s=1)/P(s=2) is " + ", ".join(f"{r:.3f} at N = {n:,}" for n, r in rising.items()) + tail
-    )
+    return f"{update}: P(s=1)/P(s=2) is " + ", ".join(f"{r:.3f} at N = {n:,}" for n, r in rising.items()) + tail

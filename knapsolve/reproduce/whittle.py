@@ -131,9 +131,7 @@ def _exact_lines() -> list[str]:
     return lines
 
 
-def _learning_lines(
-    curves: dict[str, History], known: History, n_steps: int, n_runs: int
-) -> list[str]:
+def _learning_lines(curves: dict[str, History], known: History, n_steps: int, n_runs: int) -> list[str]:
     lines = ["", f"Poisson arrivals, {n_runs} seeds, {n_steps} steps"]
     heads = {"all steps": 11, "s.e.": 7, "last tenth": 12, " s.e.": 7, "worst": 8, "best": 8, "paper": 7}
     lines += [" " * 30 + "".join(f"{head:>{width}}" for head, width in heads.items())]

@@ -56,9 +56,7 @@ class ArmIndexPolicy:
     array([1])
     """
 
-    def __init__(
-        self, arms: Sequence[tuple[Any, Any, Any, Any]], n_active: int, discount: float = 1.0
-    ) -> None:
+    def __init__(self, arms: Sequence[tuple[Any, Any, Any, Any]], n_active: int, discount: float = 1.0) -> None:
         self.arms = list(arms)
         if not self.arms:
             raise ValueError("arms must hold at least one arm, got none")
@@ -97,9 +95,7 @@ class ArmIndexPolicy:
         """
         return self._select(self._check_states(states))
 
-    def simulate(
-        self, n_steps: int, states: ArrayLike | None = None, random_state: Any = None
-    ) -> History:
+    def simulate(self, n_steps: int, states: ArrayLike | None = None, random_state: Any = None) -> History:
         """Let the policy play its arms.
 
         Parameters

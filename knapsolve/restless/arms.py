@@ -24,9 +24,7 @@ class ArmIndex(NamedTuple):
     indexable: bool
 
 
-def arm_whittle_index(
-    P0: ArrayLike, P1: ArrayLike, r0: ArrayLike, r1: ArrayLike, discount: float = 1.0
-) -> ArmIndex:
+def arm_whittle_index(P0: ArrayLike, P1: ArrayLike, r0: ArrayLike, r1: ArrayLike, discount: float = 1.0) -> ArmIndex:
     r"""Whittle index of a finite restless arm: for each state the price at which activity stops to pay.
 
     Let activity cost :math:`\lambda`. From the policy that is active everywhere, optimal for small prices,

@@ -92,17 +92,11 @@ def simulate_ephemeral(
         n_crawls = getattr(chooser, "n_crawls", getattr(chooser, "capacity", 1))
     m = check_integer("n_crawls", n_crawls, low=1, high=environment.n_sites)
     seeds = resolve_seed_sequence(random_state).spawn(n_runs)
-    pairs = [
-        (chooser, environment) if n_runs == 1 else copy.deepcopy((chooser, environment))
-        for _ in range(n_runs)
-    ]
+    pairs = [(chooser, environment) if n_runs == 1 else copy.deepcopy((chooser, environment)) for _ in range(n_runs)]
     parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", max_nbytes=None)
     rewards = []
     with Cancellation() as cancellation:
-        tasks = (
-            joblib.delayed(_run)(*pair, m, n_steps, every, seed, cancellation)
-            for pair, seed in zip(pairs, seeds)
-        )
+        tasks = (joblib.delayed(_run)(*pair, m, n_steps, every, seed, cancellation) for pair, seed in zip(pairs, seeds))
         for reward in parallel(tasks):
             rewards.append(reward)
             on_run()
@@ -147,9 +141,7 @@ def _start(chooser: Any, n_sites: int, seed: np.random.SeedSequence) -> None:
     """Begin with the environment's sites."""
     if hasattr(chooser, "_chooser"):
         if chooser.n_sites != n_sites:
-            raise ValueError(
-                f"the policy must have {n_sites} sites, as the environment has, got {chooser.n_sites}"
-            )
+            raise ValueError(f"the policy must have {n_sites} sites, as the environment has, got {chooser.n_sites}")
         chooser.reset()
     elif not hasattr(chooser, "_book"):
         if not callable(getattr(chooser, "allocate", None)):

@@ -159,9 +159,7 @@ def _broadcast(
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"the arguments' shapes do not broadcast: {shapes}") from error
     flat = {
-        name: array.reshape(1)
-        if array.size == 1
-        else np.ascontiguousarray(np.broadcast_to(array, shape)).ravel()
+        name: array.reshape(1) if array.size == 1 else np.ascontiguousarray(np.broadcast_to(array, shape)).ravel()
         for name, array in arrays.items()
     }
     return shape, flat

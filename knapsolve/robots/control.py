@@ -165,9 +165,7 @@ def coarse_start(problem: RobotProblem) -> np.ndarray:
     return prolong_policy(action, problem.shape)
 
 
-def iterate_values(
-    problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None
-) -> RobotControl:
+def iterate_values(problem: RobotProblem, tol: float, max_iter: int, start: np.ndarray | None = None) -> RobotControl:
     """Relative value iteration, from zero or from `start` (N + 1, K + 1)."""
     bias = np.zeros(problem.shape) if start is None else start.copy()
     bias[0, 0] = np.inf

@@ -37,9 +37,7 @@ def draw_switching_curves(control: RobotControl, ax: Axes | None = None) -> Axes
     )
     for first, curve, look in zip((0, 1), switching_curves(control.policy), looks, strict=True):
         seen = active[first:][curve[first:] >= 0]  # no arrival comes while no robot is active
-        style = (
-            {"where": "mid"} if problem.n_robots > 60 else {"where": "mid", "marker": "o", "markersize": 4}
-        )
+        style = {"where": "mid"} if problem.n_robots > 60 else {"where": "mid", "marker": "o", "markersize": 4}
         ax.step(seen, curve[seen], **style, **look)
     ax.set(xlim=(-0.5, problem.n_robots + 0.5), ylim=(-0.5, problem.buffer + 0.5))
     ax.set(xlabel="active robots before the event", ylabel="longest queue at which one is activated")

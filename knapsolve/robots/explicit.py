@@ -49,12 +49,8 @@ def explicit_model(
     problem = RobotProblem.checked(n_robots, buffer, arrival_rate, starvation_weight, service_rate)
     n, k, lam, mu = problem.n_robots, problem.buffer, problem.arrival_rate, problem.service_rate
     rate = lam * n + mu
-    q, r, s = (
-        a.ravel() for a in np.meshgrid(np.arange(k + 1), np.arange(n + 1), np.arange(3), indexing="ij")
-    )
-    there = ~(
-        ((s == DEPARTURE) & (q == 0)) | ((s == ARRIVAL) & (r == 0)) | ((s == FICTITIOUS) & (q + r == 0))
-    )
+    q, r, s = (a.ravel() for a in np.meshgrid(np.arange(k + 1), np.arange(n + 1), np.arange(3), indexing="ij"))
+    there = ~(((s == DEPARTURE) & (q == 0)) | ((s == ARRIVAL) & (r == 0)) | ((s == FICTITIOUS) & (q + r == 0)))
     states = np.column_stack([q, r, s])[there]
     number = np.full((k + 1, n + 1, 3), -1)
     number[tuple(states.T)] = np.arange(len(states))

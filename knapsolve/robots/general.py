@@ -96,9 +96,7 @@ def mg1k_cost(arrival_rate: float, buffer: int, starvation_weight: float, servic
     return float(_chain_cost(*_checked(arrival_rate, buffer, starvation_weight, service)))
 
 
-def mg1k_optimal_robots(
-    arrival_rate: float, buffer: int, starvation_weight: float, service: Any
-) -> tuple[int, float]:
+def mg1k_optimal_robots(arrival_rate: float, buffer: int, starvation_weight: float, service: Any) -> tuple[int, float]:
     """Number of robots of least cost when service times are general.
 
     The load is searched on a logarithmic grid and then by Brent's method; unlike for exponential times, that

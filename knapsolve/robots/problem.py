@@ -75,9 +75,7 @@ class RobotProblem:
         n, k = self.n_robots // 2, self.buffer // 2
         if self.n_robots * self.buffer <= 400 or n < 4 or k < 2:
             return None
-        return RobotProblem(
-            n, k, self.arrival_rate * self.n_robots / n, self.starvation_weight, self.service_rate
-        )
+        return RobotProblem(n, k, self.arrival_rate * self.n_robots / n, self.starvation_weight, self.service_rate)
 
 
 def curve_policy(heights: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

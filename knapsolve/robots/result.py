@@ -133,9 +133,7 @@ class RobotControl:
             mean = evaluate_class(self._chain[states][:, states], states // self.problem.shape[1])[0]
         return mean
 
-    def simulate(
-        self, n_events: int = 1_000_000, *, n_batches: int = 20, random_state: Any = None
-    ) -> RobotSimulation:
+    def simulate(self, n_events: int = 1_000_000, *, n_batches: int = 20, random_state: Any = None) -> RobotSimulation:
         """Simulate the queue under the policy, event by event.
 
         Parameters

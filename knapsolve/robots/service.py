@@ -97,12 +97,8 @@ def from_distribution(service: Any) -> QuadratureService:
         weights = service.pmf(nodes)
     else:
         tail = np.geomspace(1e-16, 0.02, 30)
-        edges = np.concatenate(
-            [service.ppf(tail), service.ppf(np.linspace(0.04, 0.96, 24)), service.isf(tail[::-1])]
-        )
-        edges = np.unique(
-            np.concatenate([[low], edges[np.isfinite(edges)], [high] if np.isfinite(high) else []])
-        )
+        edges = np.concatenate([service.ppf(tail), service.ppf(np.linspace(0.04, 0.96, 24)), service.isf(tail[::-1])])
+        edges = np.unique(np.concatenate([[low], edges[np.isfinite(edges)], [high] if np.isfinite(high) else []]))
         points, shares = np.polynomial.legendre.leggauss(PANEL_NODES)
         half = 0.5 * np.diff(edges)[:, None]
         nodes = (0.5 * (edges[:-1] + edges[1:])[:, None] + half * points).ravel()

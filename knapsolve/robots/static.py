@@ -132,9 +132,7 @@ def optimal_load(buffer: Any, starvation_weight: Any, service_rate: Any = 1.0) -
     return out.reshape(shape)[()]
 
 
-def optimal_robots(
-    arrival_rate: Any, buffer: Any, starvation_weight: Any, service_rate: Any = 1.0
-) -> tuple[Any, Any]:
+def optimal_robots(arrival_rate: Any, buffer: Any, starvation_weight: Any, service_rate: Any = 1.0) -> tuple[Any, Any]:
     """Number of robots of least cost when it is fixed for good.
 
     Parameters

@@ -300,5 +300,20 @@ def test_series_whose_labels_are_no_materials_are_refused_and_so_are_durations()
 def test_a_group_without_a_cap_is_said_to_have_none():
     X, y = poll_log(200, 4)
     allocator = RateAllocator(groups=["a", "a", "B", np.nan], group_caps={"a": 0.25, "b": 0.1}).fit(X, y)
-    with pytest.warns(UserWarning, match="groups names 'B', for which there is no cap"):
+    with pytest.warns(UserWarning, match="groups names 'B', for which group_caps has no cap"):
         assert allocator.amounts_[:2].sum() <= 0.25 * (1 + 1e-12)
+    with pytest.warns(UserWarning, match="groups names 'B' and 1 others"):
+        allocator.set_params(groups=["a", "B", "B", "c"]).allocate()
+
+
+def test_one_cap_is_every_groups_by_number_or_by_name():
+    X, y = poll_log(200, 4)
+    allocator = RateAllocator(groups=["x", "y", "x", None], group_caps=0.2).fit(X, y)
+    expected = allocator.allocate()
+    numbers = np.array([0, 1, 0, -1], np.int8)
+    for groups, caps in ((numbers.tolist(), 0.2), (numbers, [0.2, 0.2]), ([1, 0, 1, -1], [0.2, 0.2])):
+        amounts = allocator.set_params(groups=groups, group_caps=caps).allocate()
+        np.testing.assert_allclose(amounts, expected, rtol=1e-12)
+    assert expected[[0, 2]].sum() <= 0.2 * (1 + 1e-12)
+    with pytest.raises(ValueError, match=r"groups must be below the number of group_caps, 2, .*names ask"):
+        allocator.set_params(groups=["x", "y", "x", None]).allocate()

@@ -193,6 +193,42 @@ def test_memory_stays_below_three_arrays_with_weights_and_large_groups(sizes, co
     assert peak_of(criteria.Freshness(rates), 0.3 * n, **options) + out.nbytes <= 3 * 8 * n
 
 
+def warm_up():
+    """Make the two megabytes that a thread keeps to work in."""
+    solve_nefk(criteria.Freshness(np.ones(30)), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Power, criteria.Quadratic])
+@pytest.mark.parametrize("large", [100_000, 250_000, 330_000])
+@pytest.mark.parametrize("bounds", [False, True])
+def test_memory_stays_below_three_arrays_with_one_large_group_among_single_items(kind, large, bounds):
+    n, generator = 1_000_000, np.random.default_rng(1)
+    groups = generator.permutation(np.append(np.zeros(large, dtype=int), np.arange(1, n - large + 1)))
+    parameter, weights = np.exp(generator.standard_normal((2, n)))
+    parameter = np.clip(parameter / (1.0 + parameter), 0.05, 0.9) if kind is criteria.Power else parameter
+    free = solve_nefk(kind(parameter), 0.3 * n, weights=weights).amounts
+    caps = np.bincount(groups, free) * generator.uniform(0.3, 3.0, n - large + 1) + 1e-9
+    caps[0] = 0.4 * free[groups == 0].sum()
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    if bounds:
+        options["lower"] = 1e-9 * generator.random(n)
+        caps += 1e-9 * np.bincount(groups)
+    warm_up()
+    assert peak_of(kind(parameter), min(0.3 * n, 0.95 * caps.sum()), **options) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("n_groups", [999_999, 3_000])
+@pytest.mark.parametrize("spread", [0.0, 1e-4])
+def test_memory_stays_below_three_arrays_where_all_items_start_together(n_groups, spread):
+    """Then all items are rough and all groups near their caps, in any bracket: no model of them is made."""
+    n, generator = 1_000_000, np.random.default_rng(0)
+    groups, rates = generator.integers(0, n_groups, n), 1.0 + spread * generator.standard_normal(n)
+    caps = 1e-3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.3, 1.5, n_groups) + 1e-12
+    options = {"weights": rates, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), 0.3 * caps.sum(), **options) <= 3 * 8 * n
+
+
 @pytest.mark.parametrize("first", range(0, 3000, 250))
 def test_adversarial_problems_leave_no_residual(first):
     assert [seed for seed in range(first, first + 250) if not residual(seed) <= 1e-12] == []

@@ -63,7 +63,10 @@ NAN = float("nan")
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 2], group_caps=[1.0, 1.0]), ValueError, ["groups", "2"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, -2], group_caps=[1.0]), ValueError, ["groups", "-2"]),
         (lambda: solve_nefk(F, 1.0, groups=[0.0, 0, 0], group_caps=[1.0]), TypeError, ["groups", "float64"]),
+        (lambda: solve_nefk(F, 1.0, groups=list("aab"), group_caps=[1.0]), TypeError, ["groups", "factorize", "<U1"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 0], group_caps=[NAN]), ValueError, ["group_caps", "nan"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1], group_caps=-1.0), ValueError, ["group_caps", "-1.0"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1], group_caps={"a": 1.0}), TypeError, ["group_caps", "{'a'"]),
         (lambda: solve_nefk(F, 1.0, equality="yes"), TypeError, ["equality", "yes"]),
         (lambda: solve_nefk(F, 1.0, out=np.empty(2)), ValueError, ["out", "(3,)", "(2,)"]),
         (lambda: solve_nefk(F, 1.0, out=np.empty(3, int)), TypeError, ["out", "int64"]),
@@ -140,3 +143,24 @@ def test_every_public_name_is_documented_and_has_an_example():
         assert ">>>" in inspect.getdoc(thing), thing
         if thing not in (criteria.Linear,):
             assert "Parameters\n" in inspect.getdoc(thing), thing
+
+
+def test_one_cap_is_every_groups():
+    groups = [0, 2, 0, -1, 2]
+    rates = np.arange(1.0, 6.0)
+    one, each = (solve_nefk(Freshness(rates), 2.0, groups=groups, group_caps=cap) for cap in (0.6, [0.6, 0.6, 0.6]))
+    np.testing.assert_array_equal(one.amounts, each.amounts)
+    np.testing.assert_array_equal(one.group_prices, each.group_prices)
+    assert solve_nefk(Freshness(rates), 2.0, groups=[-1] * 5, group_caps=0.6).group_prices.size == 0
+
+
+def test_a_series_of_caps_goes_by_group_numbers_or_is_refused():
+    pd = pytest.importorskip("pandas")
+    caps, groups = pd.Series([0.3, 0.6]), [0, 1, 0]
+    plain = solve_nefk(F, 0.8, groups=groups, group_caps=caps.to_numpy()).amounts
+    np.testing.assert_array_equal(solve_nefk(F, 0.8, groups=groups, group_caps=caps).amounts, plain)
+    for labels in (["a", "b"], [1, 0]):
+        with pytest.raises(
+            ValueError, match=f"group_caps must be in order .* got a Series of labels like '?{labels[0]}"
+        ):
+            solve_nefk(F, 0.8, groups=groups, group_caps=caps.set_axis(labels))
