@@ -146,7 +146,7 @@ def capped_sums(const double[:] total, const real[:] slope, const double[::1] ca
 
 
 def not_surely_capped(const double[:] total, const double[::1] caps):
-    """What groups take of whose rough totals (g + 1,), of no group's items first, it is not sure that caps hold them."""
+    """The sum of those rough totals (g + 1,), of no group's items first, that do not surely exceed their caps."""
     cdef Py_ssize_t g
     cdef double part = total[0]
     with nogil:

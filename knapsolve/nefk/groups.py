@@ -181,7 +181,7 @@ class GroupModel:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
         rough, terms = passes.expand(price, half, BENT, marks)
         most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
-        self.valid = len(rough) + np.count_nonzero(marks == 2) <= most
+        self.valid = bool(len(rough) + np.count_nonzero(marks == 2) <= most)  # no group is empty of which a cap is near
         if self.valid:
             opened = np.flatnonzero(marks == 2)
             self.valid = len(rough) + int(passes.runs.find(opened)[1].sum()) <= most
