@@ -244,7 +244,7 @@ def test_one_cap_for_all_groups_beside_none(load, over):
 
 
 @pytest.mark.parametrize("load", [0.8, 0.95, 0.999])
-@pytest.mark.parametrize("size", [5, 50, 1000, 50_000])
+@pytest.mark.parametrize("size", [2, 3, 5, 50, 1000, 50_000])
 def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, load):
     """Most groups are near their caps, on one side or the other."""
     n = 10**6
