@@ -18,7 +18,7 @@ from knapsolve.nefk.search import LINEAR, Secant, step_beside
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 LONG = 0.02  # a step, in log price, over which caps matter, and after which a pass costs less than a model
-FEW = 64  # items of groups, in the mean, that fall each in its own way
+LARGE_MEAN = 64  # items of a group, in the mean, from which on groups fall much alike
 MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
@@ -35,7 +35,7 @@ class GroupSteps:
     def __init__(self, passes: Any) -> None:
         self.problem, self.shape, self.leads = passes.given, passes.shape, MOST_LEADS
         self.between = Secant(passes.shape)
-        self.are_large = self.problem.n >= FEW * len(passes.caps)
+        self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
 
     def next(self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float]) -> float:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
@@ -113,7 +113,7 @@ def price_by_groups(
 
 
 def _some_groups(total: Array, caps: Array, whole: float) -> tuple[NDArray[np.intp], Array]:
-    """Groups that stand for all (g,): such as take much of the whole, and one in so many others; how many each is."""
+    """Groups that stand for all (g,): such as take much of the whole, and some others by chance; how many each is."""
     if len(caps) <= MOST_GROUPS:
         return np.arange(len(caps)), np.ones(len(caps))
     parts = (

@@ -63,10 +63,10 @@ def solve_groups(
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu, roughly=True)
         sums, half = capped_sums(passes, total, slope), math.nan
-        error, gap = 0.0, abs(sums[0] - target)
-        if passes.is_rough and gap <= 2.0 * SURELY * sums[0]:
-            error = error_of(passes, total, sums[0])
-        is_near = passes.is_rough and gap <= error
+        gap = abs(sums[0] - target)
+        may_be_near = passes.is_rough and gap <= 2.0 * SURELY * sums[0]
+        error = error_of(passes, total, sums[0]) if may_be_near else -1.0
+        is_near = gap <= error
         if is_near and not was_near and error < HALVES[0] * sums[1]:
             half = error / sums[1]  # on which side, an exact pass says if a model about it misses
             search[core.PRICE] = beyond(search, passes.shape, mu, sums)

@@ -15,6 +15,7 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 from knapsolve.nefk.passes import parts_of
 
+MOST_GROUPS = 2**31  # that are numbered
 SLACK = 5e-13  # relative difference of sums that counts as none
 
 
@@ -120,6 +121,8 @@ def check_problem(
     if group_caps is not None:
         _check_labels(group_caps)
         checked = check_column("group_caps", group_caps, low=0.0, high=LARGEST, or_infinite=True)
+        if isinstance(checked, float) and last >= MOST_GROUPS:
+            raise ValueError(f"groups must be below {MOST_GROUPS} where group_caps is one number, got {last}")
         caps = np.full(last + 1, checked) if isinstance(checked, float) else np.asarray(checked, dtype=np.float64)
     if last >= len(caps):
         raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {last}")

@@ -159,11 +159,10 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
         raise ValueError("groups and group_caps must be given together")
     groups, caps = by_label("groups", groups, materials), by_label("group_caps", caps)
     numbers = np.asarray(None if isinstance(groups, Mapping) else groups)
-    if numbers.dtype.kind in "iu" and numbers.shape == (materials.size,) and not isinstance(caps, Mapping):
-        last = numbers.max(initial=-1)
-        most = np.full(last + 1, caps) if np.ndim(caps) == 0 else np.asarray(caps)
-        if numbers.min(initial=-1) == -1 and last < len(most):
-            return numbers, check_vector("group_caps", most, low=0.0, finite=False)
+    are_numbers = numbers.dtype.kind in "iu" and numbers.shape == (materials.size,)
+    by_number = are_numbers and not isinstance(caps, Mapping) and np.ndim(caps) == 1
+    if by_number and int(numbers.min()) >= -1 and int(numbers.max()) < len(caps):
+        return numbers, check_vector("group_caps", caps, low=0.0, finite=False)
     if isinstance(groups, Mapping):
         labels = [groups.get(m) for m in materials.tolist()]
     else:

@@ -311,6 +311,10 @@ def test_one_cap_is_every_groups_by_number_or_by_name():
     allocator = RateAllocator(groups=["x", "y", "x", None], group_caps=0.2).fit(X, y)
     expected = allocator.allocate()
     numbers = np.array([0, 1, 0, -1], np.int8)
+    unsigned = RateAllocator(groups=np.array([0, 1, 0, 1], np.uint8), group_caps=[0.2, 5.0]).fit(X, y)
+    expected_of_two = unsigned.allocate()
+    for groups in (np.array([0, 1, 0, 1], np.uint64), [0, 1, 0, 1]):
+        np.testing.assert_array_equal(unsigned.set_params(groups=groups).allocate(), expected_of_two)
     for groups, caps in ((numbers.tolist(), 0.2), (numbers, [0.2, 0.2]), ([1, 0, 1, -1], [0.2, 0.2])):
         amounts = allocator.set_params(groups=groups, group_caps=caps).allocate()
         np.testing.assert_allclose(amounts, expected, rtol=1e-12)

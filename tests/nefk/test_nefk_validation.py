@@ -65,6 +65,7 @@ NAN = float("nan")
         (lambda: solve_nefk(F, 1.0, groups=[0.0, 0, 0], group_caps=[1.0]), TypeError, ["groups", "float64"]),
         (lambda: solve_nefk(F, 1.0, groups=list("aab"), group_caps=[1.0]), TypeError, ["groups", "factorize", "<U1"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 0], group_caps=[NAN]), ValueError, ["group_caps", "nan"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 2**31], group_caps=1.0), ValueError, ["groups", "2147483648"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1], group_caps=-1.0), ValueError, ["group_caps", "-1.0"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1], group_caps={"a": 1.0}), TypeError, ["group_caps", "{'a'"]),
         (lambda: solve_nefk(F, 1.0, equality="yes"), TypeError, ["equality", "yes"]),
