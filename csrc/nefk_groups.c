@@ -118,7 +118,7 @@ static void total_at_ends(const nefk_problem *problem, nefk_tile_space *space, s
 }
 
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                        double tolerance, int8_t *capped, uint32_t *rough, nefk_series_sum *sums) {
+                        double tolerance, int8_t *capped, uint32_t *rough, size_t *opened, nefk_series_sum *sums) {
     const double near = 1e-6; /* the totals at the ends are as good as the series */
     const double *terms[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
     size_t kept = 0, at = 0, groups = choose_uncapped(all, tile, capped, space);
@@ -134,6 +134,10 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
         for (size_t t = 0; t < NEFK_TERMS && !capped[g]; t++)
             nefk_add(&total.term[t].high, &total.term[t].low, terms[t][k]);
     }
+    *opened = 0;
+    for (size_t k = 0; k < groups; k++)
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1] && capped[tile.first + space->group[k]] == 2; i++)
+            rough[kept + (*opened)++] = space->order[i];
     *sums = total;
     return kept;
 }

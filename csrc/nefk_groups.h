@@ -44,10 +44,11 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total, float *slope);
 
 /* As nefk_expand_range over the groups that are not marked 1 in `capped` (g,). A group above its cap over the whole
- * bracket becomes marked 1, one that passes its cap within it (or nearly so) 2; neither is summed or listed. `rough`
- * has room for the items of a tile, and takes entries of the columns. */
+ * bracket becomes marked 1, one that passes its cap within it (or nearly so) 2; neither is summed. `rough` has room for
+ * one more than the items of a tile, and takes entries of the columns: the rough items of the groups that stay, whose
+ * number is returned, and then the `opened` items of those marked 2, group by group. */
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                        double tolerance, int8_t *capped, uint32_t *rough, nefk_series_sum *sums);
+                        double tolerance, int8_t *capped, uint32_t *rough, size_t *opened, nefk_series_sum *sums);
 
 /* How a tile's answer turned out. */
 typedef struct {

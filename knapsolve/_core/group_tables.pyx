@@ -49,6 +49,18 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
         count[group[i] + 1] += 1
 
 
+def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, Py_ssize_t most):
+    """Items of groups with more than `most`, the first group aside: starts (g,) and runs of knapsolve.nefk.runs."""
+    cdef Py_ssize_t r, g, end, size, count = 0
+    for r in range(runs.shape[0]):
+        end = runs[r, 3] - runs[r, 2]
+        for g in range(runs[r, 1] - 1, max(runs[r, 0], 1) - 1, -1):
+            size = end - starts[g]
+            end = starts[g]
+            count += size if size > most else 0
+    return count
+
+
 cdef nefk_move move_of(pair):
     """How a column moves, given where from and where to: two arrays of one type; None for no column."""
     cdef nefk_move move
@@ -66,7 +78,7 @@ def move_to_runs(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t
     """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
     cdef nefk_runs where
     cdef nefk_move first = move_of(a), second = move_of(b)
-    where.runs, where.next = &runs[0], &next_[0]
+    where.runs, where.next = NULL if runs is None else &runs[0], &next_[0]
     with nogil:
         nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
 
@@ -75,7 +87,7 @@ def move_back(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::
     """Copy columns (m,) back from there. next_ moves on."""
     cdef nefk_runs where
     cdef nefk_move first = move_of(a), second = move_of(b)
-    where.runs, where.next = &runs[0], &next_[0]
+    where.runs, where.next = NULL if runs is None else &runs[0], &next_[0]
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, first, second)
 

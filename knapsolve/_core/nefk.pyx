@@ -74,7 +74,7 @@ cdef extern from "nefk_groups.h":
     void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total,
                                    float *slope) noexcept nogil
     size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
-                            double half, double tolerance, int8_t *capped, uint32_t *rough,
+                            double half, double tolerance, int8_t *capped, uint32_t *rough, size_t *opened,
                             nefk_series_sum *sums) noexcept nogil
     void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                           double floor, double *own, double *doubles, float *singles, int8_t *side,
@@ -312,14 +312,17 @@ cdef class Tiles:
 
     def expand(self, run, TileSpace space, double price, double half, double tolerance, int8_t[::1] capped,
                uint32_t[::1] rough):
-        """As `expand`, of a tile's groups that are not capped; marks in capped (g,) change."""
+        """As `expand`, of a tile's groups that are not capped; marks in capped (g,) change.
+
+        After the rough items come those of groups that pass their caps; (how many of both, then the pairs)
+        """
         cdef nefk_tile tile = tile_of(run)
         cdef nefk_series_sum sums
-        cdef size_t count
+        cdef size_t count, opened
         with nogil:
             count = nefk_tile_expand(&self.view, tile, space.view, price, half, tolerance, &capped[0], &rough[0],
-                                     &sums)
-        return (count, *pairs(&sums))
+                                     &opened, &sums)
+        return (count, opened, *pairs(&sums))
 
     def settle(self, run, TileSpace space, double low, double high, double share, double floor, double[::1] own,
                double[::1] doubles, float[::1] singles, int8_t[::1] side):

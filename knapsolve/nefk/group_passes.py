@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, sort_by_group
+from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, worst
 from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.result import Place
@@ -86,7 +86,7 @@ class GroupPasses:
     """The compiled items of a problem with groups. Use as a context manager."""
 
     def __init__(self, problem: Problem, n_jobs: int, layout: Listed | Tiled | None = None) -> None:
-        self.layout = layout or Listed(problem, *sort_by_group(problem.groups, len(problem.caps)))
+        self.layout = layout or list_items(problem)
         self.given, self.n_jobs, self.count = self.layout.given, n_jobs, 0
         self.shape, self.caps = problem.criterion._shape, problem.caps
         self.runs, self.tiles = self.layout.runs, self.layout.runs.tiles
@@ -123,12 +123,8 @@ class GroupPasses:
             return False
         if bounds != (0.0, math.inf):
             return False
-        every = long = 0
-        for part, sizes in self.runs.sizes():
-            sizes = sizes[1:] if part.start == 0 else sizes  # the first is of items that have no cap
-            every += int(sizes.sum())
-            long += int(sizes[sizes > core.LED].sum())
-        return 2 * long < every
+        uncapped = int(self.runs.find(np.zeros(1, dtype=np.intp))[1][0])
+        return 2 * self.runs.count_in_long(core.LED) < self.given.n - uncapped
 
     def __enter__(self) -> GroupPasses:
         return self
@@ -193,23 +189,29 @@ class GroupPasses:
         return total, slope
 
     def expand(
-        self, price: float, half: float, tolerance: float, capped: NDArray[np.int8]
-    ) -> tuple[NDArray[np.uint32], tuple[float, ...]]:
-        """Entries of rough items of tiled groups within `half` of a price, and the others' summed series.
+        self, price: float, half: float, tolerance: float, capped: NDArray[np.int8], most: int
+    ) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32], tuple[float, ...]]:
+        """Entries of the items of tiled groups that are rough within `half` of a price, those of the items of groups
+        that pass their caps there, group by group, and the other items' summed series. No entries if there are more
+        than `most` (the first are None).
 
         Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
         """
+        found = [0]  # so far, or less where threads count at once
 
         def work(tile: Run, space: core.TileSpace) -> tuple:
-            rough = np.empty(core.TILE + 1, dtype=np.uint32)
-            found = self._tiles.expand(tile, space, price, half, tolerance, capped, rough)
-            return (*found[1:], rough[: found[0]].copy())
+            listed = np.empty(core.TILE + 1, dtype=np.uint32)
+            n_rough, n_opened, *terms = self._tiles.expand(tile, space, price, half, tolerance, capped, listed)
+            found[0] += n_rough + n_opened
+            kept = listed[: n_rough + n_opened] if found[0] <= most else listed[:0]
+            return (*terms, kept[:n_rough].copy(), kept[n_rough:].copy(), n_rough + n_opened)
 
         self.layout.restore()
         self.count += 1
         parts = self._run(work)
         terms = tuple(fold(parts, position) for position in range(0, 10, 2))
-        return np.concatenate([part[10] for part in parts] or [np.empty(0, np.uint32)]), terms
+        rough, opened = (np.concatenate([*(part[k] for part in parts), np.empty(0, np.uint32)]) for k in (10, 11))
+        return rough if sum(part[12] for part in parts) <= most else None, opened, terms
 
     def settle(self, prices: Prices, own: Array, floor: float, place: Place) -> tuple[Settled, int]:
         """Write the amounts; how they turned out, and how many groups are not as `own` (g + 1,) says.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,26 @@ ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
+POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
+LEAST_LOOSE, MANY_LOOSE = 24, 100  # groups with loose caps whose slope is somewhat, and nearly, that of all
+LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
+
+
+@dataclass(frozen=True)
+class Curve:
+    """T, which falls, at some prices, of a sample of the groups."""
+
+    logs: Array  # of the prices
+    totals: Array
+    is_sure: bool  # T of all groups falls nearly as much
+
+    def total(self, price: float) -> float:
+        """T of the sample at a price on the curve; elsewhere NaN."""
+        return float(np.interp(math.log(price), self.logs, self.totals, math.nan, math.nan))
+
+    def price(self, total: float) -> float:
+        """The price at which T of the sample is so much; NaN if none is on the curve."""
+        return math.exp(float(np.interp(-total, -self.totals, self.logs, math.nan, math.nan)))
 
 
 class SampledTotals:
@@ -57,15 +77,18 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
+        self.loose = 0  # how many take something, and less than that
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        self.capped = float(np.mean(total[1:] > self.totals.caps))
+        over = total[1:] > self.totals.caps
+        self.capped, self.loose = float(np.mean(over)), int(np.count_nonzero(total[1:]) - np.count_nonzero(over))
         if 0.0 < self.spread < math.inf:
             taken = np.minimum(total[1:], self.totals.caps)[self.small]
-            sums[0] += float(taken @ self.away) / self.spread * self.missing
+            more_held = float(taken @ self.away) / self.spread * self.missing
+            sums[0], sums[2] = sums[0] + more_held, sums[2] + more_held
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
 
     def price(self, search: Array) -> float:
@@ -84,6 +107,15 @@ class SampledTotals:
                 between.narrow(rough, price, sums[0])
         price = float(rough[core.PRICE])
         return price if narrow.has_bracket(shape, price) else math.nan
+
+    def curve(self, price: float, error: float) -> Curve | None:
+        """T of the sample about its price, which may be off by so much, in log price; None where Newton's steps do."""
+        tells, is_sure = self.capped >= LEAST_CAPPED and self.loose >= LEAST_LOOSE, self.loose >= MANY_LOOSE
+        if self.totals.shape in LINEAR or not (price > 0.0 and tells):
+            return None
+        away = POINTS * error
+        totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
+        return Curve(math.log(price) + away, totals, is_sure)
 
 
 def sampled_groups_of(n: int) -> int:

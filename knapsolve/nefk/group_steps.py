@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.narrow import HALVES, moved_by, next_half
+from knapsolve.nefk.group_samples import Curve
+from knapsolve.nefk.narrow import HALVES, LEAST_HALF, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
@@ -22,6 +23,12 @@ LARGE_MEAN = 64  # items of a group, in the mean, from which on groups fall much
 MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
+WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
+ROUNDED = 1e-9  # more than a bracket's ends are off
+OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
+MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
+MOST_ENCLOSED = 2  # models that hold all of a bracket, in one search
+MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
 ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to be at most
 MOST_STEPS = 40
@@ -32,9 +39,13 @@ FARTHEST = 20.0  # of a step, in log price
 class GroupSteps:
     """The steps of one search."""
 
-    def __init__(self, passes: Any) -> None:
-        self.problem, self.shape, self.leads = passes.given, passes.shape, MOST_LEADS
-        self.between = Secant(passes.shape)
+    def __init__(self, passes: Any, curve: Curve | None = None) -> None:
+        self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
+        self.has_missed, self.encloses = False, MOST_ENCLOSED  # a model of T did not hold the answer
+        self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
+        self.is_sure = curve is not None and curve.is_sure
+        self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
+        self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
 
     def next(self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float]) -> float:
@@ -45,13 +56,62 @@ class GroupSteps:
         if search[core.STATE] != core.RUNNING:
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
+        if self.has_missed and self._enclose(search):
+            return 0.5 * math.log(search[core.HIGH] / search[core.LOW]) * (1.0 + ROUNDED)
+        if not self.are_large and self._follow(search, mu, sums[0]):
+            moved = moved_by(self.shape, mu, float(search[core.PRICE]))
+            return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0]) if self.is_sure else math.nan
         is_enclosed, price = not math.isnan(width), float(search[core.PRICE])
         if self.problem.n > min(narrow.MANY, LEAST_NARROWED):
             half = next_half(self.shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
-        is_long = math.isnan(half) or (self.are_large and not moved_by(self.shape, mu, price) <= LONG)
-        if not self.leads or not is_long or (is_enclosed and not self.are_large):
-            return half
-        return self._lead(search, mu, taken, sums, half)
+        is_long = math.isnan(half) or (
+            (self.are_large or self.is_rough) and not moved_by(self.shape, mu, price) <= LONG
+        )
+        if self.leads and is_long and (self.are_large or not is_enclosed):
+            half = self._lead(search, mu, taken, sums, half)
+        elif self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
+            return math.nan  # a rough pass costs less than so large a model
+        return self.wide * half
+
+    def _enclose(self, search: Array) -> bool:
+        """Move the search's price to the middle of its bracket, if a model can hold all of that."""
+        low, high = float(search[core.LOW]), float(search[core.HIGH])
+        if self.shape in LINEAR or not self.encloses or not 0.0 < low < high < low * math.exp(2.0 * HALVES[0]):
+            return False
+        self.encloses -= 1
+        middle = math.sqrt(low) * math.sqrt(high)
+        if not low < middle < high:
+            return False
+        search[core.PRICE] = middle
+        return True
+
+    def beyond(self, search: Array, mu: float, sums: tuple[float, float, float]) -> float:
+        """The price to which a step leads that nothing is learnt of."""
+        other = search.copy()
+        other[core.PRICE] = mu
+        step_beside(other, self.shape, *sums)
+        if not self.are_large and other[core.STATE] == core.RUNNING:
+            self._follow(other, mu, sums[0])
+        return float(other[core.PRICE])
+
+    def _follow(self, search: Array, mu: float, total: float) -> bool:
+        """Move the search's price along the curve of a sample, which rises or falls from T at a price as T does of the
+        sample; or as many times as much as it did between two prices. False if that leads nowhere.
+        """
+        if self.curve is None or not self.follows:
+            return False
+        self.follows -= 1
+        here, scale = self.curve.total(mu), 1.0
+        if self.before:
+            price, other = self.before
+            ratio = (self.curve.total(price) - here) / (other - total) if other != total else math.nan
+            scale, self.is_sure = (ratio, True) if 1.0 / ALIKE < ratio < ALIKE else (1.0, self.is_sure)
+        self.before = mu, total
+        price = self.curve.price(here + scale * (float(search[core.TARGET]) - total))
+        if not search[core.LOW] < price < search[core.HIGH]:
+            return False
+        search[core.PRICE] = price
+        return True
 
     def _lead(
         self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float], half: float
@@ -65,14 +125,6 @@ class GroupSteps:
             return half
         search[core.PRICE] = price
         return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONG else math.nan
-
-
-def beyond(search: Array, shape: int, price: float, sums: tuple[float, float, float]) -> float:
-    """The price to which a step leads that nothing is learnt of."""
-    other = search.copy()
-    other[core.PRICE] = price
-    step_beside(other, shape, *sums)
-    return float(other[core.PRICE])
 
 
 def price_by_groups(

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_steps import GroupSteps, beyond
+from knapsolve.nefk.group_samples import Curve
+from knapsolve.nefk.group_steps import GroupSteps
 from knapsolve.nefk.group_totals import SURELY, capped_sums, error_of
 from knapsolve.nefk.narrow import (
     BENT,
-    CONFIRMED,
     CORRECTIONS,
     HALVES,
     MANY,
@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
-WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 16  # one in so many items may be rough, or in a group that is open
+MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
+CONFIRMED = 5e-13  # relative gap of the total that is accepted: capped groups have gaps as large
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -47,6 +47,7 @@ def solve_groups(
     search: Array,
     place: Place,
     known: list[tuple[Array, Slopes]],
+    curve: Curve | None = None,
 ) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
@@ -58,7 +59,7 @@ def solve_groups(
         _settle_sign(passes, search)
     total: Any = None
     slope: Any = None
-    steps, target, was_near, n_models = GroupSteps(passes), float(search[core.TARGET]), False, 0
+    steps, target, was_near, n_models = GroupSteps(passes, curve), float(search[core.TARGET]), False, 0
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
         total, slope = known.pop() if known else passes.respond(mu, roughly=True)
@@ -68,8 +69,8 @@ def solve_groups(
         error = error_of(passes, total, sums[0]) if may_be_near else -1.0
         is_near = gap <= error
         if is_near and not was_near and error < HALVES[0] * sums[1]:
-            half = error / sums[1]  # on which side, an exact pass says if a model about it misses
-            search[core.PRICE] = beyond(search, passes.shape, mu, sums)
+            half = steps.wide * error / sums[1]  # on which side, an exact pass says if a model about it misses
+            search[core.PRICE] = steps.beyond(search, mu, sums)
         else:
             if is_near:
                 total, slope = None, None
@@ -79,13 +80,14 @@ def solve_groups(
         was_near = is_near
         if half > 0.0 and n_models < MOST_MODELS:
             price, n_models = float(search[core.PRICE]), n_models + 1
-            half *= size_of(passes.shape, price) * (WIDE if passes.given.n > MANY else WIDER)
+            half *= size_of(passes.shape, price)
             marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
             found = _settle_model(passes, search, half, mu, own, marks, place)
             if found:
                 return found
             del own
+            steps.has_missed = True
             passes.layout.release(place)
     if passes.given.n > MANY:
         total = slope = None
@@ -179,18 +181,16 @@ class GroupModel:
 
     def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
-        rough, terms = passes.expand(price, half, BENT, marks)
         most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
-        self.valid = bool(len(rough) + np.count_nonzero(marks == 2) <= most)  # no group is empty of which a cap is near
-        if self.valid:
-            opened = np.flatnonzero(marks == 2)
-            self.valid = len(rough) + int(passes.runs.find(opened)[1].sum()) <= most
-        if not self.valid:
+        rough, opened, terms = passes.expand(price, half, BENT, marks, most)
+        self.valid = rough is not None
+        if rough is None:
             return
         problem, jobs = passes.problem, passes.n_jobs
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
         self.passes, self.fixed = passes, sum_where(marks[1:] == 1, passes.caps)
-        self._open(opened)
+        groups = np.flatnonzero(marks == 2)
+        self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
         self.large = []
         for one in passes.large:
             if marks[one.group] != 1:
@@ -200,11 +200,10 @@ class GroupModel:
                     model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
                     self.large.append((one.group, passes.cap_of(one.group), model))
 
-    def _open(self, groups: NDArray[np.intp]) -> None:
-        """Take some groups by all their items."""
+    def _open(self, groups: NDArray[np.intp], items: NDArray[Any], which: NDArray[np.intp]) -> None:
+        """Take some groups by all their items, of which group each of these is."""
         self.open, self.some = groups, None
         if groups.size:
-            items, which = self.passes.layout.items_of(groups)
             part = self.passes.problem.take(items, 1.0)
             self.some = GroupPasses(replace(part, groups=which, caps=self.passes.caps[groups - 1]), 1)
 
@@ -214,7 +213,8 @@ class GroupModel:
             return False
         more = np.setdiff1d(wrong, self.open)
         self.fixed -= float(self.passes.caps[more - 1].sum())
-        self._open(np.union1d(self.open, more))
+        groups = np.union1d(self.open, more)
+        self._open(groups, *self.passes.layout.items_of(groups))
         return True
 
     def search(self, search: Array) -> None:

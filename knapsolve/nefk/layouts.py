@@ -22,7 +22,8 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
-MOST_ROOM = 22.3  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
+MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
+MOST_SEARCHED = 23.3  # of them before there are models
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
 ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
@@ -62,9 +63,9 @@ class Listed:
 
     member = None
 
-    def __init__(self, problem: Problem, order: NDArray[np.uint32] | None, offset: NDArray[np.uint32]) -> None:
+    def __init__(self, problem: Problem, order: NDArray[np.uint32] | None, runs: Runs) -> None:
         self.problem = self.given = problem
-        self.order, self.runs = order, Runs(offset)
+        self.order, self.runs = order, runs
 
     def restore(self) -> None:
         """Nothing was written over."""
@@ -93,14 +94,20 @@ class Listed:
         """The amounts are where they belong."""
 
 
+def list_items(problem: Problem) -> Listed:
+    """The items of a problem, all of whose groups have caps, listed."""
+    order, offset = sort_by_group(problem.groups, len(problem.caps))
+    return Listed(problem, order, Runs(offset))
+
+
 class Tiled:
     """Copies of the items' columns, run by run. `entries` (g + 1,) says of groups, -1 first, where their items go: the
-    number of their run, and their own within it in the last bits.
+    number of their run, and their own within it in the last bits. None: that is what their numbers from 0 on are.
     """
 
     order = None
 
-    def __init__(self, problem: Problem, entries: NDArray[np.uint32], runs: Runs, place: Place) -> None:
+    def __init__(self, problem: Problem, entries: NDArray[np.uint32] | None, runs: Runs, place: Place) -> None:
         self.given, self._entries, self.runs = problem, entries, runs
         columns, n = _columns(problem), problem.n
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
@@ -182,29 +189,28 @@ def lay_out(
     None if they are their own; the second (k + 3,) says where each begins, after two zeros.
     """
     names, starts = tables.pop()
-    if _room(problem, names, starts[1:], place) <= MOST_ROOM * problem.n:
-        runs = Runs(starts[1:])
+    runs = Runs(starts[1:])
+    if _has_room(problem, names, runs, place):
         del starts  # room for copies
         return Tiled(problem, _entries_of(names, runs), runs, place)
-    order = _order_by(problem.groups, names, starts)
-    return Listed(problem, order, starts[:-1])
+    return Listed(problem, _order_by(problem.groups, names, starts), runs)
 
 
-def _room(problem: Problem, names: Any, offset: NDArray[np.uint32], place: Place) -> float:
-    """Bytes that a solve with copies takes, but for the threads' working space; infinite if amounts are not of a
-    column's type and can't be written over it.
+def _has_room(problem: Problem, names: Any, runs: Runs, place: Place) -> bool:
+    """Whether copies fit beside all else that a solve takes, but for the threads' working space; not if amounts are not
+    of a column's type and can't be written over it.
     """
-    width, kept = place.dtype.itemsize, len(offset)
+    width, kept = place.dtype.itemsize, len(runs.starts)
     copies = [column.dtype.itemsize for column in _columns(problem).values()]
     if width not in copies:
-        return np.inf
-    searching = 2 + sum(copies)  # one of two lies in the room of the amounts
-    largest = int(np.diff(offset[1:]).max(initial=0))  # it is solved beside the copies
-    beside = (width + BESIDE) * largest if largest > core.TILE else 0
-    by_group = ENTRY * kept if names is None else (ENTRY + 1) * len(names) + CAP * kept
-    slope = 4 if has_single_slopes(problem) else 8
-    settling = max(searching + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
-    return max(searching * problem.n + (BY_SEARCHED + slope) * kept, settling) + beside + by_group
+        return False
+    copied = 2 + sum(copies)  # one of two lies in the room of the amounts
+    largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
+    by_group = (0 if runs.are_even else ENTRY * kept) if names is None else (ENTRY + 1) * len(names) + CAP * kept
+    always = (width + BESIDE) * largest + by_group
+    searching = copied * problem.n + (BY_SEARCHED + (4 if has_single_slopes(problem) else 8)) * kept
+    settling = max(copied + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
+    return always + searching <= MOST_SEARCHED * problem.n and always + settling <= MOST_ROOM * problem.n
 
 
 def has_single_slopes(problem: Problem) -> bool:
@@ -212,8 +218,10 @@ def has_single_slopes(problem: Problem) -> bool:
     return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
 
 
-def _entries_of(names: NDArray[np.int32] | None, runs: Runs) -> NDArray[np.uint32]:
+def _entries_of(names: NDArray[np.int32] | None, runs: Runs) -> NDArray[np.uint32] | None:
     """Where items of groups go, as Tiled asks for it; written over the names."""
+    if names is None and runs.are_even:
+        return None
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)

@@ -21,9 +21,10 @@ def as_bounds(problem: Problem) -> Problem | None:
         return None
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
     for part in parts_of(problem.n):
-        group_tables.count_groups(np.ascontiguousarray(problem.groups[part], dtype=np.intp), count)
-    if count[1:].max() > 1:
-        return None
+        groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
+        group_tables.count_groups(groups, count)
+        if (count[1 + groups[groups >= 0]] > 1).any():
+            return None
     del count
     upper = np.empty(problem.n)
     for part in parts_of(problem.n):

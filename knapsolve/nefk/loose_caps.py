@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.group_samples import SampledTotals
+from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
 from knapsolve.nefk.passes import Slopes, parts_of, sum_where
@@ -52,16 +52,17 @@ def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
+    curve = sample.curve(price, margin)
     if sample.capped <= WORTH_NAMING:
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin)
-        return without_loose_caps(totals, *found, search) if found else None
+        return without_loose_caps(totals, *found, search, curve) if found else None
     low = below(search, totals.shape, price, margin)
     if math.isnan(low):
         return None
     search[core.PRICE] = low
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
-    return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], totals.count)
+    return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], curve, totals.count)
 
 
 def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: float) -> tuple[float, Array] | None:
@@ -103,10 +104,13 @@ class Reduced:
     known: list[tuple[Array, Slopes]]  # totals and slopes (k + 1,) at the search's price, taken out for use
     search: Array
     tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]]  # names and starts, taken out for use
+    curve: Curve | None  # of a sample
     count: int
 
 
-def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: Array) -> Reduced:
+def without_loose_caps(
+    totals: GroupTotals, price: float, taken: Array, search: Array, curve: Curve | None = None
+) -> Reduced:
     """Drop the caps that are loose at a price below the answer's.
 
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
@@ -131,7 +135,7 @@ def without_loose_caps(totals: GroupTotals, price: float, taken: Array, search: 
         names[1:] *= kept
         names -= 1
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, starts)], totals.count)
+    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count)
 
 
 def _take(table: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 
 
@@ -23,7 +24,8 @@ class Run(NamedTuple):
 class Runs:
     """Runs of groups (g,) whose items lie in order by group, or at least by run.
 
-    `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not. Where
+    `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not; they
+    `are_even` if each but the last has as many groups as a tile can have. Where
     the items of a group start within its run, `starts` (g,), takes half the room of where they start at all.
     """
 
@@ -35,12 +37,17 @@ class Runs:
         self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
         for run in self.every:
             self.starts[run.first : run.last] = offset[run.first : run.last] - np.uint32(run.begin)
+        self.are_even = all(run.first == core.TILE_GROUPS * i for i, run in enumerate(self.every))
 
     def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """How many items groups have, run by run: which groups, and their sizes."""
         for run in self.every:
             bounds = self._bounds_of(run)
             yield slice(run.first, run.last), bounds[1:] - bounds[:-1]
+
+    def count_in_long(self, most: int) -> int:
+        """Items of groups that have more than so many, of those that have a cap."""
+        return group_tables.count_in_long(self.starts, np.array(self.every, dtype=np.intp), most)
 
     def _bounds_of(self, run: Run) -> NDArray[np.int64]:
         """Where the items of a run's groups start, and where the last ones end."""

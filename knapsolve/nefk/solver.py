@@ -209,7 +209,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
     else:
         layout = lay_out(some, reduced.tables, place)
         with GroupPasses(some, n_jobs, layout) as grouped:
-            prices, own, settled = solve_groups(grouped, search, place, reduced.known)
+            prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count
         del grouped
         layout.deliver(place)

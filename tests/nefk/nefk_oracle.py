@@ -7,6 +7,9 @@ import numpy as np
 from scipy import special
 
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_samples import sampled_groups_of
+from knapsolve.nefk.group_totals import GroupTotals
+from knapsolve.nefk.problem import check_problem
 
 FAMILIES = {
     "detection": criteria.Detection,
@@ -168,3 +171,11 @@ def random_parameters(family, n, generator, spread=1.5):
 
 def solve(family, p, capacity, **options):
     return solve_nefk(FAMILIES[family](p), capacity, **options)
+
+
+def totals_of(family, p, options, n_jobs=1):
+    """What groups take, and a sample of them, of a problem that gives out 0.3 an item."""
+    upper = np.inf if options["upper"] is None else options["upper"]
+    arguments = options["weights"], 0.0, upper, options["groups"], options["group_caps"]
+    problem = check_problem(FAMILIES[family](p), 0.3 * len(p), *arguments, True)
+    return GroupTotals(problem, problem.passes().items, n_jobs, sampled_groups_of(len(p)))

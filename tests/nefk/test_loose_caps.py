@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from group_fuzz import residual
-from nefk_oracle import FAMILIES, random_parameters, solve
+from nefk_oracle import FAMILIES, random_parameters, solve, totals_of
 
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
@@ -15,7 +15,6 @@ import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
-from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import below_the_answer, reduce, without_loose_caps
@@ -36,13 +35,6 @@ def grouped(family, n_groups, seed, tightness, upper=None):
     taken = np.bincount(groups + 1, free, n_groups + 1)[1:]
     caps = taken * generator.choice(tightness, n_groups) + 1e-9
     return p, {"weights": w, "upper": upper, "groups": groups, "group_caps": caps}
-
-
-def totals_of(family, p, options, n_jobs=1):
-    upper = np.inf if options["upper"] is None else options["upper"]
-    arguments = options["weights"], 0.0, upper, options["groups"], options["group_caps"]
-    problem = check_problem(FAMILIES[family](p), 0.3 * N, *arguments, True)
-    return GroupTotals(problem, problem.passes().items, n_jobs, sampled_groups_of(N))
 
 
 @pytest.mark.parametrize("n_groups", [4, 14_000])
@@ -301,125 +293,3 @@ def test_steps_on_a_sample_do_not_fly_off():
     result = solve("freshness", rates, 0.98 * caps.sum(), **options)
     assert result.residual <= 1e-12
     assert result.n_passes <= 10  # 22 where the sample's price ends nowhere
-
-
-def tight(n, size, share, load, seed=1):
-    """Rates, weights, groups, caps and a capacity that is little less than all caps."""
-    generator = np.random.default_rng(seed)
-    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
-    free = solve("freshness", rates, 0.3 * n, weights=weights).amounts
-    groups = generator.integers(0, n // size, n)
-    caps = np.bincount(groups, free, n // size) * generator.uniform(*share, n // size) + 1e-9
-    return rates, weights, groups, caps, min(0.3 * n, load * caps.sum())
-
-
-@pytest.mark.parametrize(("size", "off"), [(20, 0.06), (1000, 0.03), (20_000, 0.03)])
-@pytest.mark.parametrize("start", [0.3, 0.5, 0.8, 1.3])
-def test_what_groups_take_leads_near_the_answers_price(size, off, start):
-    rates, weights, groups, caps, capacity = tight(N, size, (0.3, 3.0), 0.9)
-    options = {"weights": weights, "groups": groups, "group_caps": caps}
-    answer = solve("freshness", rates, capacity, **options).price
-    totals = totals_of("freshness", rates, options | {"upper": None})
-    total, slope = totals.respond(start * answer).T
-    sums = capped_sums(totals, total, slope)
-    found = price_by_groups(totals.problem, total, slope, sums, start * answer, capacity)
-    assert abs(math.log(found / answer)) <= off * (1.0 + abs(math.log(start)))
-
-
-def test_no_price_is_found_where_nothing_is_taken():
-    rates, weights, groups, caps, capacity = tight(N, 1000, (0.3, 3.0), 0.9)
-    options = {"weights": weights, "upper": None, "groups": groups, "group_caps": caps}
-    totals = totals_of("freshness", rates, options)
-    nothing = np.zeros(len(caps) + 1)
-    assert math.isnan(price_by_groups(totals.problem, nothing, nothing, (0.0, 0.0, 0.0), 1e9, capacity))
-
-
-@pytest.mark.parametrize(
-    ("size", "load", "passes"), [(1000, 0.95, 8), (1000, 0.999, 11), (100, 0.999, 11), (20_000, 0.999, 8)]
-)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_few_passes_do_where_most_groups_are_near_their_caps(size, load, passes, seed):
-    """Newton's steps and those of a sample took up to 26."""
-    rates, weights, groups, caps, capacity = tight(100_000, size, (0.3, 0.95), load, seed)
-    result = solve("freshness", rates, capacity, weights=weights, groups=groups, group_caps=caps)
-    assert result.residual <= 1e-12
-    assert result.n_passes <= passes
-
-
-def skewed(n, n_groups):
-    """Sizes of groups fall with their number: the first one has a fiftieth of all items, half of them have one."""
-    generator = np.random.default_rng(2)
-    share = 1.0 / np.arange(1, n_groups // 2 + 1) ** 0.9
-    some = generator.choice(n_groups // 2, n - n_groups, p=share / share.sum())
-    rates, weights = np.exp(generator.normal(-3, 2, n)), np.exp(generator.standard_normal(n))
-    free = solve("freshness", rates, 0.5 * n, weights=weights).amounts
-    groups = generator.permutation(np.concatenate([np.arange(n_groups), some]))
-    return rates, weights, groups, np.bincount(groups, free, n_groups), generator
-
-
-@pytest.mark.parametrize("share", [0.4, 0.5])
-def test_few_passes_do_where_sizes_of_groups_go_with_their_numbers(share):
-    """One in so many groups stood for the largest ones, too: up to 100 passes, each with a step that was too short."""
-    n, n_groups = 200_000, 30_000
-    rates, weights, groups, taken, generator = skewed(n, n_groups)
-    caps = taken * generator.uniform(0.3, 1.7, n_groups) + 1.01
-    options = {"weights": weights, "groups": groups, "group_caps": caps}
-    for lower in (1e-5, np.full(n, 1e-5)):
-        result = solve("freshness", rates, share * n, lower=lower, **options)
-        assert result.residual <= 1e-12
-        assert result.n_passes <= 9
-
-
-@pytest.mark.parametrize(("share", "passes"), [(1e-3, 9), (1e-4, 10), (1e-5, 12), (1e-6, 30)])
-def test_few_passes_do_where_the_capacity_is_all_caps_but_for_a_trifle(share, passes):
-    """Rough totals are exact where caps hold: to take what they may be off over all for it took 60 passes."""
-    n, n_groups = 200_000, 30_000
-    rates, weights, groups, taken, generator = skewed(n, n_groups)
-    caps = taken * generator.uniform(0.3, 1.7, n_groups) + 0.01
-    capacity = math.fsum(caps) * (1.0 - share)
-    result = solve("freshness", rates, capacity, weights=weights, groups=groups, group_caps=caps)
-    assert result.residual <= 1e-12
-    assert result.n_passes <= passes
-
-
-def test_large_groups_lead_to_the_answers_price_wherever_their_numbers_lie():
-    n, n_groups = N, 30_000
-    rates, weights, groups, taken, generator = skewed(n, n_groups)
-    options = {"weights": weights, "groups": groups, "group_caps": taken * generator.uniform(0.3, 1.7, n_groups) + 0.05}
-    answer = solve("freshness", rates, 0.3 * n, **options).price
-    totals = totals_of("freshness", rates, options | {"upper": None})
-    total, slope = totals.respond(0.6 * answer).T
-    sums = capped_sums(totals, total, slope)
-    found = price_by_groups(totals.problem, total, slope, sums, 0.6 * answer, 0.3 * n)
-    assert found == pytest.approx(answer, rel=0.05)
-
-
-@pytest.mark.parametrize(("flat", "steep"), [(0.05, 0.97), (0.99, 0.05), (0.95, 0.5), (0.9, 0.05)])
-def test_steps_that_fall_short_end(flat, steep):
-    """Items of no group answer the price far less than those of groups, or more, than a sample of both does."""
-    n, n_groups, generator = 100_000, 3, np.random.default_rng(0)
-    is_free = generator.random(n) < 0.2
-    p = np.where(is_free, flat, steep) * generator.uniform(0.98, 1.0, n)
-    weights = np.exp(generator.standard_normal(n))
-    groups = np.where(is_free, -1, generator.integers(0, n_groups, n))
-    taken = solve("power", p, n, weights=weights).amounts
-    caps = np.bincount(groups[~is_free], taken[~is_free]) * generator.uniform(0.25, 0.75, n_groups)
-    capacity = min(n, 1.1 * caps.sum() + taken[is_free].sum())
-    result = solve("power", p, capacity, weights=weights, groups=groups, group_caps=caps)
-    assert result.residual <= 1e-12
-    assert result.n_passes <= 25
-
-
-@pytest.mark.parametrize("period", [24, 25])
-@pytest.mark.parametrize("load", [0.6, 0.99])
-def test_few_passes_do_where_caps_are_periodic_in_the_groups_numbers(period, load):
-    n, n_groups, generator = 300_000, 100_000, np.random.default_rng(1)
-    rates, weights = np.exp(generator.standard_normal((2, n)))
-    groups = generator.integers(0, n_groups, n)
-    free = solve("freshness", rates, 0.3 * n, weights=weights).amounts
-    share = np.where(np.arange(n_groups) % period == 0, 30.0, 0.3)
-    caps = np.bincount(groups, free, n_groups) * share + 1e-9
-    capacity = load * min(caps.sum(), 0.3 * n)
-    result = solve("freshness", rates, capacity, weights=weights, groups=groups, group_caps=caps)
-    assert result.residual <= 1e-12
-    assert result.n_passes <= 6

@@ -10,7 +10,7 @@ import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.layouts import Listed, Tiled, lay_out, sort_by_group
+from knapsolve.nefk.layouts import Tiled, lay_out, list_items
 from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
@@ -39,7 +39,7 @@ def both_layouts(kind, place, **options):
     starts[2:] = np.bincount(groups + 1, minlength=len(caps) + 1).cumsum()
     tiled = lay_out(problem, [(None, starts)], place)
     assert isinstance(tiled, Tiled)
-    return GroupPasses(problem, 1, Listed(problem, *sort_by_group(groups, len(caps)))), GroupPasses(problem, 1, tiled)
+    return GroupPasses(problem, 1, list_items(problem)), GroupPasses(problem, 1, tiled)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -57,9 +57,15 @@ def test_passes_over_copies_are_those_over_a_list(kind, weighted, dtype):
         found = []
         for passes in (listed, tiled):
             capped = np.zeros(own.size, dtype=np.int8)
-            rough, terms = passes.expand(price, half, 1e-8, capped)
-            part = passes.problem.take(rough, 1.0)
-            found.append((capped, terms, part.criterion._parameter, np.broadcast_to(part.weights, len(rough))))
+            *entries, terms = passes.expand(price, half, 1e-8, capped, N)
+            passing = np.flatnonzero(capped == 2)
+            if passing.size:
+                items, which = passes.layout.items_of(passing)
+                np.testing.assert_array_equal(np.sort(which), np.repeat(*np.unique(which, return_counts=True)))
+                np.testing.assert_array_equal(items[np.lexsort([items, which])], entries[1])
+            columns = [passes.problem.take(some, 1.0) for some in entries]
+            found.append((capped, terms, *(part.criterion._parameter for part in columns)))
+            assert passes.expand(price, half, 1e-8, capped.copy(), max(map(len, entries)) - 1)[0] is None
         for ours, theirs in zip(*found):
             np.testing.assert_array_equal(ours, theirs)
         other, mine = Place(N, np.empty(N, dtype)), [own.copy(), own.copy()]

@@ -1,7 +1,6 @@
-"""Groups in tiles: order of items, threads, sizes and the model of the total change nothing; memory is bounded."""
+"""Groups in tiles: order of items, threads, sizes and the model of the total change nothing."""
 
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -134,99 +133,6 @@ def test_float32_output_rounds_the_same_amounts():
     options = {"weights": w, "groups": groups, "group_caps": caps}
     wide, narrow = solve("freshness", p, capacity, **options), solve("freshness", p, capacity, out=out, **options)
     np.testing.assert_array_equal(wide.amounts.astype(np.float32), narrow.amounts)
-
-
-def peak_of(*arguments, **options):
-    """Most memory that a solve takes beyond its arguments, in bytes."""
-    tracemalloc.start()
-    result = solve_nefk(*arguments, **options)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert result.residual <= 1e-12
-    return peak
-
-
-@pytest.mark.parametrize("n_groups", [10, 200_000, 1_000_000])
-def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
-    n = 1_000_000
-    generator = np.random.default_rng(8)
-    rates, groups = np.exp(generator.standard_normal(n)), generator.integers(0, n_groups, n)
-    if n_groups == n:
-        groups = generator.permutation(n)
-    caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.5, 3.0, n_groups)
-    criterion = criteria.Freshness(rates)
-    assert peak_of(criterion, 0.25 * n, groups=groups, group_caps=caps, n_jobs=2) <= 3 * 8 * n
-
-
-@pytest.mark.parametrize("in_order", [False, True])
-@pytest.mark.parametrize("caps", [(0.2, 0.9), (0.3, 1.5), (0.5, 3.0), (2.0, 4.0), (20.0, 30.0)])
-@pytest.mark.parametrize("items", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (1.2, 1.5)), 2.0, 4.0])
-def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(items, caps, in_order):
-    """There every array by group counts. The two megabytes that a thread keeps to work in are made before."""
-    n, dtype = 1_000_000, np.float32 if in_order else np.float64
-    n_groups, generator = int(n / items), np.random.default_rng(8)
-    groups, rates = generator.integers(-1, n_groups, n), np.exp(generator.standard_normal(n)).astype(dtype)
-    if in_order:
-        groups.sort()
-    limits = 0.3 * np.bincount(groups + 1, minlength=n_groups + 1)[1:] * generator.uniform(*caps, n_groups) + 1e-9
-    capacity, criterion = min(0.25 * n, 0.98 * limits.sum()), criteria.Freshness(rates)
-    options = {"groups": groups, "group_caps": limits, "n_jobs": 1}
-    solve_nefk(criteria.Freshness(rates[:30]), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
-    assert peak_of(criterion, capacity, **options) <= 3 * 8 * n
-
-
-TYPES = [(np.float64, np.float64), (np.float32, np.float64), (np.float64, np.float32)]  # of columns and amounts
-
-
-@pytest.mark.parametrize("sizes", [np.ones(200_000), np.ones(100_000), [0.74, 0.2, 0.06], [0.6, 0.4], [0.3] * 3])
-@pytest.mark.parametrize(("column", "amount"), TYPES)
-@pytest.mark.parametrize("share", [(0.3, 0.9), (0.3, 30.0)])
-def test_memory_stays_below_three_arrays_with_weights_and_large_groups(sizes, column, amount, share):
-    n, generator = 1_000_000, np.random.default_rng(9)
-    groups = generator.choice(len(sizes), n, p=np.array(sizes) / np.sum(sizes))
-    rates, weights = np.exp(generator.standard_normal((2, n))).astype(column)
-    out, base = np.empty(n, amount), solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights).amounts
-    caps = np.bincount(groups, base, len(sizes)) * generator.choice(share, len(sizes)) + 1e-9
-    options = {"weights": weights, "groups": groups, "group_caps": caps, "equality": False, "n_jobs": 1, "out": out}
-    solve_nefk(criteria.Freshness(rates[:30]), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
-    del base
-    assert peak_of(criteria.Freshness(rates), 0.3 * n, **options) + out.nbytes <= 3 * 8 * n
-
-
-def warm_up():
-    """Make the two megabytes that a thread keeps to work in."""
-    solve_nefk(criteria.Freshness(np.ones(30)), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
-
-
-@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Power, criteria.Quadratic])
-@pytest.mark.parametrize("large", [100_000, 250_000, 330_000])
-@pytest.mark.parametrize("bounds", [False, True])
-def test_memory_stays_below_three_arrays_with_one_large_group_among_single_items(kind, large, bounds):
-    n, generator = 1_000_000, np.random.default_rng(1)
-    groups = generator.permutation(np.append(np.zeros(large, dtype=int), np.arange(1, n - large + 1)))
-    parameter, weights = np.exp(generator.standard_normal((2, n)))
-    parameter = np.clip(parameter / (1.0 + parameter), 0.05, 0.9) if kind is criteria.Power else parameter
-    free = solve_nefk(kind(parameter), 0.3 * n, weights=weights).amounts
-    caps = np.bincount(groups, free) * generator.uniform(0.3, 3.0, n - large + 1) + 1e-9
-    caps[0] = 0.4 * free[groups == 0].sum()
-    options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
-    if bounds:
-        options["lower"] = 1e-9 * generator.random(n)
-        caps += 1e-9 * np.bincount(groups)
-    warm_up()
-    assert peak_of(kind(parameter), min(0.3 * n, 0.95 * caps.sum()), **options) <= 3 * 8 * n
-
-
-@pytest.mark.parametrize("n_groups", [999_999, 3_000])
-@pytest.mark.parametrize("spread", [0.0, 1e-4])
-def test_memory_stays_below_three_arrays_where_all_items_start_together(n_groups, spread):
-    """Then all items are rough and all groups near their caps, in any bracket: no model of them is made."""
-    n, generator = 1_000_000, np.random.default_rng(0)
-    groups, rates = generator.integers(0, n_groups, n), 1.0 + spread * generator.standard_normal(n)
-    caps = 1e-3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.3, 1.5, n_groups) + 1e-12
-    options = {"weights": rates, "groups": groups, "group_caps": caps, "n_jobs": 1}
-    warm_up()
-    assert peak_of(criteria.Freshness(rates), 0.3 * caps.sum(), **options) <= 3 * 8 * n
 
 
 @pytest.mark.parametrize("first", range(0, 3000, 250))
