@@ -27,6 +27,7 @@ SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE, MANY_LOOSE = 24, 100  # groups with loose caps whose slope is somewhat, and nearly, that of all
+LEAST_LEFT = 0.5  # of T of a sample where a curve ends: less falls at once
 LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
 
 
@@ -40,7 +41,8 @@ class Curve:
 
     def total(self, price: float) -> float:
         """T of the sample at a price on the curve; elsewhere NaN."""
-        return float(np.interp(math.log(price), self.logs, self.totals, math.nan, math.nan))
+        t = math.log(price) if price > 0.0 else math.nan
+        return float(np.interp(t, self.logs, self.totals, math.nan, math.nan))
 
     def price(self, total: float) -> float:
         """The price at which T of the sample is so much; NaN if none is on the curve."""
@@ -115,7 +117,7 @@ class SampledTotals:
             return None
         away = POINTS * error
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
-        return Curve(math.log(price) + away, totals, is_sure)
+        return Curve(math.log(price) + away, totals, is_sure) if totals[-1] > LEAST_LEFT * totals[0] else None
 
 
 def sampled_groups_of(n: int) -> int:

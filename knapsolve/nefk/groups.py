@@ -67,8 +67,8 @@ def solve_groups(
         gap = abs(sums[0] - target)
         may_be_near = passes.is_rough and gap <= 2.0 * SURELY * sums[0]
         error = error_of(passes, total, sums[0]) if may_be_near else -1.0
-        is_near = gap <= error
-        if is_near and not was_near and error < HALVES[0] * sums[1]:
+        is_near, takes_models = gap <= error, n_models < MOST_MODELS
+        if is_near and not was_near and takes_models and error < HALVES[0] * sums[1]:
             half = steps.wide * error / sums[1]  # on which side, an exact pass says if a model about it misses
             search[core.PRICE] = steps.beyond(search, mu, sums)
         else:
@@ -78,7 +78,7 @@ def solve_groups(
                 sums = capped_sums(passes, total, slope)
             half = steps.next(search, mu, (total, slope), sums)
         was_near = is_near
-        if half > 0.0 and n_models < MOST_MODELS:
+        if half > 0.0 and takes_models:
             price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price)
             marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]

@@ -23,7 +23,7 @@ from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
 MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
-MOST_SEARCHED = 23.3  # of them before there are models
+MODELS = 0.9  # more of them are there as long as there are no models
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
 ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
@@ -210,7 +210,7 @@ def _has_room(problem: Problem, names: Any, runs: Runs, place: Place) -> bool:
     always = (width + BESIDE) * largest + by_group
     searching = copied * problem.n + (BY_SEARCHED + (4 if has_single_slopes(problem) else 8)) * kept
     settling = max(copied + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
-    return always + searching <= MOST_SEARCHED * problem.n and always + settling <= MOST_ROOM * problem.n
+    return max(searching - MODELS * problem.n, settling) + always <= MOST_ROOM * problem.n
 
 
 def has_single_slopes(problem: Problem) -> bool:

@@ -4,9 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from group_fuzz import residual
 from nefk_oracle import solve, totals_of
 
 import knapsolve._core.nefk as core
+import knapsolve.nefk.group_samples as samples_module
+import knapsolve.nefk.groups as groups_module
+import knapsolve.nefk.layouts as layouts_module
+import knapsolve.nefk.loose_caps as loose_caps_module
+import knapsolve.nefk.narrow as narrow_module
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import capped_sums
@@ -30,7 +36,10 @@ def test_a_curve_knows_totals_and_prices_between_its_ends():
     for price, total in ((-0.09, 8.8), (-0.05, 8.0), (0.25, 5.5), (0.37, 5.1)):
         assert curve.total(math.exp(price)) == pytest.approx(total, rel=1e-12)
         assert curve.price(total) == pytest.approx(math.exp(price), rel=1e-12)
-    assert all(math.isnan(x) for x in (curve.total(0.9), curve.total(1.5), curve.price(4.9), curve.price(9.1)))
+    assert all(
+        math.isnan(x)
+        for x in (curve.total(0.0), curve.total(0.9), curve.total(1.5), curve.price(4.9), curve.price(9.1))
+    )
 
 
 @pytest.mark.parametrize(("size", "load"), [(2, 0.8), (2, 0.95), (3, 0.8), (3, 0.95), (5, 0.8), (5, 0.95)])
@@ -57,6 +66,34 @@ def test_there_is_no_curve_where_hardly_any_caps_are_loose_or_bind(price):
     sample = SampledTotals(totals)
     sample.respond(price)
     assert sample.curve(1.0, 1e-2) is None
+
+
+def test_there_is_no_curve_where_all_items_start_at_once():
+    generator, n_groups = np.random.default_rng(1), 10_000
+    rates, groups = np.exp(generator.standard_normal(N)), generator.integers(0, n_groups, N)
+    caps = np.bincount(groups, minlength=n_groups) * generator.uniform(0.1, 3.0, n_groups) + 1e-9
+    options = {"weights": rates, "groups": groups, "group_caps": caps}  # slopes at 0 are 1
+    sample = SampledTotals(totals_of("freshness", rates, options | {"upper": None}))
+    sample.respond(0.98)
+    assert sample.curve(0.98, 1e-2) is None
+    sample.respond(0.7)
+    assert sample.curve(0.7, 1e-2) is not None
+    result = solve("freshness", rates, 0.3 * N, **options)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 40
+
+
+def test_a_search_ends_where_a_rough_total_is_near_on_one_side_alone(monkeypatch):
+    """The next price came without anything learnt, went to where the total is not near, and came back from there."""
+    for module, name, value in (
+        (narrow_module, "MANY", 20),
+        (groups_module, "MANY", 20),
+        (layouts_module, "MOST_ROOM", 10**6),
+        (samples_module, "LEAST_SAMPLE", 64),
+        (loose_caps_module, "FEWEST", 16),
+    ):
+        monkeypatch.setattr(module, name, value)
+    assert residual(7013626, even=True) <= 1e-12
 
 
 def test_a_sample_that_holds_too_many_caps_finds_a_price_where_nearly_all_bind():
