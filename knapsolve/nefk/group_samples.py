@@ -26,7 +26,7 @@ FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
-LEAST_LOOSE, MANY_LOOSE = 24, 100  # groups with loose caps whose slope is somewhat, and nearly, that of all
+LEAST_LOOSE, MANY_LOOSE = 64, 256  # groups with loose caps whose slope is somewhat, and nearly, that of all
 LEAST_LEFT = 0.5  # of T of a sample where a curve ends: less falls at once
 LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
 
@@ -79,14 +79,12 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
-        self.loose = 0  # how many take something, and less than that
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        over = total[1:] > self.totals.caps
-        self.capped, self.loose = float(np.mean(over)), int(np.count_nonzero(total[1:]) - np.count_nonzero(over))
+        self.capped = float(np.mean(total[1:] > self.totals.caps))
         if 0.0 < self.spread < math.inf:
             taken = np.minimum(total[1:], self.totals.caps)[self.small]
             more_held = float(taken @ self.away) / self.spread * self.missing
@@ -112,12 +110,13 @@ class SampledTotals:
 
     def curve(self, price: float, error: float) -> Curve | None:
         """T of the sample about its price, which may be off by so much, in log price; None where Newton's steps do."""
-        tells, is_sure = self.capped >= LEAST_CAPPED and self.loose >= LEAST_LOOSE, self.loose >= MANY_LOOSE
-        if self.totals.shape in LINEAR or not (price > 0.0 and tells):
+        loose = (1.0 - self.capped) * len(self.totals.caps)
+        if self.totals.shape in LINEAR or not price > 0.0 or self.capped < LEAST_CAPPED or loose < LEAST_LOOSE:
             return None
         away = POINTS * error
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
-        return Curve(math.log(price) + away, totals, is_sure) if totals[-1] > LEAST_LEFT * totals[0] else None
+        is_smooth = totals[-1] > LEAST_LEFT * totals[0]
+        return Curve(math.log(price) + away, totals, loose >= MANY_LOOSE) if is_smooth else None
 
 
 def sampled_groups_of(n: int) -> int:

@@ -56,9 +56,9 @@ class GroupTotals:
 
     def bounds_by_group(self) -> tuple[Array, Array]:
         """Sums of lower and of upper bounds, which are one number for all items, by group (g + 1,) each."""
-        lower, upper = self.sizes.astype(np.float64), np.zeros(len(self.sizes))
-        np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
-        np.multiply(lower, self.problem.lower, out=lower)
+        low, high = self.problem.lower, self.problem.upper
+        lower: Array = self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes))
+        upper: Array = self.sizes * high if high < np.inf else np.where(self.sizes > 0, high, 0.0)
         return lower, upper
 
     def respond(self, price: float) -> Array:

@@ -61,7 +61,7 @@ def test_a_samples_curve_leads_from_one_total_nearly_to_the_answers_price(size, 
 
 @pytest.mark.parametrize("price", [1e-3, 1e3])
 def test_there_is_no_curve_where_hardly_any_caps_are_loose_or_bind(price):
-    rates, weights, groups, caps, _ = tight(N, 3, (0.3, 0.95), 0.9)
+    rates, weights, groups, caps, _ = tight(N, 8, (0.3, 0.95), 0.9)
     totals = totals_of("freshness", rates, {"weights": weights, "groups": groups, "group_caps": caps, "upper": None})
     sample = SampledTotals(totals)
     sample.respond(price)
