@@ -17,7 +17,7 @@ from knapsolve._validation.arrays import (
     refuse_masks,
     refuse_stamps,
 )
-from knapsolve._validation.messages import shown
+from knapsolve._validation.messages import calls_from_outside, shown
 from knapsolve._validation.polls import (
     check_crawl_log,
     check_material_numbers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,11 @@ def interval(low: float, high: float, low_open: bool, high_open: bool, finite: b
     if low == -math.inf:
         return f"{prefix}{'less than' if high_open else 'at most'} {high:g}"
     return f"in {'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+
+
+def calls_from_outside() -> int:
+    """How many calls up, from who calls this, the package was called."""
+    frame, calls = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("knapsolve", "sklearn"):
+        frame, calls = frame.f_back, calls + 1
+    return calls

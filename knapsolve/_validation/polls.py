@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from knapsolve import _frames
 from knapsolve._validation.arrays import check_vector, check_whole, refuse_masks, refuse_stamps
-from knapsolve._validation.messages import shown
+from knapsolve._validation.messages import calls_from_outside, shown
 
 SAME = {"material": ("item",)}  # other names of a column
 MOMENTS = ("time", "timestamp", "date")
@@ -70,15 +69,7 @@ def _warn_of_names(X: Any, **keys: int | str) -> None:
         elif role == "elapsed" and taken in MOMENTS:
             doubt = "which must hold how long ago each material's previous poll was, not when a poll was"
         if doubt:
-            warnings.warn(f"{role}={key} takes the column {taken!r} of X, {doubt}", stacklevel=_calls_from_outside())
-
-
-def _calls_from_outside() -> int:
-    """How many calls up, from who calls this, the package was called."""
-    frame, calls = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("knapsolve", "sklearn"):
-        frame, calls = frame.f_back, calls + 1
-    return calls
+            warnings.warn(f"{role}={key} takes the column {taken!r} of X, {doubt}", stacklevel=calls_from_outside())
 
 
 def check_material_numbers(values: np.ndarray, n: int) -> np.ndarray:

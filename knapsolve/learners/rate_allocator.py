@@ -14,12 +14,13 @@ from knapsolve._core.rate_learner import RateLearner
 from knapsolve._core.refit_learner import RefitLearner
 from knapsolve._validation import check_choice, check_poll_log, check_real
 from knapsolve.learners.base import PollLogLearner
+from knapsolve.rates.columns import group_columns, per_material
 from knapsolve.rates.filter_model import FilterModel
 from knapsolve.rates.log_model import LogModel
 from knapsolve.rates.models import ESTIMATORS, make_model
 from knapsolve.rates.parameters import check_elapsed, check_rate_parameters
 from knapsolve.rates.polls import Polls, complete_observations
-from knapsolve.rates.problem import BALANCE, CRITERIA, RateProblem, group_columns, per_material
+from knapsolve.rates.problem import BALANCE, CRITERIA, RateProblem
 
 SHAPES = {
     "detection": nefk_core.DETECTION,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 from knapsolve.nefk.passes import parts_of
 
-MOST_GROUPS = 2**31  # that are numbered
+SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 SLACK = 5e-13  # relative difference of sums that counts as none
 
 
@@ -121,8 +122,9 @@ def check_problem(
     if group_caps is not None:
         _check_labels(group_caps)
         checked = check_column("group_caps", group_caps, low=0.0, high=LARGEST, or_infinite=True)
-        if isinstance(checked, float) and last >= MOST_GROUPS:
-            raise ValueError(f"groups must be below {MOST_GROUPS} where group_caps is one number, got {last}")
+        if isinstance(checked, float) and last >= max(SPARSE * n, MOST_SPARSE):
+            allowed = "numbered without gaps (pandas.factorize does it) where group_caps is one number"
+            raise ValueError(f"groups must be {allowed}, got {last} among {n} items")
         caps = np.full(last + 1, checked) if isinstance(checked, float) else np.asarray(checked, dtype=np.float64)
     if last >= len(caps):
         raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {last}")
@@ -131,6 +133,8 @@ def check_problem(
 
 def _check_labels(caps: Any) -> None:
     """Caps go by group number: other labels of a pandas Series would be lost without a word."""
+    if isinstance(caps, Mapping):
+        raise TypeError(f"group_caps must be a number or an array in order of the groups' numbers, got {shown(caps)}")
     labels = getattr(caps, "index", None)
     if labels is not None and not callable(labels) and not np.array_equal(labels, np.arange(len(labels))):
         allowed = "in order of the groups' numbers; of a Series by name, caps.reindex(names).to_numpy()"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 import knapsolve._core.nefk as core
+from knapsolve._validation import check_jobs
 from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
@@ -108,6 +109,7 @@ def solve_nefk(
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality)
     given = _check_out(out, problem.n)
     place = Place(problem.n, np.empty_like(given) if _is_read(given, problem) else given)
+    check_jobs(n_jobs)
     jobs = effective_n_jobs(n_jobs)
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
@@ -134,9 +136,13 @@ def _check_out(out: Any, n: int) -> NDArray[Any] | None:
     if out is None:
         return None
     if not isinstance(out, np.ndarray) or out.dtype not in (np.float64, np.float32):
-        raise TypeError(f"out must be an array of float64 or float32, got {getattr(out, 'dtype', type(out))}")
-    if out.shape != (n,) or not out.flags.c_contiguous or not out.flags.writeable:
-        raise ValueError(f"out must be contiguous, writeable and of shape ({n},), got shape {out.shape}")
+        got = f"an array of {out.dtype}" if isinstance(out, np.ndarray) else f"a {type(out).__name__}"
+        raise TypeError(f"out must be a numpy array of float64 or float32, got {got}")
+    if out.shape != (n,):
+        raise ValueError(f"out must be of shape ({n},), got {out.shape}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        got = "one that is read-only" if out.flags.c_contiguous else "a strided one (a column of a table, or a step)"
+        raise ValueError(f"out must be a writeable array whose entries lie side by side, got {got}")
     return out
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import check_vector, shown
 from knapsolve.nefk import solve_nefk
 from knapsolve.nefk.criteria import Detection, Freshness, Harmonic, PoissonFreshness
 from knapsolve.nefk.shares import absorb, share_out
@@ -115,72 +112,3 @@ class RateProblem:
             capped = np.append(result.group_prices > 0, False)  # -1, no group, comes last
             free &= ~capped[self.groups]
         return absorb(result.amounts, capacity, free)
-
-
-def by_label(name: str, value: Any, materials: np.ndarray | None = None) -> Any:
-    """A pandas Series as a mapping from its labels, unless these are positions; anything else as it is."""
-    index = getattr(value, "index", None)
-    if index is None or callable(index) or getattr(value, "ndim", 0) != 1:  # lists have a method of that name
-        return value
-    labels = np.asarray(index)
-    if labels.dtype.kind in "iu" and np.array_equal(labels, np.arange(labels.size)):
-        return value
-    found = dict(zip(labels.tolist(), value))
-    if len(found) < labels.size:
-        raise ValueError(f"{name} must have each label of its index once")
-    if materials is not None and found.keys().isdisjoint(materials.tolist()):
-        allowed = "must go by the materials, or by position (.to_numpy())"
-        raise ValueError(f"{name} {allowed}, got a Series of labels like {shown(labels.tolist()[0])}")
-    return found
-
-
-def per_material(name: str, value: Any, materials: np.ndarray, default: float, **allowed: Any) -> Any:
-    """`value` as a float, or as an array (n,) in the order of `materials`; mappings go by identifier."""
-    if value is None:
-        return default
-    value = by_label(name, value, materials)
-    if isinstance(value, Mapping):
-        value = [value.get(m, default) for m in materials.tolist()]
-    if np.ndim(value) == 0:
-        return float(check_vector(name, np.atleast_1d(value), **allowed)[0])
-    return check_vector(name, value, size=materials.size, **allowed)
-
-
-def _is_none(label: Any) -> bool:
-    """Whether a label says that there is no group: None, -1 or NaN."""
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or label == -1 or label != label
-
-
-def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, Any]:
-    """Group of each material (n,), -1 for none, and caps (n_groups,); labels are numbered in order of the caps."""
-    if groups is None and caps is None:
-        return None, None
-    if groups is None or caps is None:
-        raise ValueError("groups and group_caps must be given together")
-    groups, caps = by_label("groups", groups, materials), by_label("group_caps", caps)
-    numbers = np.asarray(None if isinstance(groups, Mapping) else groups)
-    are_numbers = numbers.dtype.kind in "iu" and numbers.shape == (materials.size,)
-    by_number = are_numbers and not isinstance(caps, Mapping) and np.ndim(caps) == 1
-    if by_number and int(numbers.min()) >= -1 and int(numbers.max()) < len(caps):
-        return numbers, check_vector("group_caps", caps, low=0.0, finite=False)
-    if isinstance(groups, Mapping):
-        labels = [groups.get(m) for m in materials.tolist()]
-    else:
-        labels = np.asarray(groups, dtype=object).tolist()
-    if len(labels) != materials.size:
-        raise ValueError(f"groups must have {materials.size} entries, got {len(labels)}")
-    if not isinstance(caps, Mapping) and np.ndim(caps) == 0:
-        caps = {label: caps for label in labels if not _is_none(label)}
-    names = list(caps) if isinstance(caps, Mapping) else list(range(len(np.atleast_1d(caps))))
-    values = [caps[name] for name in names] if isinstance(caps, Mapping) else np.atleast_1d(caps)
-    number = {name: k for k, name in enumerate(names)}
-    strange = [each for each in labels if each not in number and not _is_none(each)]
-    if strange and not isinstance(caps, Mapping):
-        allowed = f"below the number of group_caps, {len(names)}, or -1 (names ask for a mapping of caps by name)"
-        raise ValueError(f"groups must be {allowed}, got {shown(strange[0])}")
-    if strange:
-        others = f" and {len(set(strange)) - 1} others" if len(set(strange)) > 1 else ""
-        message = f"groups names {shown(strange[0])}{others}, for which group_caps has no cap: taken as no group"
-        warnings.warn(message, UserWarning, stacklevel=4)
-    found = np.array([number.get(label, -1) for label in labels], dtype=np.intp)
-    return found, check_vector("group_caps", values, low=0.0, finite=False)

@@ -40,9 +40,7 @@ def solution(criterion, rates, capacity, weights=1.0, **others):
 
 
 @settings(deadline=None, max_examples=50)
-@given(
-    st.sampled_from(sorted(CRITERIA)), st.sampled_from(sorted(SETTINGS)), st.integers(0, 1000), st.floats(0.07, 1.0)
-)
+@given(st.sampled_from(sorted(CRITERIA)), st.sampled_from(sorted(SETTINGS)), st.integers(0, 1000), st.floats(0.07, 1.0))
 def test_allocations_solve_the_problem_and_sum_to_the_capacity_to_the_last_bit(criterion, which, seed, capacity):
     X, y, *_ = poisson_log(300, gamma_rates(N), seed)
     X[:N, 0] = np.arange(N)
@@ -222,6 +220,14 @@ BAD = {
     "groups alone": ({"groups": [0, 0, 0, 0]}, "groups and group_caps"),
     "strange group": ({"groups": [0, 0, 0, 9], "group_caps": [1.0]}, "groups.*9"),
     "short groups": ({"groups": [0, 0], "group_caps": [1.0]}, "groups.*4.*2"),
+    "a column's name": ({"groups": "host", "group_caps": 1.0}, "groups must be .*, not a column's name, got 'host'"),
+    "no array": ({"groups": len, "group_caps": 1.0}, "groups must be an array or a mapping"),
+    "other materials": ({"groups": {"x": "a"}, "group_caps": {"a": 1.0}}, "groups must go by the materials.*'x'"),
+    "other lengths": ({"groups": ["a"], "group_caps": 1.0}, "groups must have 4 entries, got 1"),
+    "negative cap by name": (
+        {"groups": list("aabb"), "group_caps": {"a": 1.0, "b": -2.0}},
+        r"group_caps\['b'\].*got -2.0$",
+    ),
     "negative cap": ({"groups": [0, 0, 0, 0], "group_caps": [-1.0]}, "group_caps.*-1.0"),
     "memory": ({"memory": -2.0}, "memory.*-2.0"),
 }
@@ -302,8 +308,32 @@ def test_a_group_without_a_cap_is_said_to_have_none():
     allocator = RateAllocator(groups=["a", "a", "B", np.nan], group_caps={"a": 0.25, "b": 0.1}).fit(X, y)
     with pytest.warns(UserWarning, match="groups names 'B', for which group_caps has no cap"):
         assert allocator.amounts_[:2].sum() <= 0.25 * (1 + 1e-12)
-    with pytest.warns(UserWarning, match="groups names 'B' and 1 others"):
+    with pytest.warns(UserWarning, match="groups names 'B' and 1 others") as caught:
         allocator.set_params(groups=["a", "B", "B", "c"]).allocate()
+    assert caught[0].filename == __file__
+
+
+def test_groups_of_any_kind_are_numbered_alike():
+    pd = pytest.importorskip("pandas")
+    X, y = np.column_stack([np.arange(6), np.ones(6)]), np.arange(6) % 2
+    names = np.array(["b", "a", "b", None, "a", "c"], dtype=object)
+    caps = {"a": 0.2, "b": 0.1, "c": 0.15}
+    expected = RateAllocator(groups=names, group_caps=caps).fit(X, y).allocate()
+    series = pd.Series(names)
+    shuffled = series.sample(frac=1.0, random_state=1)
+    unlabelled = [names.tolist(), series, series.astype("category"), dict(enumerate(names)), shuffled]
+    for groups in (*unlabelled, shuffled.drop(3)):
+        allocator = RateAllocator(groups=groups, group_caps=pd.Series(caps)).fit(X, y)
+        np.testing.assert_array_equal(allocator.allocate(), expected)
+    far = np.array([10**15, 3, 10**15, -1, 3, 77])
+    one = RateAllocator(groups=far, group_caps=0.2).fit(X, y).allocate()
+    np.testing.assert_array_equal(one, RateAllocator(groups=names, group_caps=0.2).fit(X, y).allocate())
+    by_far = RateAllocator(groups=far, group_caps={3: 0.2, 10**15: 0.1, 77: 0.15}).fit(X, y)
+    np.testing.assert_array_equal(by_far.allocate(), expected)
+    with pytest.raises(ValueError, match="groups must have each label of its index once"):
+        RateAllocator(groups=pd.Series(names, index=list("aabcde")), group_caps=caps).fit(X, y)
+    with pytest.raises(ValueError, match=r"groups must go by the materials.*'u'"):
+        RateAllocator(groups=pd.Series(names, index=list("uvwxyz")), group_caps=caps).fit(X, y)
 
 
 def test_one_cap_is_every_groups_by_number_or_by_name():
