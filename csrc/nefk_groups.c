@@ -135,9 +135,11 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
             nefk_add(&total.term[t].high, &total.term[t].low, terms[t][k]);
     }
     *opened = 0;
-    for (size_t k = 0; k < groups; k++)
-        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1] && capped[tile.first + space->group[k]] == 2; i++)
+    for (size_t k = 0; k < groups; k++) {
+        if (capped[tile.first + space->group[k]] != 2) continue;
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++)
             rough[kept + (*opened)++] = space->order[i];
+    }
     *sums = total;
     return kept;
 }

@@ -314,7 +314,8 @@ cdef class Tiles:
                uint32_t[::1] rough):
         """As `expand`, of a tile's groups that are not capped; marks in capped (g,) change.
 
-        After the rough items come those of groups that pass their caps; (how many of both, then the pairs)
+        After the rough items come those of groups that pass their caps; (how many are rough, how many are those, then
+        the pairs)
         """
         cdef nefk_tile tile = tile_of(run)
         cdef nefk_series_sum sums

@@ -192,12 +192,12 @@ class GroupPasses:
         self, price: float, half: float, tolerance: float, capped: NDArray[np.int8], most: int
     ) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32], tuple[float, ...]]:
         """Entries of the items of tiled groups that are rough within `half` of a price, those of the items of groups
-        that pass their caps there, group by group, and the other items' summed series. No entries if there are more
-        than `most` (the first are None).
+        that pass their caps there, group by group, and the other items' summed series. If there are more than `most`
+        entries: None, and none of the others.
 
         Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
         """
-        found = [0]  # so far, or less where threads count at once
+        found = [0]  # so far, which spares room; threads that count at once may make it less, which is no matter
 
         def work(tile: Run, space: core.TileSpace) -> tuple:
             listed = np.empty(core.TILE + 1, dtype=np.uint32)
@@ -210,8 +210,11 @@ class GroupPasses:
         self.count += 1
         parts = self._run(work)
         terms = tuple(fold(parts, position) for position in range(0, 10, 2))
-        rough, opened = (np.concatenate([*(part[k] for part in parts), np.empty(0, np.uint32)]) for k in (10, 11))
-        return rough if sum(part[12] for part in parts) <= most else None, opened, terms
+        none = np.empty(0, np.uint32)
+        if sum(part[12] for part in parts) > most:
+            return None, none, terms
+        rough, opened = (np.concatenate([*(part[k] for part in parts), none]) for k in (10, 11))
+        return rough, opened, terms
 
     def settle(self, prices: Prices, own: Array, floor: float, place: Place) -> tuple[Settled, int]:
         """Write the amounts; how they turned out, and how many groups are not as `own` (g + 1,) says.

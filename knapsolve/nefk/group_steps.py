@@ -24,7 +24,7 @@ MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-ROUNDED = 1e-9  # more than a bracket's ends are off
+ROUNDED = 1e-15  # more than the ends of a bracket are off, in log price
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 MOST_ENCLOSED = 2  # models that hold all of a bracket, in one search
@@ -57,7 +57,7 @@ class GroupSteps:
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         if self.has_missed and self._enclose(search):
-            return 0.5 * math.log(search[core.HIGH] / search[core.LOW]) * (1.0 + ROUNDED)
+            return 0.5 * math.log(search[core.HIGH] / search[core.LOW]) + ROUNDED
         if not self.are_large and self._follow(search, mu, sums[0]):
             moved = moved_by(self.shape, mu, float(search[core.PRICE]))
             return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0]) if self.is_sure else math.nan

@@ -38,6 +38,7 @@ CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total l
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
+MOST_ROUGH_OF_LARGE = 8  # of a large group
 CONFIRMED = 5e-13  # relative gap of the total that is accepted: capped groups have gaps as large
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
@@ -83,11 +84,12 @@ def solve_groups(
             half *= size_of(passes.shape, price)
             marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
-            found = _settle_model(passes, search, half, mu, own, marks, place)
+            model = GroupModel(passes, price, half, marks[0])
+            found = _settle_model(model, passes, search, mu, own, marks, place) if model.valid else None
             if found:
                 return found
-            del own
-            steps.has_missed = True
+            steps.has_missed |= model.valid
+            del own, marks, model
             passes.layout.release(place)
     if passes.given.n > MANY:
         total = slope = None
@@ -182,23 +184,25 @@ class GroupModel:
     def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
         most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
+        self.passes, problem, jobs = passes, passes.problem, passes.n_jobs
         rough, opened, terms = passes.expand(price, half, BENT, marks, most)
-        self.valid = rough is not None
-        if rough is None:
-            return
-        problem, jobs = passes.problem, passes.n_jobs
-        self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
-        self.passes, self.fixed = passes, sum_where(marks[1:] == 1, passes.caps)
-        groups = np.flatnonzero(marks == 2)
-        self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
-        self.large = []
-        for one in passes.large:
+        self.large, self.valid = [], rough is not None
+        for one in passes.large if self.valid else ():
             if marks[one.group] != 1:
                 found, own_terms = one.passes.expand(price, half, BENT)
-                self.valid &= found is not None
-                if found is not None:
-                    model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
-                    self.large.append((one.group, passes.cap_of(one.group), model))
+                if found is None or len(found) > one.problem.n // MOST_ROUGH_OF_LARGE:
+                    self.valid = False
+                    return
+                model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
+                self.large.append((one.group, passes.cap_of(one.group), model))
+        if rough is None:
+            return
+        self.smooth, self.fixed = (
+            SeriesModel(problem, rough, price, half, terms, jobs),
+            sum_where(marks[1:] == 1, passes.caps),
+        )
+        groups = np.flatnonzero(marks == 2)
+        self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 
     def _open(self, groups: NDArray[np.intp], items: NDArray[Any], which: NDArray[np.intp]) -> None:
         """Take some groups by all their items, of which group each of these is."""
@@ -247,22 +251,22 @@ class GroupModel:
 
 
 def _settle_model(
+    model: GroupModel,
     passes: GroupPasses,
     search: Array,
-    half: float,
     floor: float,
     own: Array,
     marks: list[NDArray[np.int8]],
     place: Place,
 ) -> tuple[Prices, Array, Settled] | None:
-    """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it.
+    """Settle at the price that a model of T gives; what the total turns out to be beyond the model corrects it. None if
+    it does not hold the answer.
 
     The marks of its groups are taken out for use.
     """
     target, capped = float(search[core.TARGET]), marks.pop()
-    model = GroupModel(passes, float(search[core.PRICE]), half, capped)
     low, high = model.ends
-    if not model.valid or not model.respond(low)[0] > target > model.respond(high)[0]:
+    if not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
     own[np.isnan(own) & (capped > 0)] = high
     own[capped == 0] = np.nan

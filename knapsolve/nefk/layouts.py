@@ -23,7 +23,7 @@ from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
 MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
-MODELS = 0.9  # more of them are there as long as there are no models
+MODELS = 0.9  # of what is left, bytes that tables may take before there are models
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
 ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones

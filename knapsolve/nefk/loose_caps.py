@@ -52,8 +52,8 @@ def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
-    curve = sample.curve(price, margin)
-    if sample.capped <= WORTH_NAMING:
+    few, curve = sample.capped <= WORTH_NAMING, sample.curve(price, margin)
+    if few:
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin)
         return without_loose_caps(totals, *found, search, curve) if found else None
