@@ -173,9 +173,9 @@ def solve(family, p, capacity, **options):
     return solve_nefk(FAMILIES[family](p), capacity, **options)
 
 
-def totals_of(family, p, options, n_jobs=1):
-    """What groups take, and a sample of them, of a problem that gives out 0.3 an item."""
+def totals_of(family, p, options, n_jobs=1, capacity=None):
+    """What groups take, and a sample of them, of a problem that gives out 0.3 an item unless a capacity is given."""
     upper = np.inf if options["upper"] is None else options["upper"]
     arguments = options["weights"], 0.0, upper, options["groups"], options["group_caps"]
-    problem = check_problem(FAMILIES[family](p), 0.3 * len(p), *arguments, True)
+    problem = check_problem(FAMILIES[family](p), capacity or 0.3 * len(p), *arguments, True)
     return GroupTotals(problem, problem.passes().items, n_jobs, sampled_groups_of(len(p)))

@@ -173,3 +173,17 @@ def test_a_large_group_that_was_judged_wrongly_ends_the_model(monkeypatch):
     result = solve_nefk(criteria.Freshness(rates), 0.2 * n, weights=weights, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
     assert not result.group_prices.any()
+
+
+@pytest.mark.parametrize(("size", "is_tiled"), [(3, True), (2, False)])
+def test_three_items_a_group_are_copied_and_two_are_listed(size, is_tiled):
+    """Numbers of groups that are their own places need no table, which is what leaves room for copies of three."""
+    n, generator = 300_000, np.random.default_rng(1)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups, caps = generator.integers(0, n // size, n), np.ones(n // size)
+    problem = check_problem(criteria.Freshness(rates), 0.2 * n, weights, 0.0, None, groups, caps, True)
+    starts = np.zeros(len(caps) + 3, dtype=np.uint32)
+    starts[3:] = np.bincount(groups, minlength=len(caps)).cumsum()
+    layout = lay_out(problem, [(None, starts)], Place(n, np.empty(n)))
+    assert layout.runs.are_even
+    assert isinstance(layout, Tiled) == is_tiled

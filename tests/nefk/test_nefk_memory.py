@@ -114,3 +114,17 @@ def test_memory_stays_below_three_arrays_where_small_groups_are_near_their_caps(
     options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
     warm_up()
     assert peak_of(criteria.Freshness(rates), load * caps.sum(), **options) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("size", [3.4, 5.0])
+def test_memory_stays_below_three_arrays_where_a_large_group_is_near_its_cap(size):
+    """Its model listed a quarter of its items."""
+    n, n_groups, generator = 1_000_000, int(1_000_000 / size), np.random.default_rng(1)
+    rates, weights = np.exp(0.1 * generator.standard_normal(n)), np.exp(0.02 * generator.standard_normal(n))
+    groups = np.where(generator.random(n) < 0.1, 0, generator.integers(0, n_groups, n))
+    free = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights)
+    caps = np.bincount(groups, free.amounts, n_groups) * generator.uniform(0.9, 1.0, n_groups) + 1e-9
+    del free
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), 0.9 * caps.sum(), **options) <= 3 * 8 * n

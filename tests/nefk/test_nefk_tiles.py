@@ -42,6 +42,8 @@ def test_tiles_and_large_groups_cover_all_groups_once():
     assert all(run.end - run.begin <= core.TILE and run.last - run.first <= core.TILE_GROUPS for run in runs.tiles)
     assert all(run.end - run.begin > core.TILE and run.last - run.first == 1 for run in runs.large)
     np.testing.assert_array_equal(np.concatenate([found for _, found in runs.sizes()]), sizes)
+    for most in (0, 1, 16, int(np.median(sizes)), int(sizes.max())):
+        assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
     some = np.flatnonzero(np.random.default_rng(3).random(sizes.size) < 0.1)
     items, which = runs.items_of(some)
     np.testing.assert_array_equal(items, np.concatenate([np.arange(offset[g], offset[g + 1]) for g in some]))
