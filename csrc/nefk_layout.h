@@ -12,8 +12,9 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
                            uint32_t *order);
 
 /* Where items go that lie in runs, one after the other: runs[group + 1] >> NEFK_TILE_BITS is an item's run, of which
- * `next` holds where the next one goes, and the rest the number of its group within the run. NULL: group + 1 itself is. */
-typedef struct { const uint32_t *runs; uint32_t *next; } nefk_runs;
+ * `next` holds where the next one goes, and the rest the number of its group within the run. Where runs is NULL, that is
+ * group + shift, and 0 for group -1. */
+typedef struct { const uint32_t *runs; uint32_t *next, shift; } nefk_runs;
 
 /* A column by its bytes: entries of `width` 8, 4 or 1; none of width 0. */
 typedef struct { const char *from; char *to; size_t width; } nefk_move;

@@ -213,7 +213,7 @@ def test_groups_beside_none(n):
     plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=np.empty(n))
     free = plain().amounts.copy()
     print()
-    for n_groups in (10, n // 1000, n // 5):
+    for n_groups in (10, n // 1000, n // 5, n // 3, n // 2):
         groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
         taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
         few = generator.uniform(0.3, 0.9, n_groups)

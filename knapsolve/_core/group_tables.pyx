@@ -9,6 +9,7 @@ cdef extern from "nefk_layout.h":
     ctypedef struct nefk_runs:
         const uint32_t *runs
         uint32_t *next
+        uint32_t shift
     ctypedef struct nefk_move:
         const char *from_ "from"
         char *to
@@ -73,21 +74,31 @@ cdef nefk_move move_of(pair):
     return move
 
 
-def move_to_runs(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::1] next_, a, b,
-                 uint16_t[::1] member=None):
+cdef nefk_runs runs_of(entries, uint32_t[::1] next_):
+    """Where items go, given a table (g + 1,) or a shift, and where the next of each run does."""
+    cdef nefk_runs runs
+    cdef const uint32_t[::1] table
+    runs.runs, runs.next, runs.shift = NULL, &next_[0], 0
+    if isinstance(entries, int):
+        runs.shift = entries
+    else:
+        table = entries
+        runs.runs = &table[0]
+    return runs
+
+
+def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, a, b, uint16_t[::1] member=None):
     """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
-    cdef nefk_runs where
+    cdef nefk_runs where = runs_of(entries, next_)
     cdef nefk_move first = move_of(a), second = move_of(b)
-    where.runs, where.next = NULL if runs is None else &runs[0], &next_[0]
     with nogil:
         nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
 
 
-def move_back(const Py_ssize_t[::1] group, const uint32_t[::1] runs, uint32_t[::1] next_, a, b):
+def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, a, b):
     """Copy columns (m,) back from there. next_ moves on."""
-    cdef nefk_runs where
+    cdef nefk_runs where = runs_of(entries, next_)
     cdef nefk_move first = move_of(a), second = move_of(b)
-    where.runs, where.next = NULL if runs is None else &runs[0], &next_[0]
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, first, second)
 

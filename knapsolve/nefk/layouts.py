@@ -102,12 +102,12 @@ def list_items(problem: Problem) -> Listed:
 
 class Tiled:
     """Copies of the items' columns, run by run. `entries` (g + 1,) says of groups, -1 first, where their items go: the
-    number of their run, and their own within it in the last bits. None: that is what their numbers from 0 on are.
+    number of their run, and their own within it in the last bits; or what is to be added to their numbers for that.
     """
 
     order = None
 
-    def __init__(self, problem: Problem, entries: NDArray[np.uint32] | None, runs: Runs, place: Place) -> None:
+    def __init__(self, problem: Problem, entries: NDArray[np.uint32] | int, runs: Runs, place: Place) -> None:
         self.given, self._entries, self.runs = problem, entries, runs
         columns, n = _columns(problem), problem.n
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
@@ -206,7 +206,7 @@ def _has_room(problem: Problem, names: Any, runs: Runs, place: Place) -> bool:
         return False
     copied = 2 + sum(copies)  # one of two lies in the room of the amounts
     largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
-    by_group = (0 if runs.are_even else ENTRY * kept) if names is None else (ENTRY + 1) * len(names) + CAP * kept
+    by_group = (0 if runs.shift else ENTRY * kept) if names is None else (ENTRY + 1) * len(names) + CAP * kept
     always = (width + BESIDE) * largest + by_group
     searching = copied * problem.n + (BY_SEARCHED + (4 if has_single_slopes(problem) else 8)) * kept
     settling = max(copied + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
@@ -218,10 +218,10 @@ def has_single_slopes(problem: Problem) -> bool:
     return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
 
 
-def _entries_of(names: NDArray[np.int32] | None, runs: Runs) -> NDArray[np.uint32] | None:
+def _entries_of(names: NDArray[np.int32] | None, runs: Runs) -> NDArray[np.uint32] | int:
     """Where items of groups go, as Tiled asks for it; written over the names."""
-    if names is None and runs.are_even:
-        return None
+    if names is None and runs.shift:
+        return runs.shift
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)

@@ -24,8 +24,7 @@ class Run(NamedTuple):
 class Runs:
     """Runs of groups (g,) whose items lie in order by group, or at least by run.
 
-    `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not; they
-    `are_even` if each but the last has as many groups as a tile can have. Where
+    `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not. Where
     the items of a group start within its run, `starts` (g,), takes half the room of where they start at all.
     """
 
@@ -37,7 +36,18 @@ class Runs:
         self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
         for run in self.every:
             self.starts[run.first : run.last] = offset[run.first : run.last] - np.uint32(run.begin)
-        self.are_even = all(run.first == core.TILE_GROUPS * i for i, run in enumerate(self.every))
+        self.shift = self._shift()
+
+    def _shift(self) -> int:
+        """What to add to the number of a group from 0 on (-1, of none, becomes 0) for the number of its run and, in the
+        last bits, its own within that. 0 if there is nothing: all tiles but the last must have as many groups as they
+        can, and only the items of no group may be large.
+        """
+        firsts = [run.first for run in self.every]
+        for shift in (1, core.TILE_GROUPS):
+            if firsts[1:] == [core.TILE_GROUPS * r - shift + 1 for r in range(1, len(firsts))]:
+                return shift
+        return 0
 
     def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """How many items groups have, run by run: which groups, and their sizes."""

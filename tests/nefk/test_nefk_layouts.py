@@ -175,15 +175,20 @@ def test_a_large_group_that_was_judged_wrongly_ends_the_model(monkeypatch):
     assert not result.group_prices.any()
 
 
-@pytest.mark.parametrize(("size", "is_tiled"), [(3, True), (2, False)])
-def test_three_items_a_group_are_copied_and_two_are_listed(size, is_tiled):
+@pytest.mark.parametrize(("size", "free", "is_tiled"), [(3, 0.0, True), (3, 0.07, True), (2, 0.0, False)])
+def test_three_items_a_group_are_copied_and_two_are_listed(size, free, is_tiled):
     """Numbers of groups that are their own places need no table, which is what leaves room for copies of three."""
     n, generator = 300_000, np.random.default_rng(1)
     rates, weights = np.exp(generator.standard_normal((2, n)))
     groups, caps = generator.integers(0, n // size, n), np.ones(n // size)
+    groups[generator.random(n) < free] = -1
     problem = check_problem(criteria.Freshness(rates), 0.2 * n, weights, 0.0, None, groups, caps, True)
     starts = np.zeros(len(caps) + 3, dtype=np.uint32)
-    starts[3:] = np.bincount(groups, minlength=len(caps)).cumsum()
+    starts[2:] = np.bincount(groups + 1, minlength=len(caps) + 1).cumsum()
     layout = lay_out(problem, [(None, starts)], Place(n, np.empty(n)))
-    assert layout.runs.are_even
+    assert layout.runs.shift == (2048 if free else 1)
     assert isinstance(layout, Tiled) == is_tiled
+    if is_tiled:
+        for run in layout.runs.every:
+            here = np.sort(groups[(groups + 1 >= run.first) & (groups + 1 < run.last)] + 1 - run.first)
+            np.testing.assert_array_equal(np.sort(layout.member[run.begin : run.end]), here)
