@@ -243,7 +243,7 @@ def test_one_cap_for_all_groups_beside_none(load, over):
     )
 
 
-@pytest.mark.parametrize("load", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("load", [0.8, 0.95, 0.999, 1 - 1e-6])
 @pytest.mark.parametrize("size", [2, 3, 5, 50, 1000, 50_000])
 def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, load):
     """Most groups are near their caps, on one side or the other."""
@@ -258,7 +258,7 @@ def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, l
     base, seconds = best_of_each([alone, capped], clock=time.process_time)
     result = capped()
     print(
-        f"\n{size} items a group, capacity {load} of all caps: {seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; "
+        f"\n{size} items a group, capacity {load:.7g} of caps: {seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; "
         f"{result.n_passes} passes, {np.mean(result.group_prices > 0):.0%} bind; residual {result.residual:.0e}"
     )
 

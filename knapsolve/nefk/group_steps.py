@@ -26,7 +26,12 @@ MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 ROUNDED = 1e-15  # more than the ends of a bracket are off, in log price
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
-MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
+MOSTLY, MORE = (
+    0.95,
+    4.0,
+)  # share of T that caps hold, where few items are left for a model; it may be so many times as wide
+FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
+LEAP = 1.5  # over a price at which caps hold all
 MOST_ENCLOSED = 2  # models that hold all of a bracket, in one search
 MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
@@ -41,8 +46,10 @@ class GroupSteps:
 
     def __init__(self, passes: Any, curve: Curve | None = None) -> None:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
-        self.has_missed, self.encloses = False, MOST_ENCLOSED  # a model of T did not hold the answer
+        self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
+        self.low = 0.0, 0.0  # how much T was too high at the last price below the answer's, and its slope
+        self.enclosing, self.leap = MOST_ENCLOSED, LEAP  # such models that are left; the next leap
         self.is_sure = curve is not None and curve.is_sure
         self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
@@ -56,12 +63,22 @@ class GroupSteps:
         if search[core.STATE] != core.RUNNING:
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
-        if self.has_missed and self._enclose(search):
-            return 0.5 * math.log(search[core.HIGH] / search[core.LOW]) + ROUNDED
-        if not self.are_large and self._follow(search, mu, sums[0]):
+        is_enclosed, across = not math.isnan(width), _across(search)
+        if sums[0] > search[core.TARGET]:
+            self.low = sums[0] - float(search[core.TARGET]), sums[1]
+        is_flat = is_enclosed and not self.are_large and self.low[0] > FLAT * self.low[1] * across
+        widest = HALVES[0] * (MORE if sums[2] > MOSTLY * sums[0] else 1.0)
+        self.encloses = (self.has_missed or is_flat) and across <= 2.0 * widest and self._enclose(search)
+        if self.encloses:
+            return 0.5 * across + ROUNDED
+        if not (self.are_large or is_flat) and self._follow(search, mu, sums[0]):
             moved = moved_by(self.shape, mu, float(search[core.PRICE]))
             return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0]) if self.is_sure else math.nan
-        is_enclosed, price = not math.isnan(width), float(search[core.PRICE])
+        if is_flat and _halve(search):
+            return math.nan
+        if not (is_enclosed or self.are_large) and self._leap(search, mu, sums):
+            return math.nan
+        price = float(search[core.PRICE])
         if self.problem.n > min(narrow.MANY, LEAST_NARROWED):
             half = next_half(self.shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
         is_long = math.isnan(half) or (
@@ -73,16 +90,20 @@ class GroupSteps:
             return math.nan  # a rough pass costs less than so large a model
         return self.wide * half
 
+    def _leap(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
+        """Where caps hold all of T, leave in growing leaps; False elsewhere."""
+        price = mu * self.leap
+        if self.shape in LINEAR or sums[1] > 0.0 or not max(mu, search[core.LOW]) < price < search[core.HIGH]:
+            return False
+        self.leap *= self.leap
+        search[core.PRICE] = price
+        return True
+
     def _enclose(self, search: Array) -> bool:
-        """Move the search's price to the middle of its bracket, if a model can hold all of that."""
-        low, high = float(search[core.LOW]), float(search[core.HIGH])
-        if self.shape in LINEAR or not self.encloses or not 0.0 < low < high < low * math.exp(2.0 * HALVES[0]):
+        """Move the search's price to the middle of its bracket, for a model of all of that; not often."""
+        if self.shape in LINEAR or not self.enclosing or not _halve(search):
             return False
-        self.encloses -= 1
-        middle = math.sqrt(low) * math.sqrt(high)
-        if not low < middle < high:
-            return False
-        search[core.PRICE] = middle
+        self.enclosing -= 1
         return True
 
     def beyond(self, search: Array, mu: float, sums: tuple[float, float, float]) -> float:
@@ -105,7 +126,10 @@ class GroupSteps:
         if self.before:
             price, other = self.before
             ratio = (self.curve.total(price) - here) / (other - total) if other != total else math.nan
-            scale, self.is_sure = (ratio, True) if 1.0 / ALIKE < ratio < ALIKE else (1.0, self.is_sure)
+            if not 1.0 / ALIKE < ratio < ALIKE:
+                self.follows = 0
+                return False
+            scale, self.is_sure = ratio, True
         self.before = mu, total
         price = self.curve.price(here + scale * (float(search[core.TARGET]) - total))
         if not search[core.LOW] < price < search[core.HIGH]:
@@ -125,6 +149,21 @@ class GroupSteps:
             return half
         search[core.PRICE] = price
         return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONG else math.nan
+
+
+def _across(search: Array) -> float:
+    """How wide a search's bracket is, in log price; NaN where that makes no sense."""
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    return math.log(high / low) if 0.0 < low < high < math.inf else math.nan
+
+
+def _halve(search: Array) -> bool:
+    """Move a search's price to the middle of its bracket, which is positive; False if that is one of its ends."""
+    middle = math.sqrt(search[core.LOW]) * math.sqrt(search[core.HIGH])
+    if not search[core.LOW] < middle < search[core.HIGH]:
+        return False
+    search[core.PRICE] = middle
+    return True
 
 
 def price_by_groups(

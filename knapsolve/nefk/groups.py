@@ -79,7 +79,7 @@ def solve_groups(
                 sums = capped_sums(passes, total, slope)
             half = steps.next(search, mu, (total, slope), sums)
         was_near = is_near
-        if half > 0.0 and takes_models:
+        if half > 0.0 and (takes_models or steps.encloses):
             price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price)
             marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]

@@ -165,6 +165,17 @@ def test_few_passes_do_where_most_groups_are_near_their_caps(size, load, passes,
     assert result.n_passes <= passes
 
 
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("share", [1e-4, 1e-5, 1e-6, 1e-8])
+def test_few_passes_do_where_small_groups_leave_a_trifle(size, share):
+    """All caps bind below a price, which tells nothing of how far it is to the answer: models on that side, used up,
+    left halving, 75 passes."""
+    rates, weights, groups, caps, _ = tight(200_000, size, (0.3, 0.95), 0.9, 6)
+    result = solve("freshness", rates, (1.0 - share) * caps.sum(), weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 20
+
+
 def skewed(n, n_groups):
     """Sizes of groups fall with their number: the first one has a fiftieth of all items, half of them have one."""
     generator = np.random.default_rng(2)
