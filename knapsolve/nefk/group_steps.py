@@ -32,6 +32,7 @@ MOSTLY, MORE = (
 )  # share of T that caps hold, where few items are left for a model; it may be so many times as wide
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
 LEAP = 1.5  # over a price at which caps hold all
+MOST_HALVED = 8  # brackets, in one search: jumps take more of them than of other steps
 MOST_ENCLOSED = 2  # models that hold all of a bracket, in one search
 MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
@@ -48,8 +49,15 @@ class GroupSteps:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
-        self.low = 0.0, 0.0  # how much T was too high at the last price below the answer's, and its slope
-        self.enclosing, self.leap = MOST_ENCLOSED, LEAP  # such models that are left; the next leap
+        self.low = (
+            0.0,
+            0.0,
+        )  # how much T was too high at the last price below the answer's, and its slope if caps held most
+        self.enclosing, self.halving, self.leap = (
+            MOST_ENCLOSED,
+            MOST_HALVED,
+            LEAP,
+        )  # of each that is left; the next leap
         self.is_sure = curve is not None and curve.is_sure
         self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
@@ -65,7 +73,7 @@ class GroupSteps:
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), _across(search)
         if sums[0] > search[core.TARGET]:
-            self.low = sums[0] - float(search[core.TARGET]), sums[1]
+            self.low = sums[0] - float(search[core.TARGET]), sums[1] if sums[2] > MOSTLY * sums[0] else math.inf
         is_flat = is_enclosed and not self.are_large and self.low[0] > FLAT * self.low[1] * across
         widest = HALVES[0] * (MORE if sums[2] > MOSTLY * sums[0] else 1.0)
         self.encloses = (self.has_missed or is_flat) and across <= 2.0 * widest and self._enclose(search)
@@ -74,7 +82,8 @@ class GroupSteps:
         if not (self.are_large or is_flat) and self._follow(search, mu, sums[0]):
             moved = moved_by(self.shape, mu, float(search[core.PRICE]))
             return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0]) if self.is_sure else math.nan
-        if is_flat and _halve(search):
+        if is_flat and self.halving and _halve(search):
+            self.halving -= 1
             return math.nan
         if not (is_enclosed or self.are_large) and self._leap(search, mu, sums):
             return math.nan
