@@ -26,12 +26,10 @@ MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 ROUNDED = 1e-15  # more than the ends of a bracket are off, in log price
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
-MOSTLY, MORE = (
-    0.95,
-    4.0,
-)  # share of T that caps hold, where few items are left for a model; it may be so many times as wide
+MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
+MORE = 4.0  # times as wide as others such a model may be
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
-LEAP = 1.5  # over a price at which caps hold all
+LEAP = 1.5  # the first one from a price at which caps hold all, over that; the next ones are the square of the last
 MOST_HALVED = 8  # brackets, in one search: jumps take more of them than of other steps
 MOST_ENCLOSED = 2  # models that hold all of a bracket, in one search
 MOST_FOLLOWED = 4  # steps along one curve
@@ -49,15 +47,8 @@ class GroupSteps:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
-        self.low = (
-            0.0,
-            0.0,
-        )  # how much T was too high at the last price below the answer's, and its slope if caps held most
-        self.enclosing, self.halving, self.leap = (
-            MOST_ENCLOSED,
-            MOST_HALVED,
-            LEAP,
-        )  # of each that is left; the next leap
+        self.low = 0.0, 0.0  # how much T was too high below the answer, and its slope there if caps held most
+        self.enclosing, self.halving, self.leap = MOST_ENCLOSED, MOST_HALVED, LEAP
         self.is_sure = curve is not None and curve.is_sure
         self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
@@ -90,9 +81,8 @@ class GroupSteps:
         price = float(search[core.PRICE])
         if self.problem.n > min(narrow.MANY, LEAST_NARROWED):
             half = next_half(self.shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
-        is_long = math.isnan(half) or (
-            (self.are_large or self.is_rough) and not moved_by(self.shape, mu, price) <= LONG
-        )
+        is_far = not moved_by(self.shape, mu, price) <= LONG
+        is_long = math.isnan(half) or (is_far and (self.are_large or self.is_rough))
         if self.leads and is_long and (self.are_large or not is_enclosed):
             half = self._lead(search, mu, taken, sums, half)
         elif self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
