@@ -1,6 +1,7 @@
 #include "nefk_group_approach.h"
 #include "nefk_group_search.h"
 
+static const double BEYOND = 1e-3; /* over a slope: prices next to one tell nothing of amounts where it hardly falls */
 static const double OFF = 4e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
 
 /* Price every group of the tile: the common price, or just beyond its best slope at the lower bounds. Those that need
@@ -22,8 +23,8 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
         space->share[g] = 0.0;
         if (cap <= floor[g] * (1.0 + SLACK)) {
             own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
-            double beyond = best[g] + 4e-16 * fabs(best[g]);
-            if (beyond > prices.high) space->low[g] = space->high[g] = beyond; /* it starts there, but for rounding */
+            double beyond = best[g] + BEYOND * fabs(best[g]);
+            if (beyond > prices.high) space->low[g] = space->high[g] = beyond; /* all are at their lower bounds there */
         } else if (!isnan(guess)) {
             space->at[searched] = guess;
             space->group[searched++] = (uint32_t)g;
