@@ -24,7 +24,7 @@ from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
-from knapsolve.nefk.single import edge_price, find_and_settle, new_search
+from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
 BATCH = 2  # tiles that one thread takes at a time
@@ -247,7 +247,8 @@ class GroupPasses:
         if one.passes.bounds()[0] >= cap * (1 - SLACK):
             edge = edge_price(one.problem, one.passes, at_lower=True)
             own[g] = edge if edge > prices.high else np.nan
-            settled, missed = one.settle(Prices(*2 * (max(edge, prices.high),)), amounts, side), 0
+            high = max(float(beyond_edge(edge, True).high), prices.high)
+            settled, missed = one.settle(Prices(high, high), amounts, side), 0
         elif not np.isnan(own[g]):
             own[g], settled = one.solve(own[g], floor, amounts, side, self.n_jobs)
             missed = own[g] < prices.high

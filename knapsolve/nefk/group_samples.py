@@ -27,7 +27,7 @@ SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE, MANY_LOOSE = 64, 256  # groups with loose caps whose slope is somewhat, and nearly, that of all
-LEAST_LEFT = 0.5  # of T of a sample where a curve ends: less falls at once
+LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
 LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
 
 
@@ -115,7 +115,7 @@ class SampledTotals:
             return None
         away = POINTS * error
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
-        is_smooth = totals[-1] > LEAST_LEFT * totals[0]
+        is_smooth = totals[-1] > LEAST_AT_END * totals[0]
         return Curve(math.log(price) + away, totals, loose >= MANY_LOOSE) if is_smooth else None
 
 

@@ -197,10 +197,8 @@ class GroupModel:
                 self.large.append((one.group, passes.cap_of(one.group), model))
         if rough is None:
             return
-        self.smooth, self.fixed = (
-            SeriesModel(problem, rough, price, half, terms, jobs),
-            sum_where(marks[1:] == 1, passes.caps),
-        )
+        self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
+        self.fixed = sum_where(marks[1:] == 1, passes.caps)
         groups = np.flatnonzero(marks == 2)
         self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 

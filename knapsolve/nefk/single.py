@@ -14,6 +14,8 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
 
+BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
+
 
 def new_search(problem: Problem, passes: Any, known: float = math.nan) -> NDArray[np.float64]:
     """The budget's search (8,), from a `known` guess of its price or else one made on a sample."""
@@ -65,3 +67,11 @@ def edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:
     if not problem.equality:
         price = max(price, 0.0)
     return price + (4e-16 if at_lower else -4e-16) * abs(price) if math.isfinite(price) else price
+
+
+def beyond_edge(price: float, at_lower: bool) -> Prices:
+    """Prices at which all items sit at a bound, given their edge: those next to it tell nothing of amounts where slopes
+    hardly change.
+    """
+    away = BEYOND * abs(price) if math.isfinite(price) else 0.0
+    return Prices(*2 * (price + away if at_lower else price - away,))

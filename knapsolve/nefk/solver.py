@@ -30,7 +30,7 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.search import step
-from knapsolve.nefk.single import edge_price, find_and_settle, new_search
+from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
@@ -166,13 +166,13 @@ def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
 def _solve_single(problem: Problem, passes: Any, place: Place, n_jobs: int) -> tuple[Prices, Settled]:
     bounds = check_feasible(problem, passes)
     if bounds.lower >= problem.capacity * (1 - SLACK):
-        prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
-    elif problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
+        price = edge_price(problem, passes, at_lower=True)
+        return Prices(price, price), passes.settle(beyond_edge(price, True), *place())
+    if problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
         price = edge_price(problem, passes, at_lower=False)
-        prices = Prices(price, price) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
-    else:
-        return find_and_settle(problem, passes, new_search(problem, passes), *place(), n_jobs)
-    return prices, passes.settle(prices, *place())
+        all_take = beyond_edge(price, False) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
+        return Prices(price, price), passes.settle(all_take, *place())
+    return find_and_settle(problem, passes, new_search(problem, passes), *place(), n_jobs)
 
 
 def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | None:
@@ -229,9 +229,9 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
 def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place) -> NEFKResult:
     least = check_feasible(problem, passes, grouped.bounds_by_group()).lower
     if least >= problem.capacity * (1 - SLACK):
-        prices = Prices(*2 * (edge_price(problem, passes, at_lower=True),))
-        own = np.full(len(problem.caps) + 1, np.nan)
-        settled, _ = grouped.settle(prices, own, 0.0, place)
+        price = edge_price(problem, passes, at_lower=True)
+        prices, own = Prices(price, price), np.full(len(problem.caps) + 1, np.nan)
+        settled, _ = grouped.settle(beyond_edge(price, True), own, 0.0, place)
         own = own[1:]
     else:
         search = new_search(problem, passes)
@@ -243,14 +243,15 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
 def _solve_array_groups(problem: Problem, passes: ArrayPasses, place: Place) -> NEFKResult:
     bounds = check_feasible(problem, passes, passes.bounds_by_group())
     if bounds.lower >= problem.capacity * (1 - SLACK):
-        prices, own = Prices(*2 * (edge_price(problem, passes, at_lower=True),)), np.full(len(problem.caps), -np.inf)
+        price, own = edge_price(problem, passes, at_lower=True), np.full(len(problem.caps), -np.inf)
+        prices, settled = Prices(price, price), passes.settle(beyond_edge(price, True), *place())
     else:
         prices, own = ArrayGroupSearch(problem, passes, new_search(problem, passes)).run()
         tight = problem.caps <= bounds.lower_by_group[1:] * (1 + SLACK)
         own = _reprice_tight_groups(problem, passes, own, tight)
         for column in (prices.low, prices.high):  # nothing but an infinite price holds an infinite slope at 0
             column[1:][own == np.inf] = np.inf
-    settled = passes.settle(prices, *place())
+        settled = passes.settle(prices, *place())
     return _result(problem, prices, settled, passes.count, place, own)
 
 

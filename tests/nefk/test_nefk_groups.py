@@ -134,17 +134,6 @@ def test_group_price_is_the_worth_of_its_cap():
     assert solved(2.0).group_prices[0] == pytest.approx(difference, rel=1e-8)
 
 
-def test_a_group_with_no_room_above_its_lower_bounds_gets_these_where_slopes_hardly_fall():
-    """The next price to the best slope took 6e-5 more."""
-    rates, weights = np.array([39.77383214021489, 0.6726342479695618, 2.0]), np.array([4.03, 27.82518190004907, 1.0])
-    lower, groups = np.array([0.0, 0.01885230470823155, 0.0]), np.array([0, 0, -1])
-    options = {"weights": weights, "lower": lower, "groups": groups, "group_caps": lower[1:2]}
-    result = solve("freshness", rates, 1.0, **options)
-    np.testing.assert_array_equal(result.amounts[:2], lower[:2])
-    assert result.residual <= 1e-12
-    assert result.group_prices[0] == pytest.approx(weights[1] / rates[1] - result.price, rel=1e-9)
-
-
 def test_a_group_with_no_room_gets_nothing_and_its_price_is_its_best_slope():
     result = solve("logarithmic", [1.0, 2.0, 1.0], 6.0, groups=[0, 0, -1], group_caps=[0.0])
     np.testing.assert_allclose(result.amounts, [0, 0, 6], rtol=1e-15)

@@ -1,0 +1,35 @@
+"""No room but for all bounds: items get these, also where slopes hardly fall and the next price says little."""
+
+import numpy as np
+import pytest
+from nefk_oracle import solve
+
+RATES, WEIGHTS = np.array([39.77383214021489, 0.6726342479695618]), np.array([4.03, 27.82518190004907])
+EDGE = np.array([0.0, 0.01885230470823155])  # next to the second's slope here, an item takes 6e-5 more
+PRICE = WEIGHTS[1] / RATES[1]
+
+
+def test_capacity_that_is_all_lower_bounds():
+    result = solve("freshness", RATES, EDGE[1], weights=WEIGHTS, lower=EDGE)
+    np.testing.assert_array_equal(result.amounts, EDGE)
+    assert result.residual <= 1e-12
+    assert result.price == pytest.approx(PRICE, rel=1e-9)
+
+
+def test_capacity_that_is_all_upper_bounds():
+    result = solve("freshness", RATES[1:], EDGE[1], weights=WEIGHTS[1:], upper=EDGE[1:])
+    np.testing.assert_array_equal(result.amounts, EDGE[1:])
+    assert result.residual <= 1e-12
+    assert result.price == pytest.approx(PRICE, rel=1e-9)
+
+
+@pytest.mark.parametrize("others", [0, 20_000])
+def test_a_cap_that_is_all_lower_bounds_of_a_group(others):
+    """One that fits a tile, and one that does not."""
+    rates = np.concatenate([RATES, np.random.default_rng(1).uniform(0.02, 0.05, others), [2.0]])
+    weights, lower = np.concatenate([WEIGHTS, np.full(others, 1e-3), [1.0]]), np.append(EDGE, np.zeros(others + 1))
+    groups = np.append(np.zeros(others + 2, dtype=int), -1)
+    result = solve("freshness", rates, 1.0, weights=weights, lower=lower, groups=groups, group_caps=EDGE[1:])
+    np.testing.assert_array_equal(result.amounts[:-1], lower[:-1])
+    assert result.residual <= 1e-12
+    assert result.group_prices[0] == pytest.approx(PRICE - result.price, rel=1e-9)
