@@ -17,10 +17,15 @@ def test_capacity_that_is_all_lower_bounds():
 
 
 def test_capacity_that_is_all_upper_bounds():
-    result = solve("freshness", RATES[1:], EDGE[1], weights=WEIGHTS[1:], upper=EDGE[1:])
-    np.testing.assert_array_equal(result.amounts, EDGE[1:])
+    rate, weight, upper = (
+        np.array([0.6236257269492452]),
+        np.array([13.739058291948124]),
+        np.array([0.017981178653386026]),
+    )
+    result = solve("freshness", rate, upper[0], weights=weight, upper=upper)
+    np.testing.assert_array_equal(result.amounts, upper)
     assert result.residual <= 1e-12
-    assert result.price == pytest.approx(PRICE, rel=1e-9)
+    assert result.price == pytest.approx(weight[0] / rate[0], rel=1e-9)
 
 
 @pytest.mark.parametrize("others", [0, 20_000])
