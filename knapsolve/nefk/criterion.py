@@ -29,8 +29,10 @@ class Runs:
         return n // self.every * self.length
 
 
-def pick(values: NDArray[Any], which: Any) -> NDArray[Any]:
-    """Entries of a column (n,), by slice, positions or runs."""
+def pick(values: Any, which: Any) -> Any:
+    """Entries of a column (n,), by slice, positions or runs; one number, which is for all items, as it is."""
+    if not isinstance(values, np.ndarray):
+        return values
     if isinstance(which, Runs):
         whole = values[: len(values) // which.every * which.every]
         return whole.reshape(-1, which.every)[:, : which.length].ravel()
@@ -68,7 +70,7 @@ class Criterion:
 
     def _take(self, which: Any) -> Criterion:
         """The criterion of some of the items."""
-        return self._with(pick(self._parameter, which)) if isinstance(self._parameter, np.ndarray) else self
+        return self._with(pick(self._parameter, which))
 
     def _with(self, parameter: NDArray[Any]) -> Criterion:
         """The criterion of another parameter, which is known to be allowed."""

@@ -15,7 +15,7 @@ import knapsolve._core.nefk as core
 
 Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
-STRIPE = 4 * CHUNK  # items that one thread takes at a time
+MOST_CHUNKS = 16  # that one thread takes at a time
 MOST_STEPS = 100  # passes over a chunk in one compiled call: tens of milliseconds
 MOST_ROUGH = 4  # one in so many items of a chunk may be rough
 
@@ -49,8 +49,8 @@ class Passes:
     def __init__(self, items: core.Items, n: int, n_jobs: int = 1, even: tuple[float, float] | None = None) -> None:
         self._even = even  # bounds that are the same for all items
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
-        self._stripes = [(start, min(start + STRIPE, n)) for start in range(0, n, STRIPE)]
-        jobs = min(n_jobs, len(self._stripes))
+        jobs = min(n_jobs, -(-n // CHUNK))
+        self._stripes = list(stripes_of(n, jobs))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
     def __enter__(self) -> Passes:
@@ -64,9 +64,9 @@ class Passes:
         """`work(start, stop)` of every chunk in order."""
         self.count += 1
 
-        def stripe(bounds: tuple[int, int]) -> list[tuple]:
-            starts = range(bounds[0], bounds[1], CHUNK)
-            return [work(start, min(start + CHUNK, bounds[1])) for start in starts]
+        def stripe(part: slice) -> list[tuple]:
+            starts = range(part.start, part.stop, CHUNK)
+            return [work(start, min(start + CHUNK, part.stop)) for start in starts]
 
         run: Any = map if self._pool is None else self._pool.map
         return [part for chunk in run(stripe, self._stripes) for part in chunk]
@@ -120,6 +120,15 @@ class Passes:
 def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
     """Slices of `size` items, the last one perhaps shorter."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def stripes_of(n: int, jobs: int) -> Iterator[slice]:
+    """What one thread takes at a time: as many parts for each; large ones, as threads that write to new memory side by
+    side hinder each other.
+    """
+    chunks = -(-n // CHUNK)
+    rounds = -(-chunks // (jobs * MOST_CHUNKS))
+    return parts_of(n, -(-chunks // (jobs * rounds)) * CHUNK)
 
 
 def sum_where(mask: NDArray[np.bool_], values: NDArray[np.floating[Any]]) -> float:

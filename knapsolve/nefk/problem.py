@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 from knapsolve.nefk.passes import parts_of
 
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
+MANY_TAKEN = 65536  # items of which threads take one column each
 SLACK = 5e-13  # relative difference of sums that counts as none
 
 
@@ -39,18 +42,21 @@ class Problem:
         """Who answers prices for all items."""
         return self.criterion._passes(self, n_jobs)
 
-    def take(self, which: Any, capacity: float) -> Problem:
+    def take(self, which: Any, capacity: float, n_jobs: int = 1) -> Problem:
         """The problem of some items, by slice, positions or runs, without groups."""
         n = self._count(which)
         if self.order is not None:
             which = pick(self.order, which)
-        weights, lower, upper = (
-            pick(x, which) if isinstance(x, np.ndarray) else x for x in (self.weights, self.lower, self.upper)
-        )
+        takes: list[Any] = [self.criterion._take, *(partial(pick, x) for x in (self.weights, self.lower, self.upper))]
+        if n_jobs > 1 and n > MANY_TAKEN:
+            with ThreadPoolExecutor(n_jobs) as pool:
+                criterion, weights, lower, upper = pool.map(lambda take: take(which), takes)
+        else:
+            criterion, weights, lower, upper = (take(which) for take in takes)
         return replace(
             self,
             order=None,
-            criterion=self.criterion._take(which),
+            criterion=criterion,
             n=n,
             capacity=capacity,
             weights=weights,
@@ -86,11 +92,11 @@ class Problem:
         weights = self.weights if weights is None else weights
         return replace(self, criterion=criterion, weights=weights, groups=None, caps=np.empty(0))
 
-    def sample(self, size: int, run: int = 1) -> Problem:
+    def sample(self, size: int, run: int = 1, n_jobs: int = 1) -> Problem:
         """The problem of runs of items spread evenly, with their share of the capacity; about `size` in all."""
         every = -(-self.n // size) * run
         which = slice(None, None, every) if run == 1 else Runs(every, run)
-        return self.take(which, self.capacity * (self._count(which) / self.n))
+        return self.take(which, self.capacity * (self._count(which) / self.n), n_jobs)
 
 
 def check_problem(

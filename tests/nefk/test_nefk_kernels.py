@@ -1,5 +1,6 @@
 """The compiled kernels equal their readable twins, whatever the instruction set and the number of threads."""
 
+import itertools
 import math
 
 import mpmath as mp
@@ -9,6 +10,9 @@ from nefk_oracle import FAMILIES, exact_amount, random_parameters, slope, solve,
 
 import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.criterion import Runs
+from knapsolve.nefk.passes import CHUNK, MOST_CHUNKS, stripes_of
+from knapsolve.nefk.problem import MANY_TAKEN, check_problem
 
 
 @pytest.fixture
@@ -125,6 +129,31 @@ def test_the_number_of_threads_never_changes_a_bit(family, grouped):
     for other in (two, three):
         np.testing.assert_array_equal(one.amounts, other.amounts)
         assert (one.price, one.value, one.residual) == (other.price, other.value, other.residual)
+
+
+@pytest.mark.parametrize("which", [Runs(9 * 64, 64), np.arange(5, 700_000, 7), slice(3, None, 8)])
+def test_threads_take_the_items_that_one_does(which):
+    rate, weight = np.random.default_rng(6).exponential(size=(2, 700_000))
+    problem = check_problem(criteria.Freshness(rate), 1.0, weight, 0.5, rate, None, None, True)
+    one, two = (problem.take(which, 1.0, n_jobs) for n_jobs in (1, 2))
+    assert two.n == one.n > MANY_TAKEN
+    for part in (one, two):
+        np.testing.assert_array_equal(part.criterion._parameter, one.upper)
+        np.testing.assert_array_equal(part.weights, one.weights)
+        np.testing.assert_array_equal(part.upper, one.upper)
+        assert part.lower == 0.5
+
+
+@pytest.mark.parametrize("n", [1, CHUNK, CHUNK + 1, 10**6, 10**7 + 1])
+@pytest.mark.parametrize("jobs", [1, 2, 3, 64])
+def test_threads_take_alike_parts(n, jobs):
+    parts = list(stripes_of(n, min(jobs, -(-n // CHUNK))))
+    assert (parts[0].start, parts[-1].stop) == (0, n)
+    assert all(a.stop == b.start and a.stop % CHUNK == 0 for a, b in itertools.pairwise(parts))
+    most = max(part.stop - part.start for part in parts)
+    assert most <= MOST_CHUNKS * CHUNK
+    if jobs <= n // CHUNK:
+        assert most * jobs * -(-len(parts) // jobs) <= n + jobs * -(-len(parts) // jobs) * CHUNK
 
 
 def test_single_precision_columns_are_computed_in_double():

@@ -174,3 +174,15 @@ def test_a_series_of_caps_goes_by_group_numbers_or_is_refused():
             ValueError, match=f"group_caps must be in order .* got a Series of labels like '?{labels[0]}"
         ):
             solve_nefk(F, 0.8, groups=groups, group_caps=caps.set_axis(labels))
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 5e-324, 1e140, 1.0000001e140, -5e-324, -1.0, NAN, -NAN, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_column_may_have_what_lies_in_the_interval_and_nothing_else(value, dtype):
+    with np.errstate(over="ignore"):
+        column = np.array([1.0, value], dtype=dtype)
+    if 0.0 <= float(column[1]) <= 1e140:
+        assert Freshness(column).derivative(1.0).shape == (2,)
+    else:
+        with pytest.raises(ValueError, match="position 1"):
+            Freshness(column)
