@@ -70,20 +70,37 @@ static void approach(const nefk_tile_space *space, double floor, size_t groups, 
     }
 }
 
+/* Drop the listed groups whose cap lies within a jump, which settles them but for the share. Returns how many are left,
+ * with brackets. */
+static size_t settle_jumps(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups) {
+    const double *starts = space->lower_price;
+    size_t left = 0;
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->group[k], first = space->offset[g], stop = space->offset[g + 1];
+        double top = largest(starts + first, stop - first), cap = space->cap[g];
+        if (cap_is_in_jump(problem->shape, &space->all, starts, first, stop, top, cap, floor, space->low + g,
+                           space->high + g)) {
+            space->share[g] = NAN;
+            continue;
+        }
+        space->group[left] = (uint32_t)g;
+        space->at[left] = space->at[k];
+        space->target[left] = cap;
+        space->from[left] = floor;
+        space->to[left] = space->top[left] = top;
+        space->more[left] = space->less[left] = NAN;
+        left++;
+    }
+    return left;
+}
+
 size_t nefk_approach_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups) {
     const nefk_problem *problem = all->problem;
     const nefk_instructions *use = nefk_instructions_in_use();
     size_t n_groups = tile.last - tile.first, m = space->offset[n_groups], left = 0;
     double *starts = space->lower_price;
     find_starts(problem->shape, m, &space->all, starts);
-    for (size_t k = 0; k < groups; k++) {
-        size_t g = space->group[k], first = space->offset[g];
-        space->target[k] = space->cap[g];
-        space->top[k] = largest(starts + first, size_of(space, k));
-        space->from[k] = floor;
-        space->to[k] = space->top[k];
-        space->more[k] = space->less[k] = NAN;
-    }
+    groups = settle_jumps(problem, space, floor, groups);
     approach(space, floor, groups, space->at);
     for (size_t k = 0; k < groups; k++) space->high[space->group[k]] = space->at[k];
     spread(n_groups, space->offset, space->high, space->price);

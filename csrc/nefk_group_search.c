@@ -126,33 +126,22 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
     return space->part.step[2] ? sum_of(nefk_instructions_in_use(), lower + start, m) : (double)m * lower[0];
 }
 
-/* A cap within the jump at which the first item of group k starts is known to be there, unless others start in it. */
-static void guess_jump(int shape, size_t k, nefk_tile_space *space) {
-    const double jump = 45.0; /* an item takes 1 / z of its rate or more, z as of 1 - 1e-17 */
-    double low, high;
-    size_t first = space->part_offset[k];
-    while (space->starts[first] < space->top[k]) first++;
-    nefk_block item = block_of(&space->part, first);
-    if (!(*item.parameter > jump * space->target[k] && *item.upper >= space->target[k])) return;
-    find_jump(shape, *item.parameter, *item.weight, &low, &high);
-    if (!(low > space->from[k])) return;
-    for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++)
-        if (i != first && space->starts[i] > high) return;
-    space->at[k] = low;
-    space->to[k] = high;
-}
-
 /* Brackets of the groups of space->part about the guesses in space->at. */
 static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int has_top) {
+    int shape = all->problem->shape;
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
+        size_t first = space->part_offset[k], stop = space->part_offset[k + 1];
+        double low, high;
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
         space->from[k] = floor;
         space->more[k] = NAN;
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
         space->target[k] = space->cap[space->group[k]];
-        if (is_known) guess_jump(all->problem->shape, k, space);
+        if (is_known && cap_is_in_jump(shape, &space->part, space->starts, first, stop, space->top[k], space->target[k],
+                                       floor, &low, &high))
+            space->at[k] = low, space->to[k] = high; /* is known to be there */
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
 }

@@ -121,6 +121,8 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         if (isnan(own[tile.first + space->name[g]])) {
             double room = (more < cap ? more : cap) - less;
             share = room > 0.0 ? prices.share * room / (more - less) : 0.0;
+        } else if (isnan(share)) {
+            share = (cap - less) / (more - less);
         }
         for (size_t i = 0; i < space->part_offset[k + 1] - from; i++) {
             double less_here = space->x[start + i], more_here = space->y[from + i];

@@ -36,6 +36,24 @@ static inline void find_jump(int shape, double parameter, double weight, double 
     *high = gap > 0.0 ? nextafter(start, INFINITY) : start;
 }
 
+/* Whether a cap lies within the jump at which the first of a group's items, begin .. end, starts to take something: then
+ * the prices about that. Not where others start within it, nor below the floor. Starts (as of find_starts) and their
+ * largest are given. */
+static inline int cap_is_in_jump(int shape, const gathered *items, const double *starts, size_t begin, size_t end,
+                                 double top, double cap, double floor, double *low, double *high) {
+    const double jump = 45.0; /* an item takes 1 / z of its rate or more, z as of 1 - 1e-17 */
+    size_t first = begin;
+    if (!(top > NEFK_NIGH && top < NEFK_FAR)) return 0;
+    while (starts[first] < top) first++;
+    nefk_block item = block_of(items, first);
+    if (!(*item.parameter > jump * cap && *item.upper >= cap)) return 0;
+    find_jump(shape, *item.parameter, *item.weight, low, high);
+    if (!(*low > floor)) return 0;
+    for (size_t i = begin; i < end; i++)
+        if (i != first && starts[i] > *high) return 0;
+    return 1;
+}
+
 /* The least start of group k above its price. Starts are in order as their bits are, which need no branch. */
 static inline double next_start(const nefk_tile_space *space, size_t k) {
     uint64_t here = nefk_to_bits(space->at[k]), top = nefk_to_bits(space->top[k]), next = top;
