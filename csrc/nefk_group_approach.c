@@ -78,8 +78,8 @@ static size_t settle_jumps(const nefk_problem *problem, nefk_tile_space *space, 
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k], first = space->offset[g], stop = space->offset[g + 1];
         double top = largest(starts + first, stop - first), cap = space->cap[g];
-        if (cap_is_in_jump(problem->shape, &space->all, starts, first, stop, top, cap, floor, space->low + g,
-                           space->high + g)) {
+        if (cap_is_in_jump(problem->shape, &space->all, starts, first, stop, top, cap, NEFK_SURE_JUMP, floor,
+                           space->low + g, space->high + g)) {
             space->share[g] = NAN;
             continue;
         }

@@ -140,7 +140,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
         space->target[k] = space->cap[space->group[k]];
         if (is_known && cap_is_in_jump(shape, &space->part, space->starts, first, stop, space->top[k], space->target[k],
-                                       floor, &low, &high))
+                                       NEFK_JUMP, floor, &low, &high))
             space->at[k] = low, space->to[k] = high; /* is known to be there */
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }

@@ -36,12 +36,14 @@ static inline void find_jump(int shape, double parameter, double weight, double 
     *high = gap > 0.0 ? nextafter(start, INFINITY) : start;
 }
 
-/* Whether a cap lies within the jump at which the first of a group's items, begin .. end, starts to take something: then
- * the prices about that. Not where others start within it, nor below the floor. Starts (as of find_starts) and their
- * largest are given. */
+/* An item starts to take something with a jump, as large as its rate over so much: nearly always, and always. */
+#define NEFK_JUMP 45.0      /* z as of 1 - 1e-17 */
+#define NEFK_SURE_JUMP 85.0 /* z as of 1 - 2^-106 */
+
+/* Whether a cap lies within the jump of the first of a group's items, begin .. end, to start: then the prices about that.
+ * Not where others start within it, nor below the floor. Starts (as of find_starts) and their largest are given. */
 static inline int cap_is_in_jump(int shape, const gathered *items, const double *starts, size_t begin, size_t end,
-                                 double top, double cap, double floor, double *low, double *high) {
-    const double jump = 45.0; /* an item takes 1 / z of its rate or more, z as of 1 - 1e-17 */
+                                 double top, double cap, double jump, double floor, double *low, double *high) {
     size_t first = begin;
     if (!(top > NEFK_NIGH && top < NEFK_FAR)) return 0;
     while (starts[first] < top) first++;
