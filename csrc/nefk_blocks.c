@@ -10,7 +10,7 @@
 #include "nefk_search.h"
 #include "nefk_series.h"
 
-enum { LANES = 8 };
+enum { LANES = 8, ROW_LANES = 32 };
 
 /* Cut amounts to their bounds; no slope where they are cut. */
 NEFK_INLINE void cut(double low, double high, double ceiling, double *amount, double *slope) {
@@ -194,6 +194,58 @@ NEFK_INLINE void follow_shape(int shape, size_t m, nefk_block items, const doubl
     }
 }
 
+NEFK_INLINE void starts_shape(int shape, size_t m, nefk_block items, double *restrict starts) {
+    for (size_t i = 0; i < m; i++) {
+        nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
+        double start = item.v / item.p;
+        starts[i] = item.a > 0.0 ? start + 0x1p-52 * start : 0.0;
+    }
+}
+
+/* Of ROW_LANES groups at once; the last lanes may lie beyond the n groups. */
+NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restrict sum) {
+    double lane[ROW_LANES] = {0};
+    for (size_t j = 0; j < rows; j++)
+        for (size_t l = 0; l < ROW_LANES; l++) lane[l] += x[j * n + l];
+    for (size_t l = 0; l < ROW_LANES; l++) sum[l] = lane[l];
+}
+
+NEFK_INLINE void bend_lanes(size_t rows, size_t n, const double *x, const double *d, const double *c,
+                            const double *starts, const double *top, double *restrict total, double *restrict slope,
+                            double *restrict curve, double *restrict start) {
+    double sum[ROW_LANES] = {0}, fall[ROW_LANES] = {0}, bend[ROW_LANES] = {0}, first[ROW_LANES] = {0}, best[ROW_LANES] = {0};
+    for (size_t j = 0; j < rows; j++)
+        for (size_t l = 0; l < ROW_LANES; l++) {
+            size_t i = j * n + l;
+            sum[l] += x[i];
+            fall[l] += d[i];
+            bend[l] += c[i];
+            best[l] = d[i] > first[l] ? starts[i] : best[l];
+            first[l] = d[i] > first[l] ? d[i] : first[l];
+        }
+    for (size_t l = 0; l < ROW_LANES; l++) {
+        total[l] = sum[l];
+        slope[l] = fall[l];
+        curve[l] = bend[l];
+        start[l] = first[l] > NEFK_BENDING * fall[l] ? best[l] : top[l];
+    }
+}
+
+NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, double *restrict top,
+                           double *restrict its) {
+    double first[ROW_LANES] = {0}, best[ROW_LANES] = {0};
+    for (size_t j = 0; j < rows; j++)
+        for (size_t l = 0; l < ROW_LANES; l++) {
+            size_t i = j * n + l;
+            best[l] = starts[i] > first[l] ? parameter[i] : best[l];
+            first[l] = starts[i] > first[l] ? starts[i] : first[l];
+        }
+    for (size_t l = 0; l < ROW_LANES; l++) {
+        top[l] = first[l];
+        its[l] = best[l];
+    }
+}
+
 #define RESPOND(SHAPE)                                                                                       \
     if (c && (SHAPE == NEFK_DETECTION || SHAPE == NEFK_FRESHNESS))                                           \
         respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 2);                                   \
@@ -245,7 +297,24 @@ NEFK_INLINE void follow_shape(int shape, size_t m, nefk_block items, const doubl
                                     double *price, double *x, double *c) {                                   \
         NEFK_EACH_SHAPE(FOLLOW)                                                                              \
     }                                                                                                        \
-    TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }
+    TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }                     \
+    TARGET static void starts_##SET(int shape, size_t m, nefk_block items, double *starts) {                 \
+        if (shape == NEFK_FRESHNESS) starts_shape(NEFK_FRESHNESS, m, items, starts);                         \
+        else starts_shape(NEFK_DETECTION, m, items, starts);                                                 \
+    }                                                                                                        \
+    TARGET static void add_rows_##SET(size_t rows, size_t n, const double *x, double *sum) {                 \
+        for (size_t i = 0; i < n; i += ROW_LANES) add_lanes(rows, n, x + i, sum + i);                            \
+    }                                                                                                        \
+    TARGET static void bend_rows_##SET(size_t rows, size_t n, const double *x, const double *d, const double *c, \
+                                       const double *starts, nefk_row_sums to) {                             \
+        for (size_t i = 0; i < n; i += ROW_LANES)                                                            \
+            bend_lanes(rows, n, x + i, d + i, c + i, starts + i, to.top + i, to.total + i, to.slope + i,     \
+                       to.curve + i, to.start + i);                                                          \
+    }                                                                                                        \
+    TARGET static void top_rows_##SET(size_t rows, size_t n, const double *starts, const double *parameter,  \
+                                      double *top, double *its) {                                            \
+        for (size_t i = 0; i < n; i += ROW_LANES) top_lanes(rows, n, starts + i, parameter + i, top + i, its + i); \
+    }
 
 COMPILED_FOR(portable, , 0)
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -255,12 +324,15 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, approach_portable, follow_portable},
+     advance_portable, approach_portable, follow_portable, starts_portable, add_rows_portable, bend_rows_portable,
+     top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, approach_avx2, follow_avx2},
+     advance_avx2, approach_avx2, follow_avx2, starts_avx2, add_rows_avx2, bend_rows_avx2,
+     top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, approach_avx512, follow_avx512},
+     advance_avx512, approach_avx512, follow_avx512, starts_avx512, add_rows_avx512, bend_rows_avx512,
+     top_rows_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

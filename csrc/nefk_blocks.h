@@ -21,6 +21,12 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
+#define NEFK_BENDING 0.2 /* share of a slope from which on one item bends a group's total */
+
+/* Of the items of n groups, one row of each after the other: totals, slopes and second derivatives (n,), and where the
+ * item starts that bends the total, or else the given `top`. */
+typedef struct { double *total, *slope, *curve, *start; const double *top; } nefk_row_sums;
+
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
      * unless d is NULL, and c = d2x/dlog(price)2 (m,), likewise, of detection and freshness unless c is NULL. */
@@ -51,6 +57,15 @@ typedef struct {
      * and second derivatives d and c; c becomes 1 where that is not exact to some 1e-14 of the price, else 0. */
     void (*follow)(int shape, size_t m, nefk_block items, const double *next, const double *d, double *price, double *x,
                    double *c);
+    /* Where items of detection and freshness start: a double just above, at which they surely take nothing. */
+    void (*starts)(int shape, size_t m, nefk_block items, double *starts);
+    /* Sums (n,) of rows (rows, n). */
+    void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
+    /* Sums of items by their amounts x, slopes d, second derivatives c and starts, (rows, n) each. */
+    void (*bend_rows)(size_t rows, size_t n, const double *x, const double *d, const double *c, const double *starts,
+                      nefk_row_sums sums);
+    /* Largest starts (n,) of rows (rows, n), and the parameters of the items that have them. */
+    void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, double *top, double *its);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

@@ -9,20 +9,20 @@ static const double NEAR_SQUARED = 2e-9; /* gap after which Newton's next is non
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */
 
-void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
-                        nefk_tile_space *space, double *best) {
+void nefk_best_slopes(const nefk_problem *problem, size_t groups, nefk_tile_space *space, double *best) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t m = offset[groups];
+    size_t m = space->items;
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
-        nefk_block items = block_of(columns, at);
+        nefk_block items = block_of(&space->all, at);
         use->worth(problem->shape, count, items, items.lower, space->y + at, space->d + at);
         for (size_t i = 0; i < count; i++)
             if (!(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
     }
     for (size_t g = 0; g < groups; g++) {
         best[g] = -INFINITY;
-        for (size_t i = offset[g]; i < offset[g + 1]; i++) best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
+        for (size_t j = 0, i = space->offset[g]; j < size_of(space, g); j++, i += space->stride[g])
+            best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
     }
 }
 
@@ -113,10 +113,7 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
         space->less[left] = space->less[k];
         which[left++] = (uint32_t)k;
     }
-    if (left < groups) {
-        choose_starts(left, which, space);
-        choose(&space->part, space->part_offset, left, which, space);
-    }
+    if (left < groups) keep_chosen(left, which, space, space->starts);
     return left;
 }
 
@@ -131,7 +128,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
     int shape = all->problem->shape;
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
-        size_t first = space->part_offset[k], stop = space->part_offset[k + 1];
+        size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first;
         double low, high;
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
         space->from[k] = floor;
@@ -139,7 +136,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
         space->target[k] = space->cap[space->group[k]];
-        if (is_known && cap_is_in_jump(shape, &space->part, space->starts, first, stop, space->top[k], space->target[k],
+        if (is_known && cap_is_in_jump(shape, &space->part, space->starts, first, 1, m, space->top[k], space->target[k],
                                        NEFK_JUMP, floor, &low, &high))
             space->at[k] = low, space->to[k] = high; /* is known to be there */
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
@@ -151,7 +148,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     double answered = 0.0, near = tries_all ? 0.0 : (has_top ? NEFK_NEAR_CUBED : NEAR_SQUARED);
     share_scalars(space);
-    choose(&space->all, space->offset, groups, space->group, space);
+    choose(groups, space->group, space);
     fill(groups, 1.0, space->top);
     if (has_top) find_starts(problem->shape, space->part_offset[groups], &space->part, space->starts);
     for (size_t k = 0; k < groups && has_top; k++) {
@@ -168,7 +165,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, m, space->price, space->x, space->d, space->y);
-        if (has_top) sum_and_find_start(groups, space->part_offset, NULL, space->starts, round >= LATE, space);
+        if (has_top) sum_chosen_and_find_start(groups, round >= LATE, space);
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};

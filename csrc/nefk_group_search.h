@@ -4,9 +4,9 @@
 
 #include "nefk_tile.h"
 
-/* Largest slope of each group's items that can move, at their lower bounds, written to best (groups,). O(m). */
-void nefk_best_slopes(const nefk_problem *problem, const gathered *columns, size_t groups, const uint32_t *offset,
-                      nefk_tile_space *space, double *best);
+/* Largest slope of the items of each of the tile's groups that can move, at their lower bounds, written to best
+ * (groups,). O(items). */
+void nefk_best_slopes(const nefk_problem *problem, size_t groups, nefk_tile_space *space, double *best);
 
 /* Own prices of the groups of the tile that are listed in space->group, from the guesses in space->at: written to
  * space->low, high and share by group. All at once, the slow ones one by one; space->price, x, d and y are used up.

@@ -11,11 +11,11 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     size_t groups = tile.last - tile.first, searched = 0;
     double *floor = space->total, *best = space->slope, *lower = space->all.entries[2];
     fill(groups, 0.0, floor);
-    if (space->all.step[2]) sum_groups(groups, space->offset, lower, floor);
-    else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (space->offset[g + 1] - space->offset[g]);
+    if (space->all.step[2]) sum_groups(space, lower, floor);
+    else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (double)size_of(space, g);
     int any_tight = 0;
     for (size_t g = 0; g < groups; g++) any_tight |= space->cap[g] <= floor[g] * (1.0 + SLACK);
-    if (any_tight) nefk_best_slopes(all->problem, &space->all, groups, space->offset, space, best);
+    if (any_tight) nefk_best_slopes(all->problem, groups, space, best);
     for (size_t g = 0; g < groups; g++) {
         double cap = space->cap[g], guess = own[tile.first + space->name[g]];
         space->low[g] = prices.low;
@@ -36,22 +36,22 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
 }
 
 /* Amounts of all items and totals of all groups at the high prices. */
-static void answer(const nefk_problem *problem, nefk_tile_space *space, size_t groups) {
+static void answer(const nefk_problem *problem, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t stop = space->offset[groups];
-    spread(groups, space->offset, space->high, space->price);
+    size_t stop = space->items;
+    spread_all(space, space->high, space->price);
     for (size_t at = 0; at < stop; at += NEFK_BLOCK) {
         size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
         use->respond(problem->shape, m, block_of(&space->all, at), space->price + at, problem->ceiling, space->x + at,
                      NULL, NULL);
     }
-    sum_groups(groups, space->offset, space->x, space->total);
+    sum_groups(space, space->x, space->total);
 }
 
 /* Search for own prices of the listed groups of a tile that is answered otherwise. Returns items answered. */
 static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
                           size_t listed, int tries_all) {
-    size_t groups = tile.last - tile.first, bytes = space->offset[groups] * sizeof(double);
+    size_t groups = tile.last - tile.first, bytes = space->items * sizeof(double);
     uint32_t which[NEFK_TILE_GROUPS];
     if (!listed) return 0.0;
     memcpy(which, space->group, listed * sizeof *which);
@@ -60,17 +60,18 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
     double answered = nefk_search_own(all, space, floor, listed, tries_all);
     memcpy(space->x, space->lower_price, bytes);
     memcpy(space->total, space->again, groups * sizeof(double));
-    size_t m = choose(&space->all, space->offset, listed, which, space);
+    size_t m = choose(listed, which, space);
     for (size_t k = 0; k < listed; k++) space->at[k] = space->high[which[k]];
     spread(listed, space->part_offset, space->at, space->price);
     respond(all->problem, &space->part, m, space->price, space->y, space->d, NULL);
-    sum_groups(listed, space->part_offset, space->y, space->slope);
+    sum_chosen(listed, space, space->y, space->slope);
     for (size_t k = 0; k < listed; k++) {
-        size_t g = which[k], start = space->offset[g], from = space->part_offset[k];
+        size_t g = which[k], at = space->offset[g];
         space->total[g] = space->slope[k];
-        for (size_t i = 0; i < space->part_offset[k + 1] - from; i++) space->x[start + i] = space->y[from + i];
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g])
+            space->x[at] = space->y[i];
     }
-    spread(groups, space->offset, space->high, space->price);
+    spread_all(space, space->high, space->price);
     return answered;
 }
 
@@ -79,10 +80,10 @@ static size_t list_off(nefk_tile tile, nefk_tile_space *space) {
     size_t off = 0;
     for (size_t g = 0; g < tile.last - tile.first; g++) {
         double cap = space->cap[g];
-        if (space->mark[g] == 0.0 || space->low[g] != space->high[g]) continue;
-        if (fabs(space->total[g] - cap) <= OFF * cap) continue;
+        int is_searched = (space->mark[g] != 0.0) & (space->low[g] == space->high[g]);
         space->at[off] = space->high[g];
-        space->group[off++] = (uint32_t)g;
+        space->group[off] = (uint32_t)g;
+        off += is_searched & !(fabs(space->total[g] - cap) <= OFF * cap);
     }
     return off;
 }
@@ -96,7 +97,7 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         answered += search_rest(all, tile, space, floor, left, 0);
     } else {
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0);
-        answer(all->problem, space, tile.last - tile.first);
+        answer(all->problem, space);
     }
     return answered + search_rest(all, tile, space, floor, list_off(tile, space), 1);
 }
@@ -105,17 +106,19 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
 static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                          const double *own) {
     size_t groups = 0;
-    for (size_t g = 0; g < tile.last - tile.first; g++)
-        if (space->low[g] != space->high[g]) space->group[groups++] = (uint32_t)g;
+    for (size_t g = 0; g < tile.last - tile.first; g++) {
+        space->group[groups] = (uint32_t)g;
+        groups += space->low[g] != space->high[g];
+    }
     if (!groups) return;
     share_scalars(space);
-    size_t m = choose(&space->all, space->offset, groups, space->group, space);
+    size_t m = choose(groups, space->group, space);
     for (size_t k = 0; k < groups; k++) space->at[k] = space->low[space->group[k]];
     spread(groups, space->part_offset, space->at, space->lower_price);
     respond(all->problem, &space->part, m, space->lower_price, space->y, space->e, NULL);
-    sum_groups(groups, space->part_offset, space->y, space->slope);
+    sum_chosen(groups, space, space->y, space->slope);
     for (size_t k = 0; k < groups; k++) {
-        size_t g = space->group[k], start = space->offset[g], from = space->part_offset[k];
+        size_t g = space->group[k], at = space->offset[g];
         double more = space->slope[k], less = space->total[g], share = space->share[g];
         double cap = space->cap[g];
         if (isnan(own[tile.first + space->name[g]])) {
@@ -124,13 +127,13 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         } else if (isnan(share)) {
             share = (cap - less) / (more - less);
         }
-        for (size_t i = 0; i < space->part_offset[k + 1] - from; i++) {
-            double less_here = space->x[start + i], more_here = space->y[from + i];
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g]) {
+            double less_here = space->x[at], more_here = space->y[i];
             double mixed = less_here + share * (more_here - less_here);
-            space->x[start + i] = mixed < more_here ? mixed : more_here;
+            space->x[at] = mixed < more_here ? mixed : more_here;
         }
     }
-    sum_groups(tile.last - tile.first, space->offset, space->x, space->total);
+    sum_groups(space, space->x, space->total);
 }
 
 static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t m, nefk_audit *audit) {

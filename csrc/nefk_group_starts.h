@@ -18,14 +18,10 @@ static inline double largest(const double *x, size_t m) {
     return a > b ? a : b;
 }
 
-/* Where each of m items starts: a double just above, at which it surely takes nothing. */
 static inline void find_starts(int shape, size_t m, const gathered *items, double *starts) {
-    for (size_t i = 0; i < m; i++) {
-        nefk_item item = nefk_item_of(shape, items->entries[0][items->step[0] ? i : 0],
-                                      items->entries[1][items->step[1] ? i : 0]);
-        double start = item.v / item.p;
-        starts[i] = item.a > 0.0 ? start + 0x1p-52 * start : 0.0;
-    }
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t at = 0; at < m; at += NEFK_BLOCK)
+        use->starts(shape, m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, block_of(items, at), starts + at);
 }
 
 /* Neighbouring prices about the start of an item: the largest at which it takes something, and the next. */
@@ -40,18 +36,20 @@ static inline void find_jump(int shape, double parameter, double weight, double 
 #define NEFK_JUMP 45.0      /* z as of 1 - 1e-17 */
 #define NEFK_SURE_JUMP 85.0 /* z as of 1 - 2^-106 */
 
-/* Whether a cap lies within the jump of the first of a group's items, begin .. end, to start: then the prices about that.
- * Not where others start within it, nor below the floor. Starts (as of find_starts) and their largest are given. */
-static inline int cap_is_in_jump(int shape, const gathered *items, const double *starts, size_t begin, size_t end,
-                                 double top, double cap, double jump, double floor, double *low, double *high) {
+/* Whether a cap lies within the jump of the first of `size` items to start, which lie so far apart from `begin` on: then
+ * the prices about that. Not where others start within it, nor below the floor. Starts (as of find_starts) and their
+ * largest are given. */
+static inline int cap_is_in_jump(int shape, const gathered *items, const double *starts, size_t begin, size_t stride,
+                                 size_t size, double top, double cap, double jump, double floor, double *low,
+                                 double *high) {
     size_t first = begin;
     if (!(top > NEFK_NIGH && top < NEFK_FAR)) return 0;
-    while (starts[first] < top) first++;
+    while (starts[first] < top) first += stride;
     nefk_block item = block_of(items, first);
     if (!(*item.parameter > jump * cap && *item.upper >= cap)) return 0;
     find_jump(shape, *item.parameter, *item.weight, low, high);
     if (!(*low > floor)) return 0;
-    for (size_t i = begin; i < end; i++)
+    for (size_t j = 0, i = begin; j < size; j++, i += stride)
         if (i != first && starts[i] > *high) return 0;
     return 1;
 }
@@ -66,39 +64,66 @@ static inline double next_start(const nefk_tile_space *space, size_t k) {
     return nefk_from_bits(next);
 }
 
-/* Totals, slopes and second derivatives by group, and the start of the item that bends the total most above the
- * price: the one of the largest slope, or, `is_late` and within a bracket, the next, which may not show in slopes yet.
- * All at once, as the ends of short groups are what a processor guesses wrong. Group k is which[k] of `offset`, or k. */
-static inline void sum_and_find_start(size_t groups, const uint32_t *offset, const uint32_t *which,
-                                      const double *starts, int is_late, nefk_tile_space *space) {
+/* Total, slope and second derivative of m items side by side, and the start of the one that bends the total most above
+ * the price, that of the largest slope: all at once, as the ends of short groups are what a processor guesses wrong. */
+static inline void sum_and_find_start(const double *starts, size_t first, size_t m, size_t k, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
+    size_t best = first, is_short = m < NEFK_SHORT;
+    double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
+    for (size_t i = first; i < first + m && is_short; i++) {
+        sum += space->x[i];
+        fall += space->d[i];
+        bend += space->y[i];
+        best = space->d[i] > most ? i : best;
+        most = space->d[i] > most ? space->d[i] : most;
+    }
+    space->total[k] = is_short ? sum : sum_of(use, space->x + first, m);
+    space->slope[k] = is_short ? fall : sum_of(use, space->d + first, m);
+    space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
+    if (!is_short) most = largest(space->d + first, m);
+    for (; space->d[best] < most;) best++;
+    space->start[k] = most > NEFK_BENDING * space->slope[k] ? starts[best] : space->top[k];
+}
+
+/* The same of the groups in space->part. Where it is late and there is a bracket, the start is the next, which may not
+ * show in slopes yet. */
+static inline void sum_chosen_and_find_start(size_t groups, int is_late, nefk_tile_space *space) {
     for (size_t k = 0; k < groups; k++) {
-        size_t g = which ? which[k] : k, first = offset[g], stop = offset[g + 1], best = first, m = stop - first;
-        int is_short = m < NEFK_SHORT;
-        double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
-        for (size_t i = first; i < stop && is_short; i++) {
-            sum += space->x[i];
-            fall += space->d[i];
-            bend += space->y[i];
-            best = space->d[i] > most ? i : best;
-            most = space->d[i] > most ? space->d[i] : most;
-        }
-        space->total[k] = is_short ? sum : sum_of(use, space->x + first, m);
-        space->slope[k] = is_short ? fall : sum_of(use, space->d + first, m);
-        space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
-        if (!is_short) most = largest(space->d + first, m);
-        for (; space->d[best] < most;) best++;
-        space->start[k] = most > 0.2 * space->slope[k] ? starts[best] : space->top[k];
+        size_t first = space->part_offset[k];
+        sum_and_find_start(space->starts, first, space->part_offset[k + 1] - first, k, space);
         if (is_late && space->more[k] > 0.0 && space->to[k] < space->top[k]) space->start[k] = next_start(space, k);
     }
 }
 
-/* As `choose` among the groups of space->part, of their starts. */
-static inline void choose_starts(size_t groups, const uint32_t *which, nefk_tile_space *space) {
-    size_t m = 0;
-    for (size_t k = 0; k < groups; k++)
-        for (size_t i = space->part_offset[which[k]]; i < space->part_offset[which[k] + 1]; i++)
-            space->starts[m++] = space->starts[i];
+/* The same of all groups of the tile. */
+static inline void sum_all_and_find_start(const double *starts, nefk_tile_space *space) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    for (size_t r = 0; r < space->n_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t g = rows.first, n = rows.last - g, at = rows.begin;
+        nefk_row_sums sums = {space->total + g, space->slope + g, space->curve + g, space->start + g, space->top + g};
+        if (n == 1) sum_and_find_start(starts, at, rows.size, g, space);
+        else use->bend_rows(rows.size, n, space->x + at, space->d + at, space->y + at, starts + at, sums);
+    }
+}
+
+/* Largest starts of all groups of the tile, into space->top, and the parameters of the items that have them. */
+static inline void find_tops(const double *starts, nefk_tile_space *space, double *its) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    gathered *all = &space->all;
+    if (!all->step[0]) fill(NEFK_TILE, all->entries[0][0], all->entries[0]);
+    for (size_t r = 0; r < space->n_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t g = rows.first, n = rows.last - g, at = rows.begin;
+        if (n == 1) {
+            space->top[g] = largest(starts + at, rows.size);
+            its[g] = 0.0;
+            for (size_t i = at; i < at + rows.size && its[g] == 0.0; i++)
+                if (starts[i] == space->top[g]) its[g] = all->entries[0][i];
+        } else {
+            use->top_rows(rows.size, n, starts + at, all->entries[0] + at, space->top + g, its + g);
+        }
+    }
 }
 
 #endif

@@ -9,7 +9,7 @@ void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     for (size_t k = 0; k < 2; k++) {
         double *column = space->all.entries[2 + k];
         if (!space->all.step[2 + k]) fill(NEFK_TILE, column[0], column);
-        sum_groups(tile.last - tile.first, space->offset, column, space->total);
+        sum_groups(space, column, space->total);
         for (size_t g = 0; g < tile.last - tile.first; g++) sums[k][space->name[g]] = space->total[g];
     }
     for (size_t g = 0; g < tile.last - tile.first; g++)
@@ -21,7 +21,8 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     size_t m = gather(all, tile, space), groups = tile.last - tile.first;
     fill(m, price, space->price);
     respond(all->problem, &space->all, m, space->price, space->x, space->d, NULL);
-    sum_both(groups, space->offset, space->x, space->d, space->total, space->slope);
+    sum_groups(space, space->x, space->total);
+    sum_groups(space, space->d, space->slope);
     for (size_t g = 0; g < groups; g++) {
         total[space->name[g]] = space->total[g];
         slope[space->name[g]] = space->slope[g];

@@ -15,21 +15,35 @@ enum { NEFK_SORTED = 128 /* items of a group from which on its size is no matter
 #define NEFK_NIGH 1e-290         /* prices between are normal */
 #define NEFK_FAR 1e300
 
+/* Groups [first, last) of a tile that all have `size` items: item j of group g is at begin + j (last - first) + g - first,
+ * so that a sum over each group's items is a sum of rows. Groups of NEFK_SHORT items and more, or less than NEFK_FEWEST
+ * of a size, are each by themselves. */
+typedef struct { uint32_t first, last, begin, size; } nefk_rows;
+
+enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = NEFK_SHORT * NEFK_FEWEST + NEFK_TILE / NEFK_SHORT };
+
+/* Rows are read and written to the end of a vector. Arrays are not a multiple of 4096 bytes long, so that a processor
+ * does not take what is read from one for what was just written to another. */
+enum { NEFK_ROOM = NEFK_TILE + 40, NEFK_GROUP_ROOM = NEFK_TILE_GROUPS + 40 };
+
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
-typedef struct { double entries[NEFK_COLUMNS][NEFK_TILE]; size_t step[NEFK_COLUMNS]; } gathered;
+typedef struct { double entries[NEFK_COLUMNS][NEFK_ROOM]; size_t step[NEFK_COLUMNS]; } gathered;
 
 struct nefk_tile_space {
     gathered all, part; /* items of the tile, and of the groups that are still searched */
-    double price[NEFK_TILE], lower_price[NEFK_TILE], x[NEFK_TILE], d[NEFK_TILE], y[NEFK_TILE], e[NEFK_TILE];
-    double starts[NEFK_TILE]; /* of the items of `part`: prices at which they surely take nothing */
-    double low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS], share[NEFK_TILE_GROUPS], mark[NEFK_TILE_GROUPS];
-    double total[NEFK_TILE_GROUPS], slope[NEFK_TILE_GROUPS];
-    double from[NEFK_TILE_GROUPS], to[NEFK_TILE_GROUPS], at[NEFK_TILE_GROUPS], met[NEFK_TILE_GROUPS];
-    double target[NEFK_TILE_GROUPS], top[NEFK_TILE_GROUPS], start[NEFK_TILE_GROUPS];
-    double curve[NEFK_TILE_GROUPS];
-    double more[NEFK_TILE_GROUPS], less[NEFK_TILE_GROUPS], again[NEFK_TILE_GROUPS];
-    double cap[NEFK_TILE_GROUPS];
-    uint32_t offset[NEFK_TILE_GROUPS + 1], part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
+    double price[NEFK_ROOM], lower_price[NEFK_ROOM], x[NEFK_ROOM], d[NEFK_ROOM], y[NEFK_ROOM], e[NEFK_ROOM];
+    double starts[NEFK_ROOM]; /* of the items of `part`: prices at which they surely take nothing */
+    double low[NEFK_GROUP_ROOM], high[NEFK_GROUP_ROOM], share[NEFK_GROUP_ROOM], mark[NEFK_GROUP_ROOM];
+    double total[NEFK_GROUP_ROOM], slope[NEFK_GROUP_ROOM];
+    double from[NEFK_GROUP_ROOM], to[NEFK_GROUP_ROOM], at[NEFK_GROUP_ROOM], met[NEFK_GROUP_ROOM];
+    double target[NEFK_GROUP_ROOM], top[NEFK_GROUP_ROOM], start[NEFK_GROUP_ROOM];
+    double curve[NEFK_GROUP_ROOM];
+    double more[NEFK_GROUP_ROOM], less[NEFK_GROUP_ROOM], again[NEFK_GROUP_ROOM];
+    double cap[NEFK_GROUP_ROOM];
+    nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`, whose groups are in order by size */
+    size_t n_rows, items;           /* of the tile */
+    uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: the first item, and on to the next */
+    uint32_t part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
     uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
     uint32_t begin[NEFK_TILE_GROUPS + 1]; /* where the tile's groups begin in it, and the last one ends */
     uint32_t order[2 * NEFK_TILE];   /* which the gathered items are; any group that is not listed has room behind them */
@@ -42,6 +56,11 @@ static inline nefk_block block_of(const gathered *columns, size_t at) {
     items.lower = columns->entries[2] + (columns->step[2] ? at : 0);
     items.upper = columns->entries[3] + (columns->step[3] ? at : 0);
     return items;
+}
+
+/* Items of group g of `all`. */
+static inline size_t size_of(const nefk_tile_space *space, size_t g) {
+    return space->begin[space->name[g] + 1] - space->begin[space->name[g]];
 }
 
 /* Into space->begin. */
@@ -87,6 +106,24 @@ static inline void order_by_size(size_t groups, nefk_tile_space *space) {
     for (size_t g = 0; g < groups; g++) space->name[next[size_class(space, g)]++] = (uint32_t)g;
 }
 
+/* Cut the groups in space->name into rows, and find their items' places. */
+static inline void find_rows(size_t groups, nefk_tile_space *space) {
+    uint32_t at = 0;
+    space->n_rows = 0;
+    for (size_t g = 0, last; g < groups; g = last) {
+        size_t size = size_of(space, g);
+        for (last = g + 1; last < groups && size < NEFK_SHORT && size_of(space, last) == size;) last++;
+        if (last - g < NEFK_FEWEST) last = g + 1;
+        space->rows[space->n_rows++] = (nefk_rows){(uint32_t)g, (uint32_t)last, at, (uint32_t)size};
+        for (size_t i = g; i < last; i++) {
+            space->offset[i] = (uint32_t)(at + (i - g));
+            space->stride[i] = (uint32_t)(last - g);
+        }
+        at += (uint32_t)(size * (last - g));
+    }
+    space->items = at;
+}
+
 /* Entries of the problem's columns that space->order lists. */
 static inline void gather_listed(const nefk_problem *problem, size_t m, const nefk_tile_space *space, gathered *to) {
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
@@ -96,21 +133,22 @@ static inline void gather_listed(const nefk_problem *problem, size_t m, const ne
     }
 }
 
-/* Bring the tile's items, which lie side by side in no order by group, into that of space->name; where they go is left
+/* Bring the tile's items, which lie side by side in no order by group, into that of the rows; where they go is left
  * in space->order. Read in sequence, as they come from afar. Returns how many. */
 static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
-    const uint32_t *start = space->begin;
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
     size_t first = tile.begin, m = tile.end - first;
-    uint32_t next[NEFK_TILE_GROUPS], at = 0;
-    for (size_t k = 0; k < groups; k++) {
-        size_t g = space->name[k];
-        space->offset[k] = next[g] = at;
-        at += start[g + 1] - start[g];
+    struct { uint32_t next, stride; } place[NEFK_TILE_GROUPS];
+    for (size_t g = 0; g < groups; g++) {
+        place[space->name[g]].next = space->offset[g];
+        place[space->name[g]].stride = space->stride[g];
     }
-    space->offset[groups] = at;
-    for (size_t i = 0; i < m; i++) space->order[i] = next[all->member[first + i]]++;
+    for (size_t i = 0; i < m; i++) {
+        uint32_t member = all->member[first + i];
+        space->order[i] = place[member].next;
+        place[member].next += place[member].stride;
+    }
     for (size_t c = 0; c < NEFK_COLUMNS; c++) {
         double *to = space->all.entries[c];
         const double *doubles = columns[c]->doubles ? columns[c]->doubles + first : NULL;
@@ -125,14 +163,24 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
 
 /* Gather the tile's items and caps, groups in order by size; returns how many items. */
 static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
-    size_t groups = tile.last - tile.first, m;
+    const uint32_t *order = all->problem->order;
+    size_t groups = tile.last - tile.first;
     find_groups(all, tile, space);
     order_by_size(groups, space);
+    find_rows(groups, space);
     for (size_t k = 0; k < groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
     if (all->member) return scatter(all, tile, groups, space);
-    m = list_items(all, tile, groups, space->name, space->offset, space);
-    gather_listed(all->problem, m, space, &space->all);
-    return m;
+    for (size_t g = 0; g < groups; g++) {
+        uint32_t i = (uint32_t)tile.begin + space->begin[space->name[g]];
+        for (size_t at = space->offset[g], j = 0, size = size_of(space, g); j < size; j++, at += space->stride[g], i++)
+            space->order[at] = order ? order[i] : i;
+    }
+    gather_listed(all->problem, space->items, space, &space->all);
+    return space->items;
+}
+
+static inline void fill(size_t m, double value, double *to) {
+    for (size_t i = 0; i < m; i++) to[i] = value;
 }
 
 static inline void spread(size_t groups, const uint32_t *offset, const double *value, double *to) {
@@ -140,8 +188,14 @@ static inline void spread(size_t groups, const uint32_t *offset, const double *v
         for (size_t i = offset[g]; i < offset[g + 1]; i++) to[i] = value[g];
 }
 
-static inline void fill(size_t m, double value, double *to) {
-    for (size_t i = 0; i < m; i++) to[i] = value;
+/* The same over all items of the tile. */
+static inline void spread_all(const nefk_tile_space *space, const double *value, double *to) {
+    for (size_t r = 0; r < space->n_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t n = rows.last - rows.first;
+        if (n == 1) fill(rows.size, value[rows.first], to + rows.begin);
+        else for (size_t j = 0; j < rows.size; j++) memcpy(to + rows.begin + j * n, value + rows.first, n * sizeof *to);
+    }
 }
 
 /* Amounts, slopes and (unless NULL) second derivatives of m gathered items at their prices. */
@@ -167,9 +221,15 @@ static inline double sum_of(const nefk_instructions *use, const double *x, size_
     return high + low;
 }
 
-static inline void sum_groups(size_t groups, const uint32_t *offset, const double *x, double *sum) {
+/* Sums (groups,) over the items of every group of the tile. */
+static inline void sum_groups(const nefk_tile_space *space, const double *x, double *sum) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t g = 0; g < groups; g++) sum[g] = sum_of(use, x + offset[g], offset[g + 1] - offset[g]);
+    for (size_t r = 0; r < space->n_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t n = rows.last - rows.first;
+        if (n == 1) sum[rows.first] = sum_of(use, x + rows.begin, rows.size);
+        else use->add_rows(rows.size, n, x + rows.begin, sum + rows.first);
+    }
 }
 
 /* Totals and slopes at once: the ends of short groups are what a processor guesses wrong. */
@@ -188,21 +248,40 @@ static inline void sum_both(size_t groups, const uint32_t *offset, const double 
     }
 }
 
-/* Copy the items of `groups` chosen groups, whose items lie at `offset` in `from`, to the front of space->part. */
-static inline size_t choose(const gathered *from, const uint32_t *offset, size_t groups, const uint32_t *which,
-                     nefk_tile_space *space) {
+static inline void sum_chosen(size_t groups, const nefk_tile_space *space, const double *x, double *sum) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    const uint32_t *offset = space->part_offset;
+    for (size_t k = 0; k < groups; k++) sum[k] = sum_of(use, x + offset[k], offset[k + 1] - offset[k]);
+}
+
+/* Copy the items of chosen groups of the tile to the front of space->part, one group after the other. */
+static inline size_t choose(size_t groups, const uint32_t *which, nefk_tile_space *space) {
     size_t m = 0;
-    gathered *to = &space->part;
     for (size_t k = 0; k < groups; k++) {
-        size_t start = offset[which[k]], count = offset[which[k] + 1] - start;
+        size_t first = space->offset[which[k]], stride = space->stride[which[k]], size = size_of(space, which[k]);
         for (size_t c = 0; c < NEFK_COLUMNS; c++)
-            if (from->step[c])
-                for (size_t i = 0; i < count; i++) to->entries[c][m + i] = from->entries[c][start + i];
+            for (size_t i = 0; i < size && space->all.step[c]; i++)
+                space->part.entries[c][m + i] = space->all.entries[c][first + i * stride];
         space->part_offset[k] = (uint32_t)m;
-        m += count;
+        m += size;
     }
     space->part_offset[groups] = (uint32_t)m;
     return m;
+}
+
+/* Keep some of the groups in space->part, `left` of them, and their entries of another column. */
+static inline void keep_chosen(size_t left, const uint32_t *which, nefk_tile_space *space, double *also) {
+    size_t m = 0;
+    for (size_t k = 0; k < left; k++) {
+        size_t first = space->part_offset[which[k]], size = space->part_offset[which[k] + 1] - first;
+        for (size_t c = 0; c < NEFK_COLUMNS; c++)
+            for (size_t i = 0; i < size && space->part.step[c]; i++)
+                space->part.entries[c][m + i] = space->part.entries[c][first + i];
+        for (size_t i = 0; i < size; i++) also[m + i] = also[first + i];
+        space->part_offset[k] = (uint32_t)m;
+        m += size;
+    }
+    space->part_offset[left] = (uint32_t)m;
 }
 
 static inline void share_scalars(nefk_tile_space *space) {

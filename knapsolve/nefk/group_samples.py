@@ -26,7 +26,7 @@ FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
-LEAST_LOOSE, MANY_LOOSE = 64, 256  # groups with loose caps whose slope is somewhat, and nearly, that of all
+LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
 LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
 LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
 
@@ -37,7 +37,6 @@ class Curve:
 
     logs: Array  # of the prices
     totals: Array
-    is_sure: bool  # T of all groups falls nearly as much
 
     def total(self, price: float) -> float:
         """T of the sample at a price on the curve; elsewhere NaN."""
@@ -116,7 +115,7 @@ class SampledTotals:
         away = POINTS * error
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
-        return Curve(math.log(price) + away, totals, loose >= MANY_LOOSE) if is_smooth else None
+        return Curve(math.log(price) + away, totals) if is_smooth else None
 
 
 def sampled_groups_of(n: int) -> int:

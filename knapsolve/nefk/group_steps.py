@@ -49,7 +49,6 @@ class GroupSteps:
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
         self.low = 0.0, 0.0  # how much T was too high below the answer, and its slope there if caps held most
         self.enclosing, self.halving, self.leap = MOST_ENCLOSED, MOST_HALVED, LEAP
-        self.is_sure = curve is not None and curve.is_sure
         self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
@@ -72,7 +71,7 @@ class GroupSteps:
             return 0.5 * across + ROUNDED
         if not (self.are_large or is_flat) and self._follow(search, mu, sums[0]):
             moved = moved_by(self.shape, mu, float(search[core.PRICE]))
-            return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0]) if self.is_sure else math.nan
+            return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0])
         if is_flat and self.halving and _halve(search):
             self.halving -= 1
             return math.nan
@@ -128,7 +127,7 @@ class GroupSteps:
             if not 1.0 / ALIKE < ratio < ALIKE:
                 self.follows = 0
                 return False
-            scale, self.is_sure = ratio, True
+            scale = ratio
         self.before = mu, total
         price = self.curve.price(here + scale * (float(search[core.TARGET]) - total))
         if not search[core.LOW] < price < search[core.HIGH]:
