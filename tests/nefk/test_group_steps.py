@@ -33,7 +33,7 @@ def tight(n, size, share, load, seed=1):
 
 
 def test_a_curve_knows_totals_and_prices_between_its_ends():
-    curve = Curve(np.array([-0.1, 0.0, 0.1, 0.4]), np.array([9.0, 7.0, 6.0, 5.0]), True)
+    curve = Curve(np.array([-0.1, 0.0, 0.1, 0.4]), np.array([9.0, 7.0, 6.0, 5.0]))
     for price, total in ((-0.09, 8.8), (-0.05, 8.0), (0.25, 5.5), (0.37, 5.1)):
         assert curve.total(math.exp(price)) == pytest.approx(total, rel=1e-12)
         assert curve.price(total) == pytest.approx(math.exp(price), rel=1e-12)
