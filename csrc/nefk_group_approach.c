@@ -27,9 +27,10 @@ static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes,
     float price[NEFK_LANES], from[NEFK_LANES], gap[NEFK_LANES];
     const double *a = space->all.entries[0], *starts = space->lower_price;
     size_t step = space->all.step[0] ? 1 : 0, left = 0;
-    memset(items.a, 0, m * sizeof *items.a);
-    memset(items.start, 0, m * sizeof *items.start);
-    for (size_t l = 0; l < NEFK_LANES; l++) price[l] = 1.0f, from[l] = 0.5f;
+    for (size_t l = lanes; l < NEFK_LANES; l++) {
+        price[l] = 1.0f, from[l] = 0.5f;
+        for (size_t j = 0; j < m; j++) items.a[j][l] = items.start[j][l] = 0.0f;
+    }
     for (size_t l = 0; l < lanes; l++) {
         size_t g = which[l], i = space->offset[g], stride = space->stride[g], count = size_of(space, g);
         double amount = 1.0 / space->cap[g], unit = 1.0 / space->at[g];
@@ -37,6 +38,8 @@ static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes,
             items.a[j][l] = (float)(a[step * i] * amount);
             items.start[j][l] = (float)(starts[i] * unit);
         }
+        for (size_t j = count; j < m; j++) items.a[j][l] = items.start[j][l] = 0.0f;
+        price[l] = 1.0f;
         from[l] = (float)(floor * unit);
     }
     nefk_instructions_in_use()->approach(m, &items, rounds, from, price, gap);

@@ -131,8 +131,18 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
 def sampled_groups(Py_ssize_t n_groups, uint64_t every):
     """Numbers of about one in `every` groups, in order."""
     cdef uint64_t limit = UINT64_MAX // every
-    cdef Py_ssize_t g
-    return np.array([g for g in range(n_groups) if is_sampled(g, limit)], dtype=np.intp)
+    cdef Py_ssize_t g, count = 0
+    cdef Py_ssize_t[::1] found
+    with nogil:
+        for g in range(n_groups):
+            count += is_sampled(g, limit)
+    found = np.empty(count + 1, dtype=np.intp)  # room for one more than there are
+    count = 0
+    with nogil:
+        for g in range(n_groups):
+            found[count] = g
+            count += is_sampled(g, limit)
+    return np.asarray(found)[:count]
 
 
 cdef enum:

@@ -1,6 +1,7 @@
 """Groups in tiles: order of items, threads, sizes and the model of the total change nothing."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -231,3 +232,22 @@ def test_a_power_of_almost_one_at_almost_no_capacity_stays_on_the_floor_of_doubl
     result = solve("power", exponents, 1e-12)
     assert result.residual <= 1e-12
     assert (result.amounts > 0).all()
+
+
+def test_a_cap_is_met_where_an_item_starts_with_less_than_it():
+    """By chance a start is so near to a double that what is taken there is less than a 46th of the rate."""
+    generator, fewest = np.random.default_rng(14), 100
+    rates, weights = np.exp(generator.standard_normal((2, 200_000)))
+    starts = weights / rates
+    left = [Fraction(w) - Fraction(s) * Fraction(r) for w, s, r in zip(weights, starts, rates)]
+    near = np.array([0 < x < 4e-19 * w for x, w in zip(left, weights)])
+    rates, weights, starts = rates[near], weights[near], starts[near]
+    assert rates.size > fewest
+    caps, low = rates / 46, 1e-3 * starts
+    rates = np.append(np.column_stack([rates, np.ones(rates.size)]).ravel(), 1.0)  # and one of no group
+    weights = np.append(np.column_stack([weights, low]).ravel(), 1e-3)
+    groups = np.append(np.repeat(np.arange(caps.size), 2), -1)
+    result = solve("freshness", rates, caps.sum() + 0.3, weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    np.testing.assert_allclose(np.bincount(groups + 1, result.amounts)[1:], caps, rtol=1e-12)
+    np.testing.assert_allclose(result.group_prices + result.price, starts, rtol=1e-12)
