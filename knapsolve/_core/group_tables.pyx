@@ -208,3 +208,76 @@ def rough_guesses(double[:] total, const double[::1] caps, double price, double 
                 total[g + 1] *= price / caps[g]
             else:
                 total[g + 1] = price * farthest
+
+
+def keep_capped(const double[:, ::1] taken, const double[::1] caps, double least, uint8_t[::1] kept):
+    """Mark in kept (g,) the groups that take more than `least` of their caps (g,), of a table (g + 1, 2), of no group
+    first; how many those are.
+    """
+    cdef Py_ssize_t g, count = 0
+    with nogil:
+        for g in range(caps.shape[0]):
+            kept[g] = taken[g + 1, 0] > least * caps[g]
+            count += kept[g]
+    return count
+
+
+def split_kept(double[:, ::1] taken, const uint8_t[:] kept, float[::1] second):
+    """Put the entries of the first column of a table (g + 1, 2) kept (g,) to its front, and the second column's
+    into an array (k + 2,), whose last one is used up; both begin with the sum of all others, of no group's entry too.
+    """
+    cdef Py_ssize_t g, start, stop = 0, groups = kept.shape[0], k = 1
+    cdef double *first = &taken[0, 0]  # written no further than it is read
+    cdef double[2] rest, part
+    cdef double a, b
+    rest[0], rest[1] = taken[0, 0], taken[0, 1]
+    with nogil:
+        while stop < groups:
+            start, stop = stop, min(stop + SUM_BLOCK, groups)
+            part[0] = part[1] = 0.0
+            for g in range(start, stop):
+                a, b = taken[g + 1, 0], taken[g + 1, 1]
+                first[k], second[k] = a, <float> b
+                part[0] += 0.0 if kept[g] else a
+                part[1] += 0.0 if kept[g] else b
+                k += kept[g]
+            rest[0] += part[0]
+            rest[1] += part[1]
+    first[0], second[0] = rest[0], <float> rest[1]
+
+
+ctypedef fused entry:
+    double
+    uint32_t
+
+
+def take_kept(const entry[::1] table, const uint8_t[:] kept, entry[::1] out):
+    """The entries of a table (g,) that are kept (g,), into an array (k + 1,), whose last one is used up."""
+    cdef Py_ssize_t g, k = 0
+    with nogil:
+        for g in range(kept.shape[0]):
+            out[k] = table[g]
+            k += kept[g]
+
+
+def put_kept(const double[::1] table, const uint8_t[:] kept, double[::1] out):
+    """Entries (k,) of the groups that are kept (g,), and NaN for all others, into an array (g,)."""
+    cdef Py_ssize_t g, k = 0
+    with nogil:
+        for g in range(kept.shape[0]):
+            if kept[g]:
+                out[g] = table[k]
+                k += 1
+            else:
+                out[g] = NAN
+
+
+def name_kept(const uint8_t[:] kept, int32_t[::1] names):
+    """Numbers (g + 1,), of no group first, that the groups get that are kept (g,); -1 for all others."""
+    cdef Py_ssize_t g
+    cdef int32_t k = 0
+    names[0] = -1
+    with nogil:
+        for g in range(kept.shape[0]):
+            names[g + 1] = k if kept[g] else -1
+            k += kept[g]

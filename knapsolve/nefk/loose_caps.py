@@ -8,19 +8,19 @@ few unless their caps bind; where a sample says that most do, all are kept, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
-from knapsolve.nefk.passes import Slopes, parts_of, sum_where
+from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.search import LINEAR, step_beside
 
 Array = NDArray[np.float64]
@@ -116,51 +116,36 @@ def without_loose_caps(
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
     """
     kept = np.empty(len(totals.caps), dtype=bool)
-    for part in parts_of(kept.size):
-        kept[part] = taken[1:][part, 0] > totals.caps[part] * (1.0 - SURELY)
-    k = np.count_nonzero(kept)
+    k = group_tables.keep_capped(taken, totals.caps, 1.0 - SURELY, kept.view(np.uint8))
     if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * totals.problem.n:
-        kept = np.broadcast_to(True, kept.shape)  # takes no room
+        kept, k = np.broadcast_to(True, kept.shape), kept.size  # takes no room
     names, caps, sizes, known = None, totals.caps, totals.sizes[1:], []
-    if kept.all() and BY_SPLIT * kept.size > MOST_SPLIT * totals.problem.n:
+    if k == kept.size and BY_SPLIT * kept.size > MOST_SPLIT * totals.problem.n:
         taken.resize((0, 2), refcheck=False)
     else:
-        known.append(_split(taken, kept))
-    if not kept.all():
-        caps, sizes = _take(caps, kept), _take(sizes, kept)
+        known.append(_split(taken, kept, k))
+    if k < kept.size:
+        caps, sizes = _take(caps, kept, k), _take(sizes, kept, k)
     starts = _starts(totals, sizes)
-    if not kept.all():
-        names = np.zeros(kept.size + 1, dtype=np.int32)  # of groups, -1 first
-        np.cumsum(kept, out=names[1:])
-        names[1:] *= kept
-        names -= 1
+    if k < kept.size:
+        names = np.empty(kept.size + 1, dtype=np.int32)  # of groups, -1 first
+        group_tables.name_kept(kept.view(np.uint8), names)
     search[core.PRICE] = price
     return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count)
 
 
-def _take(table: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:
+def _take(table: NDArray[Any], kept: NDArray[np.bool_], k: int) -> NDArray[Any]:
     """Entries (k,) of a table (g,) that are kept."""
-    out = np.empty(np.count_nonzero(kept), table.dtype)
-    for some, which in _places(kept):
-        out[some] = table[which]
-    return out
+    out = np.empty(k + 1, table.dtype)
+    group_tables.take_kept(table, kept.view(np.uint8), out)
+    return out[:k]
 
 
 def put_back(table: Array, kept: NDArray[np.bool_]) -> Array:
     """The table (g,) of which the entries that are kept are those of another (k,), and all others NaN."""
-    out = np.full(kept.size, np.nan)
-    for some, which in _places(kept):
-        out[which] = table[some]
+    out = np.empty(kept.size)
+    group_tables.put_kept(table, kept.view(np.uint8), out)
     return out
-
-
-def _places(kept: NDArray[np.bool_]) -> Iterator[tuple[slice, NDArray[np.intp]]]:
-    """Parts of the entries that are kept: the numbers that they get, and those that they have."""
-    k = 0
-    for part in parts_of(kept.size):
-        which = part.start + np.flatnonzero(kept[part])
-        yield slice(k, k + which.size), which
-        k += which.size
 
 
 def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -172,23 +157,12 @@ def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32
     return starts
 
 
-def _split(taken: Array, kept: NDArray[np.bool_]) -> tuple[Array, Slopes]:
-    """The two columns of a table (g + 1, 2): first what those not kept sum to, then the entries that are.
+def _split(taken: Array, kept: NDArray[np.bool_], k: int) -> tuple[Array, Slopes]:
+    """The two columns of a table (g + 1, 2): first what those not kept sum to, then the entries (k,) that are.
 
     The first ends up in the room of the table, which becomes smaller.
     """
-    every = bool(kept.all())
-    rest = [column[0] + (0.0 if every else sum_where(~kept, column[1:])) for column in taken.T]
-    first, k = taken.reshape(-1), 1
-    second = np.empty(1 + np.count_nonzero(kept), dtype=np.float32)
-    for part in parts_of(kept.size):
-        some = taken[1:][part]
-        some = some.copy() if every else some.take(np.flatnonzero(kept[part]), axis=0)  # faster than a mask
-        with np.errstate(over="ignore", under="ignore"):
-            first[k : k + len(some)], second[k : k + len(some)] = some.T
-        k += len(some)
-    with np.errstate(over="ignore", under="ignore"):
-        first[0], second[0] = rest
-    del first
-    taken.resize(k, refcheck=False)
-    return taken, second
+    slopes = np.empty(k + 2, dtype=np.float32)
+    group_tables.split_kept(taken, kept.view(np.uint8), slopes)
+    taken.resize(k + 1, refcheck=False)
+    return taken, slopes[: k + 1]
