@@ -10,7 +10,7 @@
 #include "nefk_search.h"
 #include "nefk_series.h"
 
-enum { LANES = 8, ROW_LANES = 32 };
+enum { LANES = 8 };
 
 /* Cut amounts to their bounds; no slope where they are cut. */
 NEFK_INLINE void cut(double low, double high, double ceiling, double *amount, double *slope) {
@@ -202,20 +202,21 @@ NEFK_INLINE void starts_shape(int shape, size_t m, nefk_block items, double *res
     }
 }
 
-/* Of ROW_LANES groups at once; the last lanes may lie beyond the n groups. */
+/* Of NEFK_ROW_LANES groups at once; the last lanes may lie beyond the n groups. */
 NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restrict sum) {
-    double lane[ROW_LANES] = {0};
+    double lane[NEFK_ROW_LANES] = {0};
     for (size_t j = 0; j < rows; j++)
-        for (size_t l = 0; l < ROW_LANES; l++) lane[l] += x[j * n + l];
-    for (size_t l = 0; l < ROW_LANES; l++) sum[l] = lane[l];
+        for (size_t l = 0; l < NEFK_ROW_LANES; l++) lane[l] += x[j * n + l];
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) sum[l] = lane[l];
 }
 
 NEFK_INLINE void bend_lanes(size_t rows, size_t n, const double *x, const double *d, const double *c,
                             const double *starts, const double *top, double *restrict total, double *restrict slope,
                             double *restrict curve, double *restrict start) {
-    double sum[ROW_LANES] = {0}, fall[ROW_LANES] = {0}, bend[ROW_LANES] = {0}, first[ROW_LANES] = {0}, best[ROW_LANES] = {0};
+    double sum[NEFK_ROW_LANES] = {0}, fall[NEFK_ROW_LANES] = {0}, bend[NEFK_ROW_LANES] = {0};
+    double first[NEFK_ROW_LANES] = {0}, best[NEFK_ROW_LANES] = {0};
     for (size_t j = 0; j < rows; j++)
-        for (size_t l = 0; l < ROW_LANES; l++) {
+        for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
             size_t i = j * n + l;
             sum[l] += x[i];
             fall[l] += d[i];
@@ -223,7 +224,7 @@ NEFK_INLINE void bend_lanes(size_t rows, size_t n, const double *x, const double
             best[l] = d[i] > first[l] ? starts[i] : best[l];
             first[l] = d[i] > first[l] ? d[i] : first[l];
         }
-    for (size_t l = 0; l < ROW_LANES; l++) {
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
         total[l] = sum[l];
         slope[l] = fall[l];
         curve[l] = bend[l];
@@ -232,17 +233,17 @@ NEFK_INLINE void bend_lanes(size_t rows, size_t n, const double *x, const double
 }
 
 NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, double *restrict top,
-                           double *restrict its) {
-    double first[ROW_LANES] = {0}, best[ROW_LANES] = {0};
+                           double *restrict top_parameter) {
+    double first[NEFK_ROW_LANES] = {0}, best[NEFK_ROW_LANES] = {0};
     for (size_t j = 0; j < rows; j++)
-        for (size_t l = 0; l < ROW_LANES; l++) {
+        for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
             size_t i = j * n + l;
             best[l] = starts[i] > first[l] ? parameter[i] : best[l];
             first[l] = starts[i] > first[l] ? starts[i] : first[l];
         }
-    for (size_t l = 0; l < ROW_LANES; l++) {
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
         top[l] = first[l];
-        its[l] = best[l];
+        top_parameter[l] = best[l];
     }
 }
 
@@ -303,17 +304,18 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
         else starts_shape(NEFK_DETECTION, m, items, starts);                                                 \
     }                                                                                                        \
     TARGET static void add_rows_##SET(size_t rows, size_t n, const double *x, double *sum) {                 \
-        for (size_t i = 0; i < n; i += ROW_LANES) add_lanes(rows, n, x + i, sum + i);                            \
+        for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes(rows, n, x + i, sum + i);                   \
     }                                                                                                        \
-    TARGET static void bend_rows_##SET(size_t rows, size_t n, const double *x, const double *d, const double *c, \
-                                       const double *starts, nefk_row_sums to) {                             \
-        for (size_t i = 0; i < n; i += ROW_LANES)                                                            \
+    TARGET static void bend_rows_##SET(size_t rows, size_t n, const double *x, const double *d,              \
+                                       const double *c, const double *starts, nefk_row_sums to) {            \
+        for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
             bend_lanes(rows, n, x + i, d + i, c + i, starts + i, to.top + i, to.total + i, to.slope + i,     \
                        to.curve + i, to.start + i);                                                          \
     }                                                                                                        \
     TARGET static void top_rows_##SET(size_t rows, size_t n, const double *starts, const double *parameter,  \
-                                      double *top, double *its) {                                            \
-        for (size_t i = 0; i < n; i += ROW_LANES) top_lanes(rows, n, starts + i, parameter + i, top + i, its + i); \
+                                      double *top, double *top_parameter) {                                  \
+        for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
+            top_lanes(rows, n, starts + i, parameter + i, top + i, top_parameter + i);                       \
     }
 
 COMPILED_FOR(portable, , 0)

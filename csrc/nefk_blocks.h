@@ -9,7 +9,7 @@
 
 #include "nefk_single.h"
 
-enum { NEFK_BLOCK = 512 };
+enum { NEFK_BLOCK = 512, NEFK_ROW_LANES = 32 /* groups that functions of rows take at once */ };
 
 /* What describes m items: arrays (m,). */
 typedef struct { const double *parameter, *weight, *lower, *upper; } nefk_block;
@@ -59,13 +59,16 @@ typedef struct {
                    double *c);
     /* Where items of detection and freshness start: a double just above, at which they surely take nothing. */
     void (*starts)(int shape, size_t m, nefk_block items, double *starts);
-    /* Sums (n,) of rows (rows, n). */
+    /* Three functions of rows (rows, n), one entry of each of n groups, which take NEFK_ROW_LANES groups at once: for
+     * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,
+     * and groups have to be taken from the first to the last. Sums (n,) of rows: */
     void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
     /* Sums of items by their amounts x, slopes d, second derivatives c and starts, (rows, n) each. */
     void (*bend_rows)(size_t rows, size_t n, const double *x, const double *d, const double *c, const double *starts,
                       nefk_row_sums sums);
     /* Largest starts (n,) of rows (rows, n), and the parameters of the items that have them. */
-    void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, double *top, double *its);
+    void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, double *top,
+                     double *top_parameter);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

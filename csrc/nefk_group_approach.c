@@ -62,7 +62,8 @@ static void approach(nefk_tile_space *space, double floor, size_t groups) {
     for (size_t turn = 0; turn < 2; turn++) {
         size_t left = 0;
         for (size_t i = 0; i < groups; i += NEFK_LANES) {
-            size_t lanes = groups - i < NEFK_LANES ? groups - i : NEFK_LANES, most = size_of(space, which[i + lanes - 1]);
+            size_t lanes = groups - i < NEFK_LANES ? groups - i : NEFK_LANES;
+            size_t most = size_of(space, which[i + lanes - 1]);
             left += approach_lanes(space, floor, lanes, most, rounds[turn], which + i, which + left);
         }
         groups = left;
@@ -71,18 +72,21 @@ static void approach(nefk_tile_space *space, double floor, size_t groups) {
 
 /* Drop the listed groups whose cap lies within a jump, which settles them but for the share. Returns how many are left;
  * their guesses are by group then. */
-static size_t settle_jumps(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups) {
+static size_t settle_jumps(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t n_groups,
+                           size_t groups) {
     const double *starts = space->lower_price;
-    double *its_a = space->curve;
+    double *top_parameter = space->curve;
     size_t left = 0;
-    find_tops(starts, space, its_a);
-    for (size_t k = groups; k-- > 0;) space->at[space->group[k]] = space->at[k];
+    find_tops(starts, space, top_parameter);
+    memcpy(space->again, space->at, groups * sizeof(double));
+    fill(n_groups, 1.0, space->at);
+    for (size_t k = 0; k < groups; k++) space->at[space->group[k]] = space->again[k];
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k];
-        int is_settled = its_a[g] > NEFK_SURE_JUMP * space->cap[g]
+        int is_settled = top_parameter[g] > NEFK_SURE_JUMP * space->cap[g] /* rarely so, and without looking at items */
                          && cap_is_in_jump(problem->shape, &space->all, starts, space->offset[g], space->stride[g],
-                                        size_of(space, g), space->top[g], space->cap[g], NEFK_SURE_JUMP, floor,
-                                        space->low + g, space->high + g);
+                                           size_of(space, g), space->top[g], space->cap[g], NEFK_SURE_JUMP, floor,
+                                           space->low + g, space->high + g);
         if (is_settled) space->share[g] = NAN;
         space->group[left] = (uint32_t)g;
         left += !is_settled;
@@ -90,7 +94,7 @@ static size_t settle_jumps(const nefk_problem *problem, nefk_tile_space *space, 
     return left;
 }
 
-/* Brackets of all groups; those that are not listed are searched in vain. */
+/* Brackets of all groups; those that are not listed are searched in vain, from a price of 1. */
 static void start_all(nefk_tile_space *space, double floor, size_t groups) {
     fill(groups, floor, space->from);
     fill(groups, NAN, space->more);
@@ -104,7 +108,7 @@ size_t nefk_approach_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     size_t n_groups = tile.last - tile.first, m = space->items, left = 0;
     double *starts = space->lower_price;
     find_starts(problem->shape, m, &space->all, starts);
-    groups = settle_jumps(problem, space, floor, groups);
+    groups = settle_jumps(problem, space, floor, n_groups, groups);
     approach(space, floor, groups);
     for (size_t k = 0; k < groups; k++) space->high[space->group[k]] = space->at[space->group[k]];
     spread_all(space, space->high, space->price);

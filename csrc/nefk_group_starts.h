@@ -36,9 +36,9 @@ static inline void find_jump(int shape, double parameter, double weight, double 
 #define NEFK_JUMP 45.0      /* z as of 1 - 1e-17 */
 #define NEFK_SURE_JUMP 85.0 /* z as of 1 - 2^-106 */
 
-/* Whether a cap lies within the jump of the first of `size` items to start, which lie so far apart from `begin` on: then
- * the prices about that. Not where others start within it, nor below the floor. Starts (as of find_starts) and their
- * largest are given. */
+/* Whether a cap lies within the jump of the first of `size` items to start, which lie `stride` apart from `begin` on:
+ * then the prices about that, else not touched. Not where others start within it, nor below the floor. Starts (as of
+ * find_starts) and their largest are given. */
 static inline int cap_is_in_jump(int shape, const gathered *items, const double *starts, size_t begin, size_t stride,
                                  size_t size, double top, double cap, double jump, double floor, double *low,
                                  double *high) {
@@ -47,10 +47,13 @@ static inline int cap_is_in_jump(int shape, const gathered *items, const double 
     while (starts[first] < top) first += stride;
     nefk_block item = block_of(items, first);
     if (!(*item.parameter > jump * cap && *item.upper >= cap)) return 0;
-    find_jump(shape, *item.parameter, *item.weight, low, high);
-    if (!(*low > floor)) return 0;
+    double below, above;
+    find_jump(shape, *item.parameter, *item.weight, &below, &above);
+    if (!(below > floor)) return 0;
     for (size_t j = 0, i = begin; j < size; j++, i += stride)
-        if (i != first && starts[i] > *high) return 0;
+        if (i != first && starts[i] > above) return 0;
+    *low = below;
+    *high = above;
     return 1;
 }
 
@@ -108,7 +111,7 @@ static inline void sum_all_and_find_start(const double *starts, nefk_tile_space 
 }
 
 /* Largest starts of all groups of the tile, into space->top, and the parameters of the items that have them. */
-static inline void find_tops(const double *starts, nefk_tile_space *space, double *its) {
+static inline void find_tops(const double *starts, nefk_tile_space *space, double *top_parameter) {
     const nefk_instructions *use = nefk_instructions_in_use();
     gathered *all = &space->all;
     if (!all->step[0]) fill(NEFK_TILE, all->entries[0][0], all->entries[0]);
@@ -117,11 +120,11 @@ static inline void find_tops(const double *starts, nefk_tile_space *space, doubl
         size_t g = rows.first, n = rows.last - g, at = rows.begin;
         if (n == 1) {
             space->top[g] = largest(starts + at, rows.size);
-            its[g] = 0.0;
-            for (size_t i = at; i < at + rows.size && its[g] == 0.0; i++)
-                if (starts[i] == space->top[g]) its[g] = all->entries[0][i];
+            top_parameter[g] = 0.0;
+            for (size_t i = at; i < at + rows.size && top_parameter[g] == 0.0; i++)
+                if (starts[i] == space->top[g]) top_parameter[g] = all->entries[0][i];
         } else {
-            use->top_rows(rows.size, n, starts + at, all->entries[0] + at, space->top + g, its + g);
+            use->top_rows(rows.size, n, starts + at, all->entries[0] + at, space->top + g, top_parameter + g);
         }
     }
 }

@@ -42,6 +42,30 @@ void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double p
     }
 }
 
+/* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
+ * (groups + 1,). Returns how many. */
+static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which,
+                         uint32_t *offset, nefk_tile_space *space) {
+    const uint32_t *order = all->problem->order, *start = space->begin;
+    uint32_t m = 0, first = (uint32_t)tile.begin, stop = (uint32_t)tile.end;
+    for (size_t k = 0; k < groups; k++) {
+        offset[k] = m;
+        m += start[which[k] + 1] - start[which[k]];
+    }
+    offset[groups] = m;
+    if (!all->member) {
+        for (size_t k = 0, at = 0; k < groups; k++)
+            for (uint32_t i = first + start[which[k]]; i < first + start[which[k] + 1]; i++)
+                space->order[at++] = order ? order[i] : i;
+        return m;
+    }
+    uint32_t next[NEFK_TILE_GROUPS];
+    for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* if it is not listed */
+    for (size_t k = 0; k < groups; k++) next[which[k]] = offset[k];
+    for (uint32_t i = first; i < stop; i++) space->order[next[all->member[i]]++] = i;
+    return m;
+}
+
 /* Groups that are not capped, by local number in space->group, and their items in space->part. */
 static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int8_t *capped, nefk_tile_space *space) {
     size_t groups = 0;

@@ -15,16 +15,17 @@ enum { NEFK_SORTED = 128 /* items of a group from which on its size is no matter
 #define NEFK_NIGH 1e-290         /* prices between are normal */
 #define NEFK_FAR 1e300
 
-/* Groups [first, last) of a tile that all have `size` items: item j of group g is at begin + j (last - first) + g - first,
- * so that a sum over each group's items is a sum of rows. Groups of NEFK_SHORT items and more, or less than NEFK_FEWEST
- * of a size, are each by themselves. */
+/* Groups [first, last) of a tile that all have `size` items: item j of group g is at
+ * begin + j (last - first) + g - first, so that a sum over each group's items is a sum of rows. Groups of NEFK_SHORT
+ * items and more, or less than NEFK_FEWEST of a size, are each by themselves. */
 typedef struct { uint32_t first, last, begin, size; } nefk_rows;
 
 enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = NEFK_SHORT * NEFK_FEWEST + NEFK_TILE / NEFK_SHORT };
 
-/* Rows are read and written to the end of a vector. Arrays are not a multiple of 4096 bytes long, so that a processor
- * does not take what is read from one for what was just written to another. */
-enum { NEFK_ROOM = NEFK_TILE + 40, NEFK_GROUP_ROOM = NEFK_TILE_GROUPS + 40 };
+/* With room for functions of rows. No multiple of 4096 bytes, so that a processor does not take what is read from one
+ * array for what was just written to another. */
+enum { NEFK_ROOM = NEFK_TILE + NEFK_ROW_LANES + 8, NEFK_GROUP_ROOM = NEFK_TILE_GROUPS + NEFK_ROW_LANES + 8 };
+_Static_assert(NEFK_SORTED >= NEFK_SHORT, "groups of one size are side by side where they lie in rows");
 
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
 typedef struct { double entries[NEFK_COLUMNS][NEFK_ROOM]; size_t step[NEFK_COLUMNS]; } gathered;
@@ -42,11 +43,11 @@ struct nefk_tile_space {
     double cap[NEFK_GROUP_ROOM];
     nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`, whose groups are in order by size */
     size_t n_rows, items;           /* of the tile */
-    uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: the first item, and on to the next */
+    uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: first item, and to the next */
     uint32_t part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
     uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
     uint32_t begin[NEFK_TILE_GROUPS + 1]; /* where the tile's groups begin in it, and the last one ends */
-    uint32_t order[2 * NEFK_TILE];   /* which the gathered items are; any group that is not listed has room behind them */
+    uint32_t order[2 * NEFK_TILE]; /* which the gathered items are; groups that are not listed have room behind them */
 };
 
 static inline nefk_block block_of(const gathered *columns, size_t at) {
@@ -72,30 +73,6 @@ static inline void find_groups(const nefk_grouped *all, nefk_tile tile, nefk_til
 static inline size_t size_class(const nefk_tile_space *space, size_t g) {
     size_t size = space->begin[g + 1] - space->begin[g];
     return size < NEFK_SORTED ? size : NEFK_SORTED;
-}
-
-/* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
- * (groups + 1,). Returns how many. */
-static inline size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which,
-                                uint32_t *offset, nefk_tile_space *space) {
-    const uint32_t *order = all->problem->order, *start = space->begin;
-    uint32_t m = 0, first = (uint32_t)tile.begin, stop = (uint32_t)tile.end;
-    for (size_t k = 0; k < groups; k++) {
-        offset[k] = m;
-        m += start[which[k] + 1] - start[which[k]];
-    }
-    offset[groups] = m;
-    if (!all->member) {
-        for (size_t k = 0, at = 0; k < groups; k++)
-            for (uint32_t i = first + start[which[k]]; i < first + start[which[k] + 1]; i++)
-                space->order[at++] = order ? order[i] : i;
-        return m;
-    }
-    uint32_t next[NEFK_TILE_GROUPS];
-    for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* if it is not listed */
-    for (size_t k = 0; k < groups; k++) next[which[k]] = offset[k];
-    for (uint32_t i = first; i < stop; i++) space->order[next[all->member[i]]++] = i;
-    return m;
 }
 
 /* List the tile's groups in order by size, so that the ends of short ones can be guessed. */

@@ -29,7 +29,7 @@ class Runs:
         return n // self.every * self.length
 
 
-def pick(values: Any, which: Any) -> Any:
+def pick(values: NDArray[Any] | float, which: Any) -> Any:
     """Entries of a column (n,), by slice, positions or runs; one number, which is for all items, as it is."""
     if not isinstance(values, np.ndarray):
         return values
@@ -72,7 +72,7 @@ class Criterion:
         """The criterion of some of the items."""
         return self._with(pick(self._parameter, which))
 
-    def _with(self, parameter: NDArray[Any]) -> Criterion:
+    def _with(self, parameter: NDArray[Any] | float) -> Criterion:
         """The criterion of another parameter, which is known to be allowed."""
         other = copy(self)
         other._parameter = parameter

@@ -49,7 +49,7 @@ class Passes:
     def __init__(self, items: core.Items, n: int, n_jobs: int = 1, even: tuple[float, float] | None = None) -> None:
         self._even = even  # bounds that are the same for all items
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
-        jobs = min(n_jobs, -(-n // CHUNK))
+        jobs = max(min(n_jobs, -(-n // CHUNK)), 1)
         self._stripes = list(stripes_of(n, jobs))
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
@@ -123,10 +123,10 @@ def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
 
 
 def stripes_of(n: int, jobs: int) -> Iterator[slice]:
-    """What one thread takes at a time: as many parts for each; large ones, as threads that write to new memory side by
-    side hinder each other.
+    """What one thread takes at a time: no thread takes more than it must; large parts, as threads that write to new
+    memory side by side hinder each other.
     """
-    chunks = -(-n // CHUNK)
+    chunks = max(-(-n // CHUNK), 1)
     rounds = -(-chunks // (jobs * MOST_CHUNKS))
     return parts_of(n, -(-chunks // (jobs * rounds)) * CHUNK)
 

@@ -1,7 +1,6 @@
 """Groups in tiles: order of items, threads, sizes and the model of the total change nothing."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -234,18 +233,27 @@ def test_a_power_of_almost_one_at_almost_no_capacity_stays_on_the_floor_of_doubl
     assert (result.amounts > 0).all()
 
 
-def test_a_cap_is_met_where_an_item_starts_with_less_than_it():
-    """By chance a start is so near to a double that what is taken there is less than a 46th of the rate."""
-    generator, fewest = np.random.default_rng(14), 100
-    rates, weights = np.exp(generator.standard_normal((2, 200_000)))
-    starts = weights / rates
-    left = [Fraction(w) - Fraction(s) * Fraction(r) for w, s, r in zip(weights, starts, rates)]
-    near = np.array([0 < x < 4e-19 * w for x, w in zip(left, weights)])
-    rates, weights, starts = rates[near], weights[near], starts[near]
-    assert rates.size > fewest
-    caps, low = rates / 46, 1e-3 * starts
-    rates = np.append(np.column_stack([rates, np.ones(rates.size)]).ravel(), 1.0)  # and one of no group
-    weights = np.append(np.column_stack([weights, low]).ravel(), 1e-3)
+def nearest_starts(n, seed=14):
+    """Rates and weights (n,) whose quotient, the start, is a double but for some 2^-105 of itself: no rate can start
+    nearer to one.
+    """
+    generator, one, found = np.random.default_rng(seed), 1 << 53, []
+    while len(found) < n:
+        start = int(generator.integers(one >> 1, one)) | 1
+        rate = -pow(start, -1, one) % one
+        weight = (start * rate + 1) >> 53
+        if rate >= one >> 1:
+            found.append((rate / 2**52, weight / 2**51))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("part", [46.0, 60.0, 77.5, 78.0, 84.9, 85.1])
+def test_a_cap_is_met_where_an_item_starts_with_less_than_it(part):
+    """A 78th of the rate is the least that an item can start with; a cap surely is within the jump only below that."""
+    rates, weights = nearest_starts(500)
+    caps, starts = rates / part, weights / rates
+    rates = np.append(np.column_stack([rates, np.ones(rates.size)]).ravel(), 1.0)  # two of a group, one of none
+    weights = np.append(np.column_stack([weights, 1e-3 * starts]).ravel(), 1e-3)
     groups = np.append(np.repeat(np.arange(caps.size), 2), -1)
     result = solve("freshness", rates, caps.sum() + 0.3, weights=weights, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
