@@ -200,14 +200,12 @@ def surely_capped(const double[:] total, const real[:] slope, const double[::1] 
 def rough_guesses(double[:] total, const double[::1] caps, double price, double farthest):
     """Put a rough guess of its own price in place of each total (g + 1,) at a price; NaN where a cap is loose."""
     cdef Py_ssize_t g
+    cdef double taken, over
     with nogil:
         for g in range(caps.shape[0]):
-            if total[g + 1] <= caps[g]:
-                total[g + 1] = NAN
-            elif total[g + 1] < farthest * caps[g]:
-                total[g + 1] *= price / caps[g]
-            else:
-                total[g + 1] = price * farthest
+            taken = total[g + 1]
+            over = taken / caps[g] if taken < farthest * caps[g] else farthest
+            total[g + 1] = NAN if taken <= caps[g] else price * over
 
 
 def keep_capped(const double[:, ::1] taken, const double[::1] caps, double least, uint8_t[::1] kept):

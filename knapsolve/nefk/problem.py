@@ -196,7 +196,7 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
     least = None
     if by_group is not None:
         least, most = by_group
-        for part in parts_of(len(problem.caps)):
+        for part in parts_of(len(problem.caps) if lower > 0.0 else 0):
             over = least[1:][part] > problem.caps[part] * (1 + SLACK)
             if over.any():
                 g = part.start + int(np.argmax(over))
