@@ -294,6 +294,15 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
                                       float *price, float *gap) {                                            \
         nefk_approach_lanes(m, items, rounds, from, price, gap);                                             \
     }                                                                                                        \
+    TARGET static void approach_rows_##SET(size_t m, size_t n, const double *a, const double *starts,        \
+                                           const double *cap, const double *guess, double floor,             \
+                                           size_t rounds, float *price, float *gap) {                        \
+        nefk_lanes items;                                                                                    \
+        float from[NEFK_LANES];                                                                              \
+        nefk_load_rows(m, n, a, starts, cap, guess, &items);                                                 \
+        for (size_t l = 0; l < NEFK_LANES; l++) from[l] = (float)(floor / guess[l]), price[l] = 1.0f;        \
+        nefk_approach_lanes(m, &items, rounds, from, price, gap);                                            \
+    }                                                                                                        \
     TARGET static void follow_##SET(int shape, size_t m, nefk_block items, const double *next, const double *d, \
                                     double *price, double *x, double *c) {                                   \
         NEFK_EACH_SHAPE(FOLLOW)                                                                              \
@@ -326,14 +335,14 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, approach_portable, follow_portable, starts_portable, add_rows_portable, bend_rows_portable,
+     advance_portable, approach_portable, approach_rows_portable, follow_portable, starts_portable, add_rows_portable, bend_rows_portable,
      top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, approach_avx2, follow_avx2, starts_avx2, add_rows_avx2, bend_rows_avx2,
+     advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, starts_avx2, add_rows_avx2, bend_rows_avx2,
      top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, approach_avx512, follow_avx512, starts_avx512, add_rows_avx512, bend_rows_avx512,
+     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, starts_avx512, add_rows_avx512, bend_rows_avx512,
      top_rows_avx512},
 #endif
 };

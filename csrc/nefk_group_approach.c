@@ -6,17 +6,26 @@
 enum { ROUNDS = 3, MORE_ROUNDS = 3 /* in single precision: of all groups, and of those that were not near before */ };
 static const float NEAR = 0.01f; /* relative gap after which Halley's next is as small as single precision */
 
-int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space, size_t groups) {
+int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
     if (problem->shape != NEFK_DETECTION && problem->shape != NEFK_FRESHNESS) return 0;
     if (nefk_has_bounds(problem)) return 0;
     size_t small = 0, all = 0;
-    for (size_t k = 0; k < groups; k++) {
-        size_t m = size_of(space, space->group[k]);
-        if (!(space->at[k] > 0.0)) return 0; /* as where the budget has no price */
+    for (size_t g = 0; g < space->searched; g++) {
+        size_t m = size_of(space, g);
+        if (!(space->at[g] > 0.0)) return 0; /* as where the budget has no price */
         all += m;
         if (m <= NEFK_DEPTH) small += m;
     }
     return 2 * small > all;
+}
+
+/* A better guess of a group's price, over the last one; writes the group to `far`, and returns 1, if it was not near. */
+static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t g, float price, float gap,
+                                uint32_t *far) {
+    double guess = space->at[g] * (double)price;
+    space->at[g] = (guess > floor) & (guess < space->top[g]) ? guess : space->at[g];
+    *far = g;
+    return !(fabsf(gap) <= NEAR) & !isnan(space->share[g]);
 }
 
 /* Better guesses in space->at of so many groups, which[0] and so on, of at most m items each. Those whose total was not
@@ -26,7 +35,7 @@ static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes,
     nefk_lanes items;
     float price[NEFK_LANES], from[NEFK_LANES], gap[NEFK_LANES];
     const double *a = space->all.entries[0], *starts = space->lower_price;
-    size_t step = space->all.step[0] ? 1 : 0, left = 0;
+    size_t left = 0;
     for (size_t l = lanes; l < NEFK_LANES; l++) {
         price[l] = 1.0f, from[l] = 0.5f;
         for (size_t j = 0; j < m; j++) items.a[j][l] = items.start[j][l] = 0.0f;
@@ -35,7 +44,7 @@ static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes,
         size_t g = which[l], i = space->offset[g], stride = space->stride[g], count = size_of(space, g);
         double amount = 1.0 / space->cap[g], unit = 1.0 / space->at[g];
         for (size_t j = 0; j < count; j++, i += stride) {
-            items.a[j][l] = (float)(a[step * i] * amount);
+            items.a[j][l] = (float)(a[i] * amount);
             items.start[j][l] = (float)(starts[i] * unit);
         }
         for (size_t j = count; j < m; j++) items.a[j][l] = items.start[j][l] = 0.0f;
@@ -43,97 +52,126 @@ static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes,
         from[l] = (float)(floor * unit);
     }
     nefk_instructions_in_use()->approach(m, &items, rounds, from, price, gap);
-    for (size_t l = 0; l < lanes; l++) {
-        uint32_t g = which[l];
-        double guess = space->at[g] * (double)price[l];
-        if (guess > floor && guess < space->top[g]) space->at[g] = guess;
-        far[left] = g;
-        left += !(fabsf(gap[l]) <= NEAR);
+    for (size_t l = 0; l < lanes; l++) left += take_guess(space, floor, which[l], price[l], gap[l], far + left);
+    return left;
+}
+
+/* The same for the groups of a row side by side. */
+static size_t approach_row(nefk_tile_space *space, double floor, nefk_rows rows, uint32_t *far) {
+    float price[NEFK_LANES], gap[NEFK_LANES];
+    size_t left = 0, n = rows.last - rows.first;
+    for (uint32_t g = rows.first; g < rows.last; g += NEFK_LANES) {
+        size_t at = rows.begin + (g - rows.first), lanes = rows.last - g < NEFK_LANES ? rows.last - g : NEFK_LANES;
+        nefk_instructions_in_use()->approach_rows(rows.size, n, space->all.entries[0] + at, space->lower_price + at,
+                                                  space->cap + g, space->at + g, floor, ROUNDS, price, gap);
+        for (uint32_t l = 0; l < lanes; l++)
+            left += take_guess(space, floor, g + l, price[l], gap[l], far + left);
     }
     return left;
 }
 
-/* The same for all listed groups that are small enough; those that are far from their caps go on, side by side. */
-static void approach(nefk_tile_space *space, double floor, size_t groups) {
-    const size_t rounds[] = {ROUNDS, MORE_ROUNDS};
-    uint32_t which[NEFK_TILE_GROUPS];
-    while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
-    memcpy(which, space->group, groups * sizeof *which);
-    for (size_t turn = 0; turn < 2; turn++) {
-        size_t left = 0;
-        for (size_t i = 0; i < groups; i += NEFK_LANES) {
-            size_t lanes = groups - i < NEFK_LANES ? groups - i : NEFK_LANES;
-            size_t most = size_of(space, which[i + lanes - 1]);
-            left += approach_lanes(space, floor, lanes, most, rounds[turn], which + i, which + left);
+/* The same for all groups of some rows that are small enough; those that are far from their caps go on, side by side. */
+static void approach(nefk_tile_space *space, double floor, size_t first, size_t last) {
+    uint32_t far[NEFK_TILE_GROUPS + 1], alone[NEFK_LANES];
+    size_t groups = 0, lonely = 0;
+    while (first < last && space->rows[last - 1].size > NEFK_DEPTH) last--;
+    for (size_t r = first; r < last; r++) {
+        nefk_rows rows = space->rows[r];
+        int is_row = rows.last - rows.first > 1;
+        if (!is_row) alone[lonely++] = rows.first;
+        if (lonely && (is_row || lonely == NEFK_LANES || r + 1 == last)) {
+            groups += approach_lanes(space, floor, lonely, size_of(space, alone[lonely - 1]), ROUNDS, alone, far + groups);
+            lonely = 0;
         }
-        groups = left;
+        if (is_row) groups += approach_row(space, floor, rows, far + groups);
+    }
+    for (size_t i = 0; i < groups; i += NEFK_LANES) {
+        size_t lanes = groups - i < NEFK_LANES ? groups - i : NEFK_LANES;
+        uint32_t none[NEFK_LANES + 1];
+        approach_lanes(space, floor, lanes, size_of(space, far[i + lanes - 1]), MORE_ROUNDS, far + i, none);
     }
 }
 
-/* Drop the listed groups whose cap lies within a jump, which settles them but for the share. Returns how many are left;
- * their guesses are by group then. */
-static size_t settle_jumps(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t n_groups,
-                           size_t groups) {
-    const double *starts = space->lower_price;
-    double *top_parameter = space->curve;
+/* Give groups of one item, which are those of the first rows, their caps, at the slopes there. Lists those that can't
+ * be, and returns how many. */
+static size_t settle_lone(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups) {
     size_t left = 0;
-    find_tops(starts, space, top_parameter);
-    memcpy(space->again, space->at, groups * sizeof(double));
-    fill(n_groups, 1.0, space->at);
-    for (size_t k = 0; k < groups; k++) space->at[space->group[k]] = space->again[k];
-    for (size_t k = 0; k < groups; k++) {
-        size_t g = space->group[k];
-        int is_settled = top_parameter[g] > NEFK_SURE_JUMP * space->cap[g] /* rarely so, and without looking at items */
-                         && cap_is_in_jump(problem->shape, &space->all, starts, space->offset[g], space->stride[g],
-                                           size_of(space, g), space->top[g], space->cap[g], NEFK_SURE_JUMP, floor,
-                                           space->low + g, space->high + g);
-        if (is_settled) space->share[g] = NAN;
+    memcpy(space->x, space->cap, groups * sizeof(double)); /* items as their groups are */
+    for (size_t at = 0; at < groups; at += NEFK_BLOCK)
+        nefk_instructions_in_use()->worth(problem->shape, groups - at < NEFK_BLOCK ? groups - at : NEFK_BLOCK,
+                                          block_of(&space->all, at), space->x + at, space->y + at, space->price + at);
+    for (size_t g = 0; g < groups; g++) {
+        double price = space->price[g], guess = space->at[g];
+        int is_known = (price > floor) & (price > NEFK_NIGH) & (price < NEFK_FAR);
+        space->total[g] = space->cap[g];
+        space->low[g] = space->high[g] = space->price[g] = is_known ? price : guess;
         space->group[left] = (uint32_t)g;
-        left += !is_settled;
+        space->at[left] = guess;
+        left += !is_known;
     }
     return left;
 }
 
-/* Brackets of all groups; those that are not listed are searched in vain, from a price of 1. */
-static void start_all(nefk_tile_space *space, double floor, size_t groups) {
-    fill(groups, floor, space->from);
-    fill(groups, NAN, space->more);
-    fill(groups, NAN, space->less);
-    memcpy(space->to, space->top, groups * sizeof(double));
+/* Mark the groups whose cap lies within a jump, which settles them but for the share, by that: NaN. */
+static void settle_jumps(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t first) {
+    const double *starts = space->lower_price, *top_parameter = space->curve;
+    for (size_t g = first; g < space->searched; g++)
+        if (top_parameter[g] > NEFK_SURE_JUMP * space->cap[g] /* rarely so, and without looking at items */
+            && cap_is_in_jump(problem->shape, &space->all, starts, space->offset[g], space->stride[g], size_of(space, g),
+                              space->top[g], space->cap[g], NEFK_SURE_JUMP, floor, space->low + g, space->high + g))
+            space->share[g] = NAN;
 }
 
-size_t nefk_approach_own(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, size_t groups) {
-    const nefk_problem *problem = all->problem;
-    const nefk_instructions *use = nefk_instructions_in_use();
-    size_t n_groups = tile.last - tile.first, m = space->items, left = 0;
-    double *starts = space->lower_price;
-    find_starts(problem->shape, m, &space->all, starts);
-    groups = settle_jumps(problem, space, floor, n_groups, groups);
-    approach(space, floor, groups);
-    for (size_t k = 0; k < groups; k++) space->high[space->group[k]] = space->at[space->group[k]];
-    spread_all(space, space->high, space->price);
-    respond(problem, &space->all, m, space->price, space->x, space->d, space->y);
-    sum_all_and_find_start(starts, space);
-    start_all(space, floor, n_groups);
-    nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->cap,
-                      space->top, space->start, space->total, space->slope, space->curve};
-    use->advance(problem->shape, n_groups, at, NEFK_OWN_TOLERANCE, NEFK_NEAR_CUBED);
-    for (size_t k = 0; k < groups; k++) {
-        size_t g = space->group[k];
-        if (space->met[g] == NEFK_MET && space->at[g] > NEFK_NIGH) space->low[g] = space->high[g] = space->at[g];
-        else space->met[g] = NEFK_RUNNING;
+/* One round in double precision, from the guesses, of the groups from the first on: those that it leads to their caps
+ * are at their prices then. */
+static void advance(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t first) {
+    size_t groups = space->searched - first;
+    fill(groups, floor, space->from + first);
+    fill(groups, NAN, space->more + first);
+    fill(groups, NAN, space->less + first);
+    memcpy(space->to + first, space->top + first, groups * sizeof(double));
+    nefk_rounds at = {space->from + first,  space->to + first,    space->more + first, space->less + first,
+                      space->at + first,    space->met + first,   space->cap + first,  space->top + first,
+                      space->start + first, space->total + first, space->slope + first, space->curve + first};
+    nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, NEFK_NEAR_CUBED);
+    for (size_t g = first; g < space->searched; g++) {
+        int is_met = (space->met[g] == NEFK_MET) & (space->at[g] > NEFK_NIGH) & !isnan(space->share[g]);
+        space->low[g] = is_met ? space->at[g] : space->low[g];
+        space->high[g] = is_met ? space->at[g] : space->high[g];
+        space->met[g] = is_met ? NEFK_MET : NEFK_RUNNING;
     }
-    spread_all(space, space->high, space->e);
-    for (size_t i = 0; i < m; i += NEFK_BLOCK)
-        use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->all, i), space->e + i,
-                    space->d + i, space->price + i, space->x + i, space->y + i);
-    sum_groups(space, space->x, space->total);
-    sum_groups(space, space->y, space->slope);
-    for (size_t k = 0; k < groups; k++) {
-        size_t g = space->group[k];
-        if (space->met[g] == NEFK_MET && space->slope[g] == 0.0) continue;
+}
+
+size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    size_t row = 0, last = space->searched_rows, rows = space->n_rows, left;
+    double *starts = space->lower_price, *x = space->x;
+    while (row < last && space->rows[row].size == 1) row++;
+    size_t lone = row < last ? space->rows[row].first : space->searched;
+    size_t first = lone, stop = last < rows ? space->rows[last].begin : space->items; /* items of all others searched */
+    if (!space->all.step[0]) fill(NEFK_TILE, space->all.entries[0][0], space->all.entries[0]);
+    left = settle_lone(problem, space, floor, lone);
+    find_starts(problem->shape, first, stop, &space->all, starts);
+    find_tops(starts, row, last, space, space->curve);
+    settle_jumps(problem, space, floor, lone);
+    approach(space, floor, row, last);
+    for (size_t g = lone; g < space->searched; g++)
+        space->high[g] = isnan(space->share[g]) ? space->high[g] : space->at[g];
+    spread_rows(space, row, rows, space->high, space->price);
+    respond(problem, &space->all, first, stop, space->price, x, space->d, space->y);
+    respond(problem, &space->all, stop, space->items, space->price, x, NULL, NULL);
+    sum_rows_and_find_start(starts, row, last, space);
+    advance(problem, space, floor, lone);
+    spread_rows(space, row, last, space->high, space->e);
+    for (size_t i = first; i < stop; i += NEFK_BLOCK)
+        use->follow(problem->shape, stop - i < NEFK_BLOCK ? stop - i : NEFK_BLOCK, block_of(&space->all, i),
+                    space->e + i, space->d + i, space->price + i, x + i, space->y + i);
+    sum_rows(space, row, rows, x, space->total);
+    sum_rows(space, row, last, space->y, space->slope);
+    for (size_t g = lone; g < space->searched; g++) {
         space->group[left] = (uint32_t)g;
-        space->at[left++] = space->at[g];
+        space->at[left] = space->at[g];
+        left += !((space->met[g] == NEFK_MET) & (space->slope[g] == 0.0)) & !isnan(space->share[g]);
     }
     return left;
 }

@@ -150,7 +150,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     share_scalars(space);
     choose(groups, space->group, space);
     fill(groups, 1.0, space->top);
-    if (has_top) find_starts(problem->shape, space->part_offset[groups], &space->part, space->starts);
+    if (has_top) find_starts(problem->shape, 0, space->part_offset[groups], &space->part, space->starts);
     for (size_t k = 0; k < groups && has_top; k++) {
         size_t first = space->part_offset[k];
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
@@ -164,7 +164,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     for (int round = 0; round < ROUNDS && groups; round++) {
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
-        respond(problem, &space->part, m, space->price, space->x, space->d, space->y);
+        respond(problem, &space->part, 0, m, space->price, space->x, space->d, space->y);
         if (has_top) sum_chosen_and_find_start(groups, round >= LATE, space);
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,

@@ -37,14 +37,8 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
 
 /* Amounts of all items and totals of all groups at the high prices. */
 static void answer(const nefk_problem *problem, nefk_tile_space *space) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    size_t stop = space->items;
     spread_all(space, space->high, space->price);
-    for (size_t at = 0; at < stop; at += NEFK_BLOCK) {
-        size_t m = stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK;
-        use->respond(problem->shape, m, block_of(&space->all, at), space->price + at, problem->ceiling, space->x + at,
-                     NULL, NULL);
-    }
+    respond(problem, &space->all, 0, space->items, space->price, space->x, NULL, NULL);
     sum_groups(space, space->x, space->total);
 }
 
@@ -63,7 +57,7 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
     size_t m = choose(listed, which, space);
     for (size_t k = 0; k < listed; k++) space->at[k] = space->high[which[k]];
     spread(listed, space->part_offset, space->at, space->price);
-    respond(all->problem, &space->part, m, space->price, space->y, space->d, NULL);
+    respond(all->problem, &space->part, 0, m, space->price, space->y, space->d, NULL);
     sum_chosen(listed, space, space->y, space->slope);
     for (size_t k = 0; k < listed; k++) {
         size_t g = which[k], at = space->offset[g];
@@ -92,8 +86,8 @@ static size_t list_off(nefk_tile tile, nefk_tile_space *space) {
 static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
                          size_t listed) {
     double answered = 0.0;
-    if (nefk_approaches(all->problem, space, listed)) {
-        size_t left = nefk_approach_own(all, tile, space, floor, listed);
+    if (listed == space->searched && nefk_approaches(all->problem, space)) {
+        size_t left = nefk_approach_own(all->problem, space, floor);
         answered += search_rest(all, tile, space, floor, left, 0);
     } else {
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0);
@@ -115,7 +109,7 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     size_t m = choose(groups, space->group, space);
     for (size_t k = 0; k < groups; k++) space->at[k] = space->low[space->group[k]];
     spread(groups, space->part_offset, space->at, space->lower_price);
-    respond(all->problem, &space->part, m, space->lower_price, space->y, space->e, NULL);
+    respond(all->problem, &space->part, 0, m, space->lower_price, space->y, NULL, NULL);
     sum_chosen(groups, space, space->y, space->slope);
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k], at = space->offset[g];
@@ -163,7 +157,7 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, int8_t *side,
                       nefk_tile_audit *audit) {
-    size_t m = gather(all, tile, space), groups = tile.last - tile.first;
+    size_t m = gather(all, tile, own + tile.first, space), groups = tile.last - tile.first;
     double answered = answer_all(all, tile, space, floor, price_groups(all, tile, space, prices, own));
     for (size_t g = 0; g < groups; g++)
         if (space->mark[g] != 0.0) own[tile.first + space->name[g]] = space->high[g];

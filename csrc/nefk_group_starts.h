@@ -18,10 +18,11 @@ static inline double largest(const double *x, size_t m) {
     return a > b ? a : b;
 }
 
-static inline void find_starts(int shape, size_t m, const gathered *items, double *starts) {
+/* Of items [first, last). */
+static inline void find_starts(int shape, size_t first, size_t last, const gathered *items, double *starts) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t at = 0; at < m; at += NEFK_BLOCK)
-        use->starts(shape, m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, block_of(items, at), starts + at);
+    for (size_t at = first; at < last; at += NEFK_BLOCK)
+        use->starts(shape, last - at < NEFK_BLOCK ? last - at : NEFK_BLOCK, block_of(items, at), starts + at);
 }
 
 /* Neighbouring prices about the start of an item: the largest at which it takes something, and the next. */
@@ -98,10 +99,10 @@ static inline void sum_chosen_and_find_start(size_t groups, int is_late, nefk_ti
     }
 }
 
-/* The same of all groups of the tile. */
-static inline void sum_all_and_find_start(const double *starts, nefk_tile_space *space) {
+/* The same of the groups of some of the tile's rows. */
+static inline void sum_rows_and_find_start(const double *starts, size_t first, size_t last, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t r = 0; r < space->n_rows; r++) {
+    for (size_t r = first; r < last; r++) {
         nefk_rows rows = space->rows[r];
         size_t g = rows.first, n = rows.last - g, at = rows.begin;
         nefk_row_sums sums = {space->total + g, space->slope + g, space->curve + g, space->start + g, space->top + g};
@@ -110,21 +111,22 @@ static inline void sum_all_and_find_start(const double *starts, nefk_tile_space 
     }
 }
 
-/* Largest starts of all groups of the tile, into space->top, and the parameters of the items that have them. */
-static inline void find_tops(const double *starts, nefk_tile_space *space, double *top_parameter) {
+/* Largest starts of the groups of some of the tile's rows, into space->top, and the parameters of the items that have
+ * them. */
+static inline void find_tops(const double *starts, size_t first, size_t last, nefk_tile_space *space,
+                             double *top_parameter) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    gathered *all = &space->all;
-    if (!all->step[0]) fill(NEFK_TILE, all->entries[0][0], all->entries[0]);
-    for (size_t r = 0; r < space->n_rows; r++) {
+    const double *parameter = space->all.entries[0];
+    for (size_t r = first; r < last; r++) {
         nefk_rows rows = space->rows[r];
         size_t g = rows.first, n = rows.last - g, at = rows.begin;
         if (n == 1) {
             space->top[g] = largest(starts + at, rows.size);
             top_parameter[g] = 0.0;
             for (size_t i = at; i < at + rows.size && top_parameter[g] == 0.0; i++)
-                if (starts[i] == space->top[g]) top_parameter[g] = all->entries[0][i];
+                if (starts[i] == space->top[g]) top_parameter[g] = parameter[i];
         } else {
-            use->top_rows(rows.size, n, starts + at, all->entries[0] + at, space->top + g, top_parameter + g);
+            use->top_rows(rows.size, n, starts + at, parameter + at, space->top + g, top_parameter + g);
         }
     }
 }

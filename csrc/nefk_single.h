@@ -116,4 +116,16 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
     }
 }
 
+/* The items of NEFK_LANES groups that lie in rows (m, n), in units of each group: its cap and its price. */
+NEFK_INLINE void nefk_load_rows(size_t m, size_t n, const double *a, const double *starts, const double *cap,
+                                const double *price, nefk_lanes *items) {
+    double amount[NEFK_LANES], unit[NEFK_LANES];
+    for (size_t l = 0; l < NEFK_LANES; l++) amount[l] = 1.0 / cap[l], unit[l] = 1.0 / price[l];
+    for (size_t j = 0; j < m; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            items->a[j][l] = (float)(a[j * n + l] * amount[l]);
+            items->start[j][l] = (float)(starts[j * n + l] * unit[l]);
+        }
+}
+
 #endif

@@ -20,7 +20,7 @@ enum { NEFK_SORTED = 128 /* items of a group from which on its size is no matter
  * items and more, or less than NEFK_FEWEST of a size, are each by themselves. */
 typedef struct { uint32_t first, last, begin, size; } nefk_rows;
 
-enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = NEFK_SHORT * NEFK_FEWEST + NEFK_TILE / NEFK_SHORT };
+enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = 2 * NEFK_SHORT * NEFK_FEWEST + NEFK_TILE / NEFK_SHORT };
 
 /* With room for functions of rows. No multiple of 4096 bytes, so that a processor does not take what is read from one
  * array for what was just written to another. */
@@ -41,8 +41,9 @@ struct nefk_tile_space {
     double curve[NEFK_GROUP_ROOM];
     double more[NEFK_GROUP_ROOM], less[NEFK_GROUP_ROOM], again[NEFK_GROUP_ROOM];
     double cap[NEFK_GROUP_ROOM];
-    nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`, whose groups are in order by size */
+    nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`: groups that may need own prices, then others; both by size */
     size_t n_rows, items;           /* of the tile */
+    size_t searched, searched_rows; /* groups that may need own prices, and their rows */
     uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: first item, and to the next */
     uint32_t part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
     uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
@@ -70,28 +71,34 @@ static inline void find_groups(const nefk_grouped *all, nefk_tile tile, nefk_til
     space->begin[tile.last - tile.first] = (uint32_t)(tile.end - tile.begin);
 }
 
-static inline size_t size_class(const nefk_tile_space *space, size_t g) {
-    size_t size = space->begin[g + 1] - space->begin[g];
-    return size < NEFK_SORTED ? size : NEFK_SORTED;
-}
-
-/* List the tile's groups in order by size, so that the ends of short ones can be guessed. */
-static inline void order_by_size(size_t groups, nefk_tile_space *space) {
-    uint32_t next[NEFK_SORTED + 2] = {0};
-    for (size_t g = 0; g < groups; g++) next[size_class(space, g) + 1]++;
-    for (size_t c = 0; c <= NEFK_SORTED; c++) next[c + 1] += next[c];
-    for (size_t g = 0; g < groups; g++) space->name[next[size_class(space, g)]++] = (uint32_t)g;
+/* List the tile's groups in order by size, so that the ends of short ones can be guessed: first those that may need
+ * own prices, of which `own` (last - first,), unless that is NULL, has guesses. */
+static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const double *own, nefk_tile_space *space) {
+    enum { CLASSES = NEFK_SORTED + 1 };
+    uint32_t next[2 * CLASSES + 1] = {0};
+    uint16_t class[NEFK_TILE_GROUPS];
+    size_t groups = tile.last - tile.first;
+    for (size_t g = 0; g < groups; g++) {
+        size_t size = space->begin[g + 1] - space->begin[g];
+        int is_searched = own && ((size > 0) & !isnan(own[g]) & (nefk_cap_of(all, tile.first + g) > 0.0));
+        class[g] = (uint16_t)((size < NEFK_SORTED ? size : NEFK_SORTED) + (is_searched ? 0 : CLASSES));
+        next[class[g] + 1]++;
+    }
+    for (size_t c = 0; c < 2 * CLASSES; c++) next[c + 1] += next[c];
+    space->searched = next[CLASSES];
+    for (size_t g = 0; g < groups; g++) space->name[next[class[g]]++] = (uint32_t)g;
 }
 
 /* Cut the groups in space->name into rows, and find their items' places. */
 static inline void find_rows(size_t groups, nefk_tile_space *space) {
     uint32_t at = 0;
-    space->n_rows = 0;
+    space->n_rows = space->searched_rows = 0;
     for (size_t g = 0, last; g < groups; g = last) {
-        size_t size = size_of(space, g);
-        for (last = g + 1; last < groups && size < NEFK_SHORT && size_of(space, last) == size;) last++;
+        size_t size = size_of(space, g), stop = g < space->searched ? space->searched : groups;
+        for (last = g + 1; last < stop && size < NEFK_SHORT && size_of(space, last) == size;) last++;
         if (last - g < NEFK_FEWEST) last = g + 1;
         space->rows[space->n_rows++] = (nefk_rows){(uint32_t)g, (uint32_t)last, at, (uint32_t)size};
+        if (g < space->searched) space->searched_rows = space->n_rows;
         for (size_t i = g; i < last; i++) {
             space->offset[i] = (uint32_t)(at + (i - g));
             space->stride[i] = (uint32_t)(last - g);
@@ -138,12 +145,12 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
     return m;
 }
 
-/* Gather the tile's items and caps, groups in order by size; returns how many items. */
-static inline size_t gather(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
+/* Gather the tile's items and caps, groups as `order_groups` has them; returns how many items. */
+static inline size_t gather(const nefk_grouped *all, nefk_tile tile, const double *own, nefk_tile_space *space) {
     const uint32_t *order = all->problem->order;
     size_t groups = tile.last - tile.first;
     find_groups(all, tile, space);
-    order_by_size(groups, space);
+    order_groups(all, tile, own, space);
     find_rows(groups, space);
     for (size_t k = 0; k < groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
     if (all->member) return scatter(all, tile, groups, space);
@@ -165,9 +172,10 @@ static inline void spread(size_t groups, const uint32_t *offset, const double *v
         for (size_t i = offset[g]; i < offset[g + 1]; i++) to[i] = value[g];
 }
 
-/* The same over all items of the tile. */
-static inline void spread_all(const nefk_tile_space *space, const double *value, double *to) {
-    for (size_t r = 0; r < space->n_rows; r++) {
+/* The same over all items of some of the tile's rows. */
+static inline void spread_rows(const nefk_tile_space *space, size_t first, size_t last, const double *value,
+                               double *to) {
+    for (size_t r = first; r < last; r++) {
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
         if (n == 1) fill(rows.size, value[rows.first], to + rows.begin);
@@ -175,14 +183,18 @@ static inline void spread_all(const nefk_tile_space *space, const double *value,
     }
 }
 
-/* Amounts, slopes and (unless NULL) second derivatives of m gathered items at their prices. */
-static inline void respond(const nefk_problem *problem, const gathered *columns, size_t m, const double *price,
-                    double *x, double *d, double *c) {
+static inline void spread_all(const nefk_tile_space *space, const double *value, double *to) {
+    spread_rows(space, 0, space->n_rows, value, to);
+}
+
+/* Amounts, and unless they are NULL slopes and second derivatives, of gathered items [first, last) at their prices. */
+static inline void respond(const nefk_problem *problem, const gathered *columns, size_t first, size_t last,
+                           const double *price, double *x, double *d, double *c) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
-        size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
-        use->respond(problem->shape, count, block_of(columns, at), price + at, problem->ceiling, x + at, d + at,
-                     c ? c + at : NULL);
+    for (size_t at = first; at < last; at += NEFK_BLOCK) {
+        size_t count = last - at < NEFK_BLOCK ? last - at : NEFK_BLOCK;
+        use->respond(problem->shape, count, block_of(columns, at), price + at, problem->ceiling, x + at,
+                     d ? d + at : NULL, c ? c + at : NULL);
     }
 }
 
@@ -198,15 +210,20 @@ static inline double sum_of(const nefk_instructions *use, const double *x, size_
     return high + low;
 }
 
-/* Sums (groups,) over the items of every group of the tile. */
-static inline void sum_groups(const nefk_tile_space *space, const double *x, double *sum) {
+/* Sums over the items of every group of some of the tile's rows, from the first on: so many sums from there. */
+static inline void sum_rows(const nefk_tile_space *space, size_t first, size_t last, const double *x, double *sum) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t r = 0; r < space->n_rows; r++) {
+    for (size_t r = first; r < last; r++) {
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
         if (n == 1) sum[rows.first] = sum_of(use, x + rows.begin, rows.size);
         else use->add_rows(rows.size, n, x + rows.begin, sum + rows.first);
     }
+}
+
+/* Sums (groups,) over the items of every group of the tile. */
+static inline void sum_groups(const nefk_tile_space *space, const double *x, double *sum) {
+    sum_rows(space, 0, space->n_rows, x, sum);
 }
 
 /* Totals and slopes at once: the ends of short groups are what a processor guesses wrong. */
