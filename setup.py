@@ -52,7 +52,7 @@ EXTENSIONS: dict[str, list[str]] = {
         "nefk_kernel.c", "nefk_groups.c", "nefk_group_model.c", "nefk_group_approach.c",
         "nefk_group_search.c", "nefk_group_settle.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c",
     ],
-    "_core.group_tables": ["nefk_layout.c"],
+    "_core.group_tables": ["nefk_layout.c", "nefk_by_group.c"],
     "_core.renewal": ["rate_ladder.c", "cpu_level.c"],
     "_core.adaptive_intervals": ["sum_tree.c", "cpu_level.c"],
     "_core.exact_sum": [],

@@ -25,6 +25,23 @@ cdef extern from "nefk_layout.h":
 cdef extern from "nefk_kernel.h":
     double NEFK_ROUGH
 
+cdef extern from "nefk_by_group.h":
+    ctypedef struct nefk_taken:
+        const double *total
+        const double *slopes
+        const float *singles
+        size_t step
+        size_t slope_step
+    void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
+    void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least,
+                            int8_t *capped) noexcept nogil
+    void nefk_rough_guesses(double *total, const double *caps, size_t groups, double price,
+                            double farthest) noexcept nogil
+    void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
+    double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
+    double nefk_most_taken(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
+    void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
+
 
 def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double[:, ::1] sums):
     """Add what items take and their slopes, rows of taken (2, m), to the pairs of their groups in sums (g + 1, 2)."""
@@ -50,15 +67,17 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
         count[group[i] + 1] += 1
 
 
-def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, Py_ssize_t most):
+def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int most):
     """Items of groups with more than `most`, the first group aside: starts (g,) and runs of knapsolve.nefk.runs."""
-    cdef Py_ssize_t r, g, end, size, count = 0
+    cdef Py_ssize_t r, g, last, count = 0
+    cdef int size, part
     for r in range(runs.shape[0]):
-        end = runs[r, 3] - runs[r, 2]
-        for g in range(runs[r, 1] - 1, max(runs[r, 0], 1) - 1, -1):
-            size = end - starts[g]
-            end = starts[g]
-            count += size if size > most else 0
+        last, part = runs[r, 1] - 1, 0
+        for g in range(max(runs[r, 0], 1), last):
+            size = starts[g + 1] - starts[g]
+            part += size if size > most else 0
+        size = <int> (runs[r, 3] - runs[r, 2]) - starts[last]
+        count += part + (size if size > most and last > 0 else 0)
     return count
 
 
@@ -148,33 +167,30 @@ def sampled_groups(Py_ssize_t n_groups, uint64_t every):
 cdef enum:
     SUM_BLOCK = 512
 
-ctypedef fused real:
-    float
-    double
+cdef nefk_taken taken_of(const double[:] total, slope):
+    """Totals and slopes (g + 1,), which are doubles or singles."""
+    cdef nefk_taken taken
+    cdef const double[:] doubles
+    cdef const float[:] singles
+    taken.total, taken.slopes, taken.singles, taken.step = &total[0], NULL, NULL, total.strides[0] // sizeof(double)
+    if slope.dtype == np.float32:
+        singles = slope
+        taken.singles, taken.slope_step = &singles[0], singles.strides[0] // sizeof(float)
+    else:
+        doubles = slope
+        taken.slopes, taken.slope_step = &doubles[0], doubles.strides[0] // sizeof(double)
+    return taken
 
 
-def capped_sums(const double[:] total, const real[:] slope, const double[::1] caps):
+def capped_sums(total, slope, const double[::1] caps):
     """What groups take together under their caps, the slope of that, and its part that caps hold.
 
-    Of totals and slopes (g + 1,), of no group's items first, and caps (g,). Summed in blocks, for their rounding.
+    Of totals and slopes (g + 1,), of no group's items first, and caps (g,).
     """
-    cdef Py_ssize_t g, start, stop = 0, groups = caps.shape[0]
-    cdef double taken, steep, held
+    cdef nefk_taken taken = taken_of(total, slope)
     cdef double[3] sums
-    cdef bint over
-    sums[0], sums[1], sums[2] = total[0], slope[0], 0.0
     with nogil:
-        while stop < groups:
-            start, stop = stop, min(stop + SUM_BLOCK, groups)
-            taken = steep = held = 0.0
-            for g in range(start, stop):
-                over = not total[g + 1] <= caps[g]
-                taken += 0.0 if over else total[g + 1]
-                steep += 0.0 if over else slope[g + 1]
-                held += caps[g] if over else 0.0
-            sums[0] += taken + held
-            sums[1] += steep
-            sums[2] += held
+        nefk_capped_sums(taken, &caps[0], caps.shape[0], sums)
     return sums[0], sums[1], sums[2]
 
 
@@ -188,24 +204,45 @@ def not_surely_capped(const double[:] total, const double[::1] caps):
     return part
 
 
-def surely_capped(const double[:] total, const real[:] slope, const double[::1] caps, double least,
-                  int8_t[::1] capped):
+def surely_capped(total, slope, const double[::1] caps, double least, int8_t[::1] capped):
     """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more."""
-    cdef Py_ssize_t g
+    cdef nefk_taken taken = taken_of(total, slope)
     with nogil:
-        for g in range(caps.shape[0]):
-            capped[g + 1] = total[g + 1] * (1.0 - NEFK_ROUGH) - caps[g] > least * slope[g + 1]
+        nefk_surely_capped(taken, &caps[0], caps.shape[0], least, &capped[0])
 
 
-def rough_guesses(double[:] total, const double[::1] caps, double price, double farthest):
+def rough_guesses(double[::1] total, const double[::1] caps, double price, double farthest):
     """Put a rough guess of its own price in place of each total (g + 1,) at a price; NaN where a cap is loose."""
-    cdef Py_ssize_t g
-    cdef double taken, over
     with nogil:
-        for g in range(caps.shape[0]):
-            taken = total[g + 1]
-            over = taken / caps[g] if taken < farthest * caps[g] else farthest
-            total[g + 1] = NAN if taken <= caps[g] else price * over
+        nefk_rough_guesses(&total[0], &caps[0], caps.shape[0], price, farthest)
+
+
+def take_marked(double[::1] own, const int8_t[::1] marks, double price):
+    """Own prices (k,) of groups that are not marked become NaN; those of others, if they are NaN, the given one."""
+    with nogil:
+        nefk_take_marked(&own[0], &marks[0], own.shape[0], price)
+
+
+def sum_marked(const double[::1] caps, const int8_t[::1] marks):
+    """The sum of the caps (g,) of groups that are marked 1."""
+    cdef double total
+    with nogil:
+        total = nefk_sum_marked(&caps[0], &marks[0], caps.shape[0])
+    return total
+
+
+def most_taken(const uint32_t[::1] sizes, double upper, const double[::1] caps):
+    """What groups of some sizes (g,) take under their caps (g,) at most, if items take at most `upper`."""
+    cdef double total
+    with nogil:
+        total = nefk_most_taken(&sizes[0], upper, &caps[0], caps.shape[0])
+    return total
+
+
+def starts_of(const uint32_t[::1] sizes, uint32_t last, uint32_t[::1] starts):
+    """Where groups of some sizes (k,) start, side by side, and where the last of them ends: into starts (k + 1,)."""
+    with nogil:
+        nefk_starts_of(&sizes[0], sizes.shape[0], last, &starts[0])
 
 
 def keep_capped(const double[:, ::1] taken, const double[::1] caps, double least, uint8_t[::1] kept):

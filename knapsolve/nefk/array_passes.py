@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.problem import most_taken
 
 Array = NDArray[np.float64]
 CEILING = 1e250  # stands for an amount without end, so that sums stay finite
@@ -79,10 +80,10 @@ class ArrayPasses:
         first = int(np.argmax(crossed)) if crossed.any() else self.n
         return math.fsum(self.lower), float(self.upper.sum()), first
 
-    def bounds_by_group(self) -> tuple[Array, Array]:
-        """Sums of lower and of upper bounds (g + 1,) each."""
-        sums = self._by_group(self.lower, self.upper)
-        return sums[:, 0], sums[:, 1]
+    def bounds_by_group(self) -> tuple[Array, float]:
+        """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps."""
+        lower, upper = self._by_group(self.lower, self.upper).T
+        return lower, most_taken(upper, self.caps)
 
     def worth(self, amounts: Array) -> tuple[Array, Array]:
         """Weighted value and derivative (n,) of amounts (n,); an item without weight has neither."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, worst
-from knapsolve.nefk.problem import SLACK, Problem
+from knapsolve.nefk.problem import SLACK, Problem, most_taken
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
@@ -150,23 +150,23 @@ class GroupPasses:
         run: Any = map if self._pool is None else self._pool.map
         return [part for parts in run(batch, range(0, len(tiles), BATCH)) for part in parts]
 
-    def bounds_by_group(self) -> tuple[Array, Array]:
-        """Sums of lower and of upper bounds by group (g + 1,) each."""
+    def bounds_by_group(self) -> tuple[Array, float]:
+        """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps."""
         lower, upper = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
-        if not any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
-            return self._even_bounds(lower, upper)
-        self._run(lambda tile, space: self._tiles.bounds(tile, space, lower, upper))
-        for one in self.large:
-            lower[one.group], upper[one.group], _ = one.passes.bounds()
-        return lower, upper
+        if any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
+            self._run(lambda tile, space: self._tiles.bounds(tile, space, lower, upper))
+            for one in self.large:
+                lower[one.group], upper[one.group], _ = one.passes.bounds()
+        else:
+            self._even_bounds(lower, upper)
+        return lower, most_taken(upper, self.caps)
 
-    def _even_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
-        """The same for bounds that are one number for all items."""
+    def _even_bounds(self, lower: Array, upper: Array) -> None:
+        """Sums of bounds that are one number for all items."""
         for part, sizes in self.runs.sizes():
             lower[part] = sizes
         np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
         np.multiply(lower, self.problem.lower, out=lower)
-        return lower, upper
 
     def respond(self, price: float, every: int = 0, roughly: bool = False) -> tuple[Array, Slopes]:
         """What every group takes at a price, and minus its derivative, (g + 1,) each.

@@ -13,7 +13,6 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import FEW, LARGE, GroupTotals, capped_sums
-from knapsolve.nefk.passes import sum_where
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
 Array = NDArray[np.float64]
@@ -70,7 +69,7 @@ class SampledTotals:
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            whole = sum_where(~large[1:], problem.caps) if is_large.any() else float(problem.caps.sum())
+            whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8))
             self.missing = whole - every * sampled
             self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
             if not self.spread > ALIKE * float(caps[self.small] @ caps[self.small]):

@@ -54,12 +54,14 @@ class GroupTotals:
         """Groups of the items of a part."""
         return np.ascontiguousarray(self.problem.groups[part], dtype=np.intp)
 
-    def bounds_by_group(self) -> tuple[Array, Array]:
-        """Sums of lower and of upper bounds, which are one number for all items, by group (g + 1,) each."""
+    def bounds_by_group(self) -> tuple[Array, float]:
+        """Sums of lower bounds, which are one number for all items, by group (g + 1,), and the most that all can take
+        under their caps and upper bounds, which are one too.
+        """
         low, high = self.problem.lower, self.problem.upper
         lower: Array = self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes))
-        upper: Array = self.sizes * high if high < np.inf else np.where(self.sizes > 0, high, 0.0)
-        return lower, upper
+        ungrouped = float(self.sizes[0]) * high if self.sizes[0] else 0.0
+        return lower, ungrouped + group_tables.most_taken(self.sizes[1:], high, self.caps)
 
     def respond(self, price: float) -> Array:
         """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;

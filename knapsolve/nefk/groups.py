@@ -29,7 +29,7 @@ from knapsolve.nefk.narrow import (
     bracket,
     size_of,
 )
-from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of, sum_where
+from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of
 
@@ -198,7 +198,7 @@ class GroupModel:
         if rough is None:
             return
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
-        self.fixed = sum_where(marks[1:] == 1, passes.caps)
+        self.fixed = group_tables.sum_marked(passes.caps, marks[1:])
         groups = np.flatnonzero(marks == 2)
         self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 
@@ -266,8 +266,7 @@ def _settle_model(
     low, high = model.ends
     if not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
-    own[np.isnan(own) & (capped > 0)] = high
-    own[capped == 0] = np.nan
+    group_tables.take_marked(own, capped, high)
     del capped  # room for the amounts
     for _ in range(CORRECTIONS):
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]

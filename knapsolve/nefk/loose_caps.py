@@ -150,9 +150,9 @@ def put_back(table: Array, kept: NDArray[np.bool_]) -> Array:
 
 def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Where groups of some sizes (k,) start, after all others: (k + 3,), two zeros first. Uses up the totals' sizes."""
-    starts = np.zeros(len(sizes) + 3, dtype=np.uint32)
-    np.cumsum(sizes, out=starts[3:], dtype=np.uint32)
-    starts[2:] += np.uint32(totals.problem.n - int(starts[-1]))
+    starts = np.empty(len(sizes) + 3, dtype=np.uint32)
+    starts[:2] = 0
+    group_tables.starts_of(sizes, totals.problem.n, starts[2:])
     del totals.sizes
     return starts
 

@@ -131,14 +131,6 @@ def stripes_of(n: int, jobs: int) -> Iterator[slice]:
     return parts_of(n, -(-chunks // (jobs * rounds)) * CHUNK)
 
 
-def sum_where(mask: NDArray[np.bool_], values: NDArray[np.floating[Any]]) -> float:
-    """The sum of the values (k,) that a mask (k,) is set for; products cost a fifth of numpy's `where`."""
-    with np.errstate(invalid="ignore"):  # of infinite values
-        parts = ((values[part] * mask[part]).sum(dtype=np.float64) for part in parts_of(len(values)))
-        total = float(sum(parts))
-    return total if math.isfinite(total) else float(np.sum(values, where=mask, dtype=np.float64))
-
-
 def worst(violations: Iterable[float]) -> float:
     """The largest, or NaN if one is."""
     return max(violations, key=lambda x: (math.isnan(x), x), default=0.0)

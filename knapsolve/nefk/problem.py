@@ -184,10 +184,16 @@ class Bounds:
     lower_by_group: Any
 
 
-def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bounds:
+def most_taken(upper: NDArray[np.float64], caps: NDArray[np.float64]) -> float:
+    """The most that groups can take under their caps (g,), of sums of upper bounds (g + 1,), which are used up."""
+    return float(upper[0] + np.minimum(upper[1:], caps, out=upper[1:]).sum())
+
+
+def check_feasible(problem: Problem, passes: Any, by_group: tuple[Any, float] | None = None) -> Bounds:
     """The sums of the bounds; InfeasibleError if no amounts lie between them.
 
-    `by_group` are the sums of lower and of upper bounds by group (g + 1,), with those of items without one first.
+    `by_group` are the sums of lower bounds by group (g + 1,), with that of items without one first, and the most that
+    all can take under their caps.
     """
     lower, upper, crossed = passes.bounds()
     if crossed < problem.n:
@@ -195,7 +201,7 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
         raise InfeasibleError(f"lower exceeds upper at position {crossed}: {shown(low)} > {shown(high)}")
     least = None
     if by_group is not None:
-        least, most = by_group
+        least, upper = by_group
         for part in parts_of(len(problem.caps) if lower > 0.0 else 0):
             over = least[1:][part] > problem.caps[part] * (1 + SLACK)
             if over.any():
@@ -204,7 +210,6 @@ def check_feasible(problem: Problem, passes: Any, by_group: Any = None) -> Bound
                     f"the lower bounds of group {g} sum to {shown(least[1 + g])}, "
                     f"more than its cap {shown(problem.caps[g])}"
                 )
-        upper = float(most[0] + np.minimum(most[1:], problem.caps, out=most[1:]).sum())
     if lower > problem.capacity * (1 + SLACK):
         sums = f"sum to {shown(lower)}, more than the capacity {shown(problem.capacity)}"
         raise InfeasibleError(f"the lower bounds {sums}")

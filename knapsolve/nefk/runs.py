@@ -94,7 +94,7 @@ def _cut(offset: NDArray[np.uint32]) -> Iterator[Run]:
     first, n_groups = 0, len(offset) - 1
     while first < n_groups:
         room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
-        last = min(int(np.searchsorted(offset, room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
+        last = min(int(offset.searchsorted(room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
         last = max(last, first + 1)
         yield Run(first, last, int(offset[first]), int(offset[last]))
         first = last

@@ -18,7 +18,6 @@ from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
 from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import below_the_answer, reduce, without_loose_caps
-from knapsolve.nefk.passes import CHUNK, sum_where
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.single import new_search
@@ -47,7 +46,8 @@ def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_thread
     with GroupPasses(totals.problem, 1) as passes:
         for ours, tiles in zip(totals.respond(0.3).T, passes.respond(0.3)):
             np.testing.assert_allclose(ours, tiles, rtol=core.ROUGH)
-        np.testing.assert_array_equal(totals.bounds_by_group(), passes.bounds_by_group())
+        for ours, theirs in zip(totals.bounds_by_group(), passes.bounds_by_group()):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-14)
 
 
 def test_a_samples_total_follows_the_sum_of_all_caps():
@@ -235,36 +235,6 @@ def test_a_cap_is_kept_that_is_exceeded_by_less_than_plain_sums_are_off(upper):
     result = solve("freshness", rates, 1.5 * taken, **options)
     assert math.fsum(result.amounts[groups == 0]) == pytest.approx(cap, rel=1e-14)
     assert result.group_prices[0] > 0.0
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_masked_sums_leave_out_infinite_values_and_keep_those_that_count(dtype):
-    generator = np.random.default_rng(0)
-    values, mask = generator.random(CHUNK + 5).astype(dtype), generator.random(CHUNK + 5) < 0.5
-    assert sum_where(mask, values) == pytest.approx(math.fsum(values[mask]), rel=1e-12)
-    values[np.argmin(mask)] = np.inf
-    assert sum_where(mask, values) == pytest.approx(math.fsum(values[mask]), rel=1e-12)
-    values[np.argmax(mask)] = np.inf
-    assert sum_where(mask, values) == np.inf
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("groups", [1, 511, 512, 513, 5000])
-def test_sums_under_caps_are_those_of_numpy(kind, groups):
-    generator = np.random.default_rng(groups)
-    table = np.exp(generator.normal(0, 9, (groups + 1, 2)))  # columns of a table do not lie side by side
-    total, slope, caps = table[:, 0], table[:, 1].astype(kind), np.exp(generator.normal(0, 9, groups))
-    total[1::7], caps[::3], caps[5::11] = np.inf, np.inf, 0.0
-    total[1::21] = 1.0  # no more is taken than is finite, where there is no cap
-    total[1:] = np.where(np.isinf(caps) & np.isinf(total[1:]), 2.0, total[1:])
-    over = total[1:] > caps
-    held = math.fsum(caps[over])
-    expected = (
-        total[0] + math.fsum(np.minimum(total[1:], caps)),
-        float(slope[0]) + math.fsum(slope[1:][~over].astype(float)),
-        held,
-    )
-    assert group_tables.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("over", [1.02, 1.1, 1.7])

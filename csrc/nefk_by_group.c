@@ -1,0 +1,123 @@
+/* Comparisons may become masks: no value changes, only which floating-point exception flags are raised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#include "nefk_by_group.h"
+
+#include <math.h>
+
+#include "nefk_kernel.h"
+#include "nefk_math.h"
+
+enum { LANES = 4, BLOCK = 512 };
+
+NEFK_INLINE double sum_of_lanes(const double *lane) { return (lane[0] + lane[2]) + (lane[1] + lane[3]); }
+
+typedef struct { double taken[LANES], steep[LANES], held[LANES]; } lane_sums;
+
+/* Without a branch, which would be guessed wrong half the time. */
+NEFK_INLINE void add_group(double taken, double slope, double cap, size_t lane, lane_sums *sums) {
+    uint64_t loose = 0 - (uint64_t)(taken <= cap);
+    sums->taken[lane] += nefk_from_bits(nefk_to_bits(taken) & loose);
+    sums->steep[lane] += nefk_from_bits(nefk_to_bits(slope) & loose);
+    sums->held[lane] += nefk_from_bits(nefk_to_bits(cap) & ~loose);
+}
+
+/* A block's sums, added to sums (3,). Inlined with constant steps where entries lie side by side. */
+NEFK_INLINE void add_block(const double *total, size_t step, const double *slopes, const float *singles,
+                           size_t slope_step, const double *caps, size_t m, double *sums) {
+    lane_sums lanes = {{0}, {0}, {0}};
+    size_t whole = m - m % LANES;
+    for (size_t g = 0; g < whole; g += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            add_group(total[(g + l) * step], slopes ? slopes[(g + l) * slope_step] : (double)singles[(g + l) * slope_step],
+                      caps[g + l], l, &lanes);
+    for (size_t g = whole; g < m; g++)
+        add_group(total[g * step], slopes ? slopes[g * slope_step] : (double)singles[g * slope_step], caps[g], 0, &lanes);
+    double caught = sum_of_lanes(lanes.held);
+    sums[0] += sum_of_lanes(lanes.taken) + caught;
+    sums[1] += sum_of_lanes(lanes.steep);
+    sums[2] += caught;
+}
+
+void nefk_capped_sums(nefk_taken at, const double *caps, size_t groups, double *sums) {
+    const double *total = at.total + at.step;
+    sums[0] = at.total[0];
+    sums[1] = at.slopes ? at.slopes[0] : at.singles[0];
+    sums[2] = 0.0;
+    for (size_t g = 0; g < groups; g += BLOCK) {
+        size_t m = groups - g < BLOCK ? groups - g : BLOCK;
+        if (at.slopes && at.step == 1 && at.slope_step == 1)
+            add_block(total + g, 1, at.slopes + 1 + g, NULL, 1, caps + g, m, sums);
+        else if (at.singles && at.step == 1 && at.slope_step == 1)
+            add_block(total + g, 1, NULL, at.singles + 1 + g, 1, caps + g, m, sums);
+        else if (at.slopes)
+            add_block(total + g * at.step, at.step, at.slopes + (1 + g) * at.slope_step, NULL, at.slope_step, caps + g,
+                      m, sums);
+        else
+            add_block(total + g * at.step, at.step, NULL, at.singles + (1 + g) * at.slope_step, at.slope_step,
+                      caps + g, m, sums);
+    }
+}
+
+void nefk_surely_capped(nefk_taken at, const double *caps, size_t groups, double least, int8_t *capped) {
+    for (size_t g = 1; g <= groups; g++) {
+        double over = at.total[g * at.step] * (1.0 - NEFK_ROUGH) - caps[g - 1];
+        capped[g] = over > least * (at.slopes ? at.slopes[g * at.slope_step] : (double)at.singles[g * at.slope_step]);
+    }
+}
+
+void nefk_rough_guesses(double *total, const double *caps, size_t groups, double price, double farthest) {
+    for (size_t g = 0; g < groups; g++) {
+        double taken = total[1 + g], cap = caps[g], over = taken / cap;
+        over = taken < farthest * cap ? over : farthest;
+        total[1 + g] = taken <= cap ? NAN : price * over;
+    }
+}
+
+void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) {
+    for (size_t g = 0; g < count; g++) {
+        double known = isnan(own[g]) ? price : own[g];
+        own[g] = marks[g] ? known : NAN;
+    }
+}
+
+double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
+    double sum = 0.0;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t m = count - start < BLOCK ? count - start : BLOCK, whole = m - m % LANES;
+        double lane[LANES] = {0};
+        for (size_t g = 0; g < m; g += LANES)
+            for (size_t l = 0; l < (g < whole ? LANES : m - whole); l++)
+                lane[l] += marks[start + g + l] == 1 ? caps[start + g + l] : 0.0;
+        sum += sum_of_lanes(lane);
+    }
+    return sum;
+}
+
+double nefk_most_taken(const uint32_t *sizes, double upper, const double *caps, size_t count) {
+    double sum = 0.0;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t m = count - start < BLOCK ? count - start : BLOCK, whole = m - m % LANES;
+        double lane[LANES] = {0};
+        for (size_t g = 0; g < m; g += LANES)
+            for (size_t l = 0; l < (g < whole ? LANES : m - whole); l++) {
+                double size = (double)sizes[start + g + l], cap = caps[start + g + l], most = size * upper;
+                most = most < cap ? most : cap;
+                lane[l] += size > 0.0 ? most : 0.0;
+            }
+        sum += sum_of_lanes(lane);
+    }
+    return sum;
+}
+
+void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) {
+    uint32_t start = last;
+    for (size_t g = 0; g < count; g++) start -= sizes[g];
+    for (size_t g = 0; g < count; g++) {
+        starts[g] = start;
+        start += sizes[g];
+    }
+    starts[count] = start;
+}

@@ -1,0 +1,80 @@
+"""Loops over tables by group against numpy."""
+
+import math
+
+import numpy as np
+import pytest
+
+import knapsolve._core.group_tables as group_tables
+from knapsolve.nefk.runs import Runs
+
+SIZES = [1, 3, 511, 512, 513, 5000]
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("groups", SIZES)
+def test_sums_under_caps_are_those_of_numpy(kind, groups):
+    generator = np.random.default_rng(groups)
+    table = np.exp(generator.normal(0, 9, (groups + 1, 2)))  # columns of a table do not lie side by side
+    total, slope, caps = table[:, 0], table[:, 1].astype(kind), np.exp(generator.normal(0, 9, groups))
+    total[1::7], caps[::3], caps[5::11] = np.inf, np.inf, 0.0
+    total[1::21] = 1.0  # no more is taken than is finite, where there is no cap
+    total[1:] = np.where(np.isinf(caps) & np.isinf(total[1:]), 2.0, total[1:])
+    over = total[1:] > caps
+    held = math.fsum(caps[over])
+    expected = (
+        total[0] + math.fsum(np.minimum(total[1:], caps)),
+        float(slope[0]) + math.fsum(slope[1:][~over].astype(float)),
+        held,
+    )
+    assert group_tables.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("groups", SIZES)
+def test_sums_of_marked_caps_leave_out_infinite_ones_and_keep_those_that_count(groups, generator):
+    caps, marks = generator.random(groups), generator.integers(-1, 3, groups).astype(np.int8)
+    caps[marks != 1] = np.inf
+    assert group_tables.sum_marked(caps, marks) == pytest.approx(math.fsum(caps[marks == 1]), rel=1e-14)
+    caps[0], marks[0] = np.inf, 1
+    assert group_tables.sum_marked(caps, marks) == np.inf
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("groups", SIZES)
+def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
+    total, caps, slope = generator.random(groups + 1), generator.random(groups), generator.random(groups + 1)
+    caps[::5], capped = 0.0, np.zeros(groups + 1, np.int8)
+    group_tables.surely_capped(total, slope.astype(kind), caps, 0.3, capped)
+    np.testing.assert_array_equal(capped[1:], total[1:] - caps > 0.3 * slope[1:])
+    with np.errstate(divide="ignore"):
+        expected = np.where(total[1:] > caps, 2.0 * np.minimum(total[1:] / caps, 7.0), np.nan)
+    group_tables.rough_guesses(total, caps, 2.0, 7.0)
+    np.testing.assert_allclose(total[1:], expected, rtol=1e-15)
+    own, marks = total.copy(), generator.integers(0, 3, groups + 1).astype(np.int8)
+    group_tables.take_marked(own, marks, 9.0)
+    np.testing.assert_array_equal(own, np.where(marks, np.where(np.isnan(total), 9.0, total), np.nan))
+
+
+@pytest.mark.parametrize("upper", [0.3, np.inf])
+@pytest.mark.parametrize("groups", SIZES)
+def test_the_most_that_groups_take_and_where_they_start(upper, groups, generator):
+    sizes, caps = generator.integers(0, 4, groups).astype(np.uint32), generator.random(groups)
+    with np.errstate(invalid="ignore"):
+        most = np.where(sizes > 0, np.minimum(sizes * upper, caps), 0.0)
+    assert group_tables.most_taken(sizes, upper, caps) == pytest.approx(math.fsum(most), rel=1e-14)
+    starts = np.empty(groups + 1, np.uint32)
+    group_tables.starts_of(sizes, 100 + sizes.sum(), starts)
+    np.testing.assert_array_equal(starts, 100 + np.append(0, np.cumsum(sizes)))
+
+
+@pytest.mark.parametrize("mean", [0.5, 3.0, 60.0, 900.0])
+def test_items_of_long_groups_are_counted(mean, generator):
+    sizes = generator.poisson(mean, 3000)
+    runs = Runs(np.append(0, np.cumsum(sizes)).astype(np.uint32))
+    for most in (0, 1, 64, 900):
+        assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
