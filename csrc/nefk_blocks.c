@@ -210,28 +210,6 @@ NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restr
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) sum[l] = lane[l];
 }
 
-NEFK_INLINE void bend_lanes(size_t rows, size_t n, const double *x, const double *d, const double *c,
-                            const double *starts, const double *top, double *restrict total, double *restrict slope,
-                            double *restrict curve, double *restrict start) {
-    double sum[NEFK_ROW_LANES] = {0}, fall[NEFK_ROW_LANES] = {0}, bend[NEFK_ROW_LANES] = {0};
-    double first[NEFK_ROW_LANES] = {0}, best[NEFK_ROW_LANES] = {0};
-    for (size_t j = 0; j < rows; j++)
-        for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
-            size_t i = j * n + l;
-            sum[l] += x[i];
-            fall[l] += d[i];
-            bend[l] += c[i];
-            best[l] = d[i] > first[l] ? starts[i] : best[l];
-            first[l] = d[i] > first[l] ? d[i] : first[l];
-        }
-    for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
-        total[l] = sum[l];
-        slope[l] = fall[l];
-        curve[l] = bend[l];
-        start[l] = first[l] > NEFK_BENDING * fall[l] ? best[l] : top[l];
-    }
-}
-
 NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, double *restrict top,
                            double *restrict top_parameter) {
     double first[NEFK_ROW_LANES] = {0}, best[NEFK_ROW_LANES] = {0};
@@ -315,12 +293,6 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
     TARGET static void add_rows_##SET(size_t rows, size_t n, const double *x, double *sum) {                 \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes(rows, n, x + i, sum + i);                   \
     }                                                                                                        \
-    TARGET static void bend_rows_##SET(size_t rows, size_t n, const double *x, const double *d,              \
-                                       const double *c, const double *starts, nefk_row_sums to) {            \
-        for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
-            bend_lanes(rows, n, x + i, d + i, c + i, starts + i, to.top + i, to.total + i, to.slope + i,     \
-                       to.curve + i, to.start + i);                                                          \
-    }                                                                                                        \
     TARGET static void top_rows_##SET(size_t rows, size_t n, const double *starts, const double *parameter,  \
                                       double *top, double *top_parameter) {                                  \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
@@ -335,15 +307,12 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, approach_portable, approach_rows_portable, follow_portable, starts_portable, add_rows_portable, bend_rows_portable,
-     top_rows_portable},
+     advance_portable, approach_portable, approach_rows_portable, follow_portable, starts_portable, add_rows_portable, top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, starts_avx2, add_rows_avx2, bend_rows_avx2,
-     top_rows_avx2},
+     advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, starts_avx512, add_rows_avx512, bend_rows_avx512,
-     top_rows_avx512},
+     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, starts_avx512, add_rows_avx512, top_rows_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

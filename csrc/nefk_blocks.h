@@ -21,12 +21,6 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
-#define NEFK_BENDING 0.2 /* share of a slope from which on one item bends a group's total */
-
-/* Of the items of n groups, one row of each after the other: totals, slopes and second derivatives (n,), and where the
- * item starts that bends the total, or else the given `top`. */
-typedef struct { double *total, *slope, *curve, *start; const double *top; } nefk_row_sums;
-
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
      * unless d is NULL, and c = d2x/dlog(price)2 (m,), likewise, of detection and freshness unless c is NULL. */
@@ -63,13 +57,10 @@ typedef struct {
                    double *c);
     /* Where items of detection and freshness start: a double just above, at which they surely take nothing. */
     void (*starts)(int shape, size_t m, nefk_block items, double *starts);
-    /* Three functions of rows (rows, n), one entry of each of n groups, which take NEFK_ROW_LANES groups at once: for
+    /* Two functions of rows (rows, n), one entry of each of n groups, which take NEFK_ROW_LANES groups at once: for
      * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,
      * and groups have to be taken from the first to the last. Sums (n,) of rows: */
     void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
-    /* Sums of items by their amounts x, slopes d, second derivatives c and starts, (rows, n) each. */
-    void (*bend_rows)(size_t rows, size_t n, const double *x, const double *d, const double *c, const double *starts,
-                      nefk_row_sums sums);
     /* Largest starts (n,) of rows (rows, n), and the parameters of the items that have them. */
     void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, double *top,
                      double *top_parameter);

@@ -122,22 +122,17 @@ static void settle_jumps(const nefk_problem *problem, nefk_tile_space *space, do
             space->share[g] = NAN;
 }
 
-/* One round in double precision, from the guesses, of the groups from the first on: those that it leads to their caps
- * are at their prices then. */
-static void advance(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t first) {
-    size_t groups = space->searched - first;
-    fill(groups, floor, space->from + first);
-    fill(groups, NAN, space->more + first);
-    fill(groups, NAN, space->less + first);
-    memcpy(space->to + first, space->top + first, groups * sizeof(double));
-    nefk_rounds at = {space->from + first,  space->to + first,    space->more + first, space->less + first,
-                      space->at + first,    space->met + first,   space->cap + first,  space->top + first,
-                      space->start + first, space->total + first, space->slope + first, space->curve + first};
-    nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, NEFK_NEAR_CUBED);
+/* The last step to their caps of the groups from the first on, by totals, slopes and second derivatives. Those that it
+ * is exact for are at their prices then. */
+static void step(nefk_tile_space *space, double floor, size_t first) {
     for (size_t g = first; g < space->searched; g++) {
-        int is_met = (space->met[g] == NEFK_MET) & (space->at[g] > NEFK_NIGH) & !isnan(space->share[g]);
-        space->low[g] = is_met ? space->at[g] : space->low[g];
-        space->high[g] = is_met ? space->at[g] : space->high[g];
+        double cap = space->cap[g], gap = space->total[g] - cap, inverse = 1.0 / space->slope[g], t = gap * inverse;
+        t += 0.5 * space->curve[g] * inverse * (t * t);
+        double price = space->at[g] + space->at[g] * (t + 0.5 * t * t);
+        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price > floor) & (price > NEFK_NIGH) & (price < space->top[g]);
+        is_met &= !isnan(space->share[g]);
+        space->low[g] = is_met ? price : space->low[g];
+        space->high[g] = is_met ? price : space->high[g];
         space->met[g] = is_met ? NEFK_MET : NEFK_RUNNING;
     }
 }
@@ -160,8 +155,10 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
     spread_rows(space, row, rows, space->high, space->price);
     respond(problem, &space->all, first, stop, space->price, x, space->d, space->y);
     respond(problem, &space->all, stop, space->items, space->price, x, NULL, NULL);
-    sum_rows_and_find_start(starts, row, last, space);
-    advance(problem, space, floor, lone);
+    sum_rows(space, row, last, x, space->total);
+    sum_rows(space, row, last, space->d, space->slope);
+    sum_rows(space, row, last, space->y, space->curve);
+    step(space, floor, lone);
     spread_rows(space, row, last, space->high, space->e);
     for (size_t i = first; i < stop; i += NEFK_BLOCK)
         use->follow(problem->shape, stop - i < NEFK_BLOCK ? stop - i : NEFK_BLOCK, block_of(&space->all, i),

@@ -7,6 +7,8 @@
 #include "nefk_newton.h"
 #include "nefk_tile.h"
 
+#define NEFK_BENDING 0.2 /* share of a slope from which on one item bends a group's total */
+
 static inline double largest(const double *x, size_t m) {
     double lane[4] = {0};
     size_t i = 0;
@@ -68,11 +70,12 @@ static inline double next_start(const nefk_tile_space *space, size_t k) {
     return nefk_from_bits(next);
 }
 
-/* Total, slope and second derivative of m items side by side, and the start of the one that bends the total most above
- * the price, that of the largest slope: all at once, as the ends of short groups are what a processor guesses wrong. */
-static inline void sum_and_find_start(const double *starts, size_t first, size_t m, size_t k, nefk_tile_space *space) {
+/* Total, slope and second derivative of group k of space->part, and the start of the item that bends the total most
+ * above the price, that of the largest slope: all at once, as the ends of short groups are what a processor guesses
+ * wrong. */
+static inline void sum_and_find_start(size_t k, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t best = first, is_short = m < NEFK_SHORT;
+    size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first, best = first, is_short = m < NEFK_SHORT;
     double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
     for (size_t i = first; i < first + m && is_short; i++) {
         sum += space->x[i];
@@ -86,28 +89,15 @@ static inline void sum_and_find_start(const double *starts, size_t first, size_t
     space->curve[k] = is_short ? bend : sum_of(use, space->y + first, m);
     if (!is_short) most = largest(space->d + first, m);
     for (; space->d[best] < most;) best++;
-    space->start[k] = most > NEFK_BENDING * space->slope[k] ? starts[best] : space->top[k];
+    space->start[k] = most > NEFK_BENDING * space->slope[k] ? space->starts[best] : space->top[k];
 }
 
-/* The same of the groups in space->part. Where it is late and there is a bracket, the start is the next, which may not
- * show in slopes yet. */
+/* The same of so many groups. Where it is late and there is a bracket, the start is the next, which may not show in
+ * slopes yet. */
 static inline void sum_chosen_and_find_start(size_t groups, int is_late, nefk_tile_space *space) {
     for (size_t k = 0; k < groups; k++) {
-        size_t first = space->part_offset[k];
-        sum_and_find_start(space->starts, first, space->part_offset[k + 1] - first, k, space);
+        sum_and_find_start(k, space);
         if (is_late && space->more[k] > 0.0 && space->to[k] < space->top[k]) space->start[k] = next_start(space, k);
-    }
-}
-
-/* The same of the groups of some of the tile's rows. */
-static inline void sum_rows_and_find_start(const double *starts, size_t first, size_t last, nefk_tile_space *space) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t r = first; r < last; r++) {
-        nefk_rows rows = space->rows[r];
-        size_t g = rows.first, n = rows.last - g, at = rows.begin;
-        nefk_row_sums sums = {space->total + g, space->slope + g, space->curve + g, space->start + g, space->top + g};
-        if (n == 1) sum_and_find_start(starts, at, rows.size, g, space);
-        else use->bend_rows(rows.size, n, space->x + at, space->d + at, space->y + at, starts + at, sums);
     }
 }
 

@@ -135,15 +135,15 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
     if `or_none` of none, in found, which has room for one more than there are. How many are listed.
     """
     cdef uint64_t limit = UINT64_MAX // every
-    cdef Py_ssize_t i, listed = 0
+    cdef Py_ssize_t i, g, listed = 0
+    cdef uint32_t known
     with nogil:
         for i in range(group.shape[0]):
-            count[group[i] + 1] += 1
+            g = group[i]
+            known = count[g + 1] + 1
+            count[g + 1] = known
             found[listed] = start + i
-            if group[i] >= 0:
-                listed += is_sampled(group[i], limit) & (count[group[i] + 1] <= most)
-            else:
-                listed += or_none
+            listed += (is_sampled(g, limit) & (known <= most)) if g >= 0 else or_none
     return listed
 
 
