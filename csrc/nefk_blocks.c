@@ -210,18 +210,25 @@ NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restr
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) sum[l] = lane[l];
 }
 
-NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, double *restrict top,
-                           double *restrict top_parameter) {
-    double first[NEFK_ROW_LANES] = {0}, best[NEFK_ROW_LANES] = {0};
+NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
+                           double *restrict top, double *restrict next, double *restrict top_parameter,
+                           double *restrict top_weight) {
+    double first[NEFK_ROW_LANES] = {0}, second[NEFK_ROW_LANES] = {0};
+    double its_parameter[NEFK_ROW_LANES] = {0}, its_weight[NEFK_ROW_LANES] = {0};
     for (size_t j = 0; j < rows; j++)
         for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
             size_t i = j * n + l;
-            best[l] = starts[i] > first[l] ? parameter[i] : best[l];
+            double less = starts[i] > first[l] ? first[l] : starts[i];
+            second[l] = less > second[l] ? less : second[l];
+            its_parameter[l] = starts[i] > first[l] ? parameter[i] : its_parameter[l];
+            its_weight[l] = starts[i] > first[l] ? weight[i] : its_weight[l];
             first[l] = starts[i] > first[l] ? starts[i] : first[l];
         }
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
         top[l] = first[l];
-        top_parameter[l] = best[l];
+        next[l] = second[l];
+        top_parameter[l] = its_parameter[l];
+        top_weight[l] = its_weight[l];
     }
 }
 
@@ -294,9 +301,10 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes(rows, n, x + i, sum + i);                   \
     }                                                                                                        \
     TARGET static void top_rows_##SET(size_t rows, size_t n, const double *starts, const double *parameter,  \
-                                      double *top, double *top_parameter) {                                  \
+                                      const double *weight, nefk_tops to) {                                  \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
-            top_lanes(rows, n, starts + i, parameter + i, top + i, top_parameter + i);                       \
+            top_lanes(rows, n, starts + i, parameter + i, weight + i, to.top + i, to.next + i,               \
+                      to.parameter + i, to.weight + i);                                                      \
     }
 
 COMPILED_FOR(portable, , 0)

@@ -21,6 +21,9 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
+/* Of n groups, arrays (n,): the largest start of an item, the next one (0 if there is none), and that item's columns. */
+typedef struct { double *top, *next, *parameter, *weight; } nefk_tops;
+
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
      * unless d is NULL, and c = d2x/dlog(price)2 (m,), likewise, of detection and freshness unless c is NULL. */
@@ -61,9 +64,9 @@ typedef struct {
      * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,
      * and groups have to be taken from the first to the last. Sums (n,) of rows: */
     void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
-    /* Largest starts (n,) of rows (rows, n), and the parameters of the items that have them. */
-    void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, double *top,
-                     double *top_parameter);
+    /* Of the items that start first, at the largest price: what describes them, and where the next starts. */
+    void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
+                     nefk_tops tops);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

@@ -19,33 +19,143 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
     return 2 * small > all;
 }
 
-/* A better guess of a group's price, over the last one; writes the group to `far`, and returns 1, if it was not near. */
-static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t g, float price, float gap,
-                                uint32_t *far) {
-    double guess = space->at[g] * (double)price;
-    space->at[g] = (guess > floor) & (guess < space->top[g]) ? guess : space->at[g];
-    *far = g;
-    return !(fabsf(gap) <= NEAR) & !isnan(space->share[g]);
+/* What the items that start first are, of all groups that may need own prices. */
+static void find_tops(const double *starts, nefk_tile_space *space, nefk_tops tops) {
+    const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
+    for (size_t r = 0; r < space->searched_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t g = rows.first, n = rows.last - g, at = rows.begin, best = at;
+        nefk_tops here = {tops.top + g, tops.next + g, tops.parameter + g, tops.weight + g};
+        if (n > 1) {
+            nefk_instructions_in_use()->top_rows(rows.size, n, starts + at, parameter + at, weight + at, here);
+            continue;
+        }
+        *here.next = 0.0;
+        for (size_t i = at + 1; i < at + rows.size; i++) {
+            double less = starts[i] > starts[best] ? starts[best] : starts[i];
+            *here.next = less > *here.next ? less : *here.next;
+            best = starts[i] > starts[best] ? i : best;
+        }
+        *here.top = starts[best];
+        *here.parameter = parameter[best];
+        *here.weight = weight[best];
+    }
 }
 
-/* Better guesses in space->at of so many groups, which[0] and so on, of at most m items each. Those whose total was not
- * near the cap yet are written to `far`, which may begin before `which`; returns how many. */
-static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes, size_t m, size_t rounds,
-                             const uint32_t *which, uint32_t *far) {
+static inline void take_if_first(size_t n, const double *starts, const double *top, const double *caps,
+                                 double *restrict x) {
+    for (size_t g = 0; g < n; g++) {
+        double cap = caps[g];
+        x[g] = starts[g] == top[g] ? cap : 0.0;
+    }
+}
+
+/* Give each group's cap to the item that starts first, and list the groups where that is not the answer, as another item
+ * starts before: before the price at which that one takes the cap alone, which is its slope there. Returns how many. */
+static size_t give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, double floor) {
+    nefk_tops tops = {space->top, space->less, space->from, space->more};
+    double *slope = space->slope;
+    size_t groups = space->searched, left = 0;
+    find_tops(starts, space, tops);
+    for (size_t g = 0; g < groups; g += NEFK_BLOCK) {
+        nefk_block items = {tops.parameter + g, tops.weight + g, NULL, NULL};
+        nefk_instructions_in_use()->worth(problem->shape, groups - g < NEFK_BLOCK ? groups - g : NEFK_BLOCK, items,
+                                          space->cap + g, space->total + g, slope + g);
+    }
+    for (size_t g = 0; g < groups; g++) {
+        int is_alone = (slope[g] >= tops.next[g]) & (slope[g] > floor) & (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
+        space->low[g] = space->high[g] = slope[g]; /* if it is not, they are found */
+        space->group[left] = (uint32_t)g;
+        left += !is_alone;
+    }
+    for (size_t r = 0; r < space->searched_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t n = rows.last - rows.first;
+        for (size_t j = 0; j < rows.size; j++)
+            take_if_first(n, starts + rows.begin + j * n, tops.top + rows.first, space->cap + rows.first,
+                          space->x + rows.begin + j * n);
+    }
+    return left;
+}
+
+/* Copy the items of the listed groups, and their starts, into rows of their own, and what the groups have to the front.
+ * Returns how many items. */
+static size_t take_apart(nefk_tile_space *space, const double *starts, size_t groups, size_t *n_rows) {
+    uint32_t at = 0;
+    *n_rows = 0;
+    share_scalars(space);
+    for (size_t k = 0, r = 0, last; k < groups; k = last) {
+        while (space->rows[r].last <= space->group[k]) r++;
+        nefk_rows rows = space->rows[r];
+        size_t n = rows.last - rows.first;
+        for (last = k; last < groups && space->group[last] < rows.last;) last++;
+        space->part_rows[(*n_rows)++] = (nefk_rows){(uint32_t)k, (uint32_t)last, at, rows.size};
+        for (size_t j = 0; j < rows.size; j++) {
+            size_t from = rows.begin + j * n - rows.first, to = at + j * (last - k) - k;
+            for (size_t c = 0; c < 2; c++) {
+                if (!space->all.step[c]) continue;
+                for (size_t i = k; i < last; i++)
+                    space->part.entries[c][to + i] = space->all.entries[c][from + space->group[i]];
+            }
+            for (size_t i = k; i < last; i++) space->starts[to + i] = starts[from + space->group[i]];
+        }
+        for (size_t i = k; i < last; i++) {
+            space->part_offset[i] = (uint32_t)(at + (i - k));
+            space->part_stride[i] = (uint32_t)(last - k);
+        }
+        at += (uint32_t)(rows.size * (last - k));
+    }
+    if (!space->part.step[0]) fill(at + NEFK_ROW_LANES, space->part.entries[0][0], space->part.entries[0]);
+    for (size_t k = 0; k < groups; k++) {
+        space->target[k] = space->cap[space->group[k]];
+        space->at[k] = space->at[space->group[k]];
+        space->top[k] = space->top[space->group[k]];
+    }
+    return at;
+}
+
+/* The amounts of those items back to where they were. */
+static void put_back(nefk_tile_space *space, const double *x, size_t groups) {
+    for (size_t k = 0, r = 0; k < groups; r++) {
+        nefk_rows part = space->part_rows[r];
+        size_t offset = space->offset[space->group[k]], stride = space->stride[space->group[k]];
+        size_t first = offset - space->group[k]; /* but for rows, where stride is how many there are */
+        for (size_t j = 0; j < part.size; j++)
+            for (size_t i = part.first; i < part.last; i++)
+                space->x[first + space->group[i] + j * stride] = x[part.begin + j * (part.last - part.first) + i - part.first];
+        k = part.last;
+    }
+}
+
+/* A better guess of the price of group k of space->part, over the last one; writes k to `far`, and returns 1, if the
+ * group was not near its cap. */
+static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t k, float price, float gap,
+                                uint32_t *far) {
+    double guess = space->at[k] * (double)price;
+    space->at[k] = (guess > floor) & (guess < space->top[k]) ? guess : space->at[k];
+    *far = k;
+    return !(fabsf(gap) <= NEAR);
+}
+
+/* Better guesses of so many groups, which[0] and so on, of at most m items each. Those whose total was not near the cap
+ * yet are written to `far`, which may begin before `which`; returns how many. */
+static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes, size_t rounds, const uint32_t *which,
+                             uint32_t *far) {
     nefk_lanes items;
     float price[NEFK_LANES], from[NEFK_LANES], gap[NEFK_LANES];
-    const double *a = space->all.entries[0], *starts = space->lower_price;
-    size_t left = 0;
+    const double *a = space->part.entries[0];
+    size_t left = 0, m = size_of(space, space->group[which[lanes - 1]]);
     for (size_t l = lanes; l < NEFK_LANES; l++) {
         price[l] = 1.0f, from[l] = 0.5f;
         for (size_t j = 0; j < m; j++) items.a[j][l] = items.start[j][l] = 0.0f;
     }
     for (size_t l = 0; l < lanes; l++) {
-        size_t g = which[l], i = space->offset[g], stride = space->stride[g], count = size_of(space, g);
-        double amount = 1.0 / space->cap[g], unit = 1.0 / space->at[g];
+        size_t k = which[l], i = space->part_offset[k], stride = space->part_stride[k];
+        size_t count = size_of(space, space->group[k]);
+        double amount = 1.0 / space->target[k], unit = 1.0 / space->at[k];
         for (size_t j = 0; j < count; j++, i += stride) {
             items.a[j][l] = (float)(a[i] * amount);
-            items.start[j][l] = (float)(starts[i] * unit);
+            items.start[j][l] = (float)(space->starts[i] * unit);
         }
         for (size_t j = count; j < m; j++) items.a[j][l] = items.start[j][l] = 0.0f;
         price[l] = 1.0f;
@@ -56,119 +166,91 @@ static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes,
     return left;
 }
 
-/* The same for the groups of a row side by side. */
-static size_t approach_row(nefk_tile_space *space, double floor, nefk_rows rows, uint32_t *far) {
+/* The same for groups that lie side by side in one row, from k on. */
+static size_t approach_row(nefk_tile_space *space, double floor, size_t lanes, uint32_t k, uint32_t *far) {
     float price[NEFK_LANES], gap[NEFK_LANES];
-    size_t left = 0, n = rows.last - rows.first;
-    for (uint32_t g = rows.first; g < rows.last; g += NEFK_LANES) {
-        size_t at = rows.begin + (g - rows.first), lanes = rows.last - g < NEFK_LANES ? rows.last - g : NEFK_LANES;
-        nefk_instructions_in_use()->approach_rows(rows.size, n, space->all.entries[0] + at, space->lower_price + at,
-                                                  space->cap + g, space->at + g, floor, ROUNDS, price, gap);
-        for (uint32_t l = 0; l < lanes; l++)
-            left += take_guess(space, floor, g + l, price[l], gap[l], far + left);
-    }
+    size_t left = 0, at = space->part_offset[k], n = space->part_stride[k];
+    nefk_instructions_in_use()->approach_rows(size_of(space, space->group[k]), n, space->part.entries[0] + at,
+                                              space->starts + at, space->target + k, space->at + k, floor, ROUNDS,
+                                              price, gap);
+    for (uint32_t l = 0; l < lanes; l++) left += take_guess(space, floor, k + l, price[l], gap[l], far + left);
     return left;
 }
 
-/* The same for all groups of some rows that are small enough; those that are far from their caps go on, side by side. */
-static void approach(nefk_tile_space *space, double floor, size_t first, size_t last) {
-    uint32_t far[NEFK_TILE_GROUPS + 1], alone[NEFK_LANES];
-    size_t groups = 0, lonely = 0;
-    while (first < last && space->rows[last - 1].size > NEFK_DEPTH) last--;
-    for (size_t r = first; r < last; r++) {
-        nefk_rows rows = space->rows[r];
-        int is_row = rows.last - rows.first > 1;
-        if (!is_row) alone[lonely++] = rows.first;
-        if (lonely && (is_row || lonely == NEFK_LANES || r + 1 == last)) {
-            groups += approach_lanes(space, floor, lonely, size_of(space, alone[lonely - 1]), ROUNDS, alone, far + groups);
-            lonely = 0;
-        }
-        if (is_row) groups += approach_row(space, floor, rows, far + groups);
-    }
-    for (size_t i = 0; i < groups; i += NEFK_LANES) {
-        size_t lanes = groups - i < NEFK_LANES ? groups - i : NEFK_LANES;
-        uint32_t none[NEFK_LANES + 1];
-        approach_lanes(space, floor, lanes, size_of(space, far[i + lanes - 1]), MORE_ROUNDS, far + i, none);
-    }
-}
-
-/* Give groups of one item, which are those of the first rows, their caps, at the slopes there. Lists those that can't
- * be, and returns how many. */
-static size_t settle_lone(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups) {
+/* The same for all groups of space->part that are small enough; those that are far from their caps go on, side by
+ * side. */
+static void approach(nefk_tile_space *space, double floor, size_t groups) {
+    uint32_t far[NEFK_TILE_GROUPS + 1], which[NEFK_LANES];
     size_t left = 0;
-    memcpy(space->x, space->cap, groups * sizeof(double)); /* items as their groups are */
-    for (size_t at = 0; at < groups; at += NEFK_BLOCK)
-        nefk_instructions_in_use()->worth(problem->shape, groups - at < NEFK_BLOCK ? groups - at : NEFK_BLOCK,
-                                          block_of(&space->all, at), space->x + at, space->y + at, space->price + at);
-    for (size_t g = 0; g < groups; g++) {
-        double price = space->price[g], guess = space->at[g];
-        int is_known = (price > floor) & (price > NEFK_NIGH) & (price < NEFK_FAR);
-        space->total[g] = space->cap[g];
-        space->low[g] = space->high[g] = space->price[g] = is_known ? price : guess;
-        space->group[left] = (uint32_t)g;
-        space->at[left] = guess;
-        left += !is_known;
+    while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
+    for (size_t k = 0; k < groups; k += NEFK_LANES) {
+        size_t lanes = groups - k < NEFK_LANES ? groups - k : NEFK_LANES, last = k + lanes - 1;
+        if (space->part_offset[last] - space->part_offset[k] == last - k) { /* in one row */
+            left += approach_row(space, floor, lanes, (uint32_t)k, far + left);
+        } else {
+            for (size_t l = 0; l < lanes; l++) which[l] = (uint32_t)(k + l);
+            left += approach_lanes(space, floor, lanes, ROUNDS, which, far + left);
+        }
+    }
+    for (size_t i = 0; i < left; i += NEFK_LANES) {
+        size_t lanes = left - i < NEFK_LANES ? left - i : NEFK_LANES;
+        uint32_t none[NEFK_LANES + 1];
+        approach_lanes(space, floor, lanes, MORE_ROUNDS, far + i, none);
+    }
+}
+
+/* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into `next`,
+ * and stay as they are where that is not exact, which `met` says. */
+static void step(nefk_tile_space *space, double floor, size_t groups, const double *total, double *next) {
+    for (size_t k = 0; k < groups; k++) {
+        double cap = space->target[k], gap = total[k] - cap, inverse = 1.0 / space->slope[k], t = gap * inverse;
+        t += 0.5 * space->curve[k] * inverse * (t * t);
+        double price = space->at[k] + space->at[k] * (t + 0.5 * t * t);
+        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price > floor) & (price > NEFK_NIGH) & (price < space->top[k]);
+        next[k] = is_met ? price : space->at[k];
+        space->met[k] = is_met ? NEFK_MET : NEFK_RUNNING;
+    }
+}
+
+/* Own prices and amounts of the listed groups; lists those that are left. */
+static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, double *starts,
+                              size_t groups) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    size_t n_rows, m = take_apart(space, starts, groups, &n_rows), left = 0;
+    double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
+    approach(space, floor, groups);
+    spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
+    respond(problem, &space->part, 0, m, price, x, space->d, space->y);
+    sum_rows(space->part_rows, n_rows, x, total);
+    sum_rows(space->part_rows, n_rows, space->d, space->slope);
+    sum_rows(space->part_rows, n_rows, space->y, space->curve);
+    step(space, floor, groups, total, own);
+    spread_rows(space->part_rows, n_rows, own, next);
+    for (size_t i = 0; i < m; i += NEFK_BLOCK)
+        use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->part, i), next + i,
+                    space->d + i, price + i, x + i, space->y + i);
+    sum_rows(space->part_rows, n_rows, space->y, space->slope);
+    put_back(space, x, groups);
+    for (size_t k = 0; k < groups; k++) {
+        uint32_t g = space->group[k];
+        space->low[g] = space->high[g] = own[k];
+        space->group[left] = g;
+        space->at[left] = own[k];
+        left += !((space->met[k] == NEFK_MET) & (space->slope[k] == 0.0));
     }
     return left;
-}
-
-/* Mark the groups whose cap lies within a jump, which settles them but for the share, by that: NaN. */
-static void settle_jumps(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t first) {
-    const double *starts = space->lower_price, *top_parameter = space->curve;
-    for (size_t g = first; g < space->searched; g++)
-        if (top_parameter[g] > NEFK_SURE_JUMP * space->cap[g] /* rarely so, and without looking at items */
-            && cap_is_in_jump(problem->shape, &space->all, starts, space->offset[g], space->stride[g], size_of(space, g),
-                              space->top[g], space->cap[g], NEFK_SURE_JUMP, floor, space->low + g, space->high + g))
-            space->share[g] = NAN;
-}
-
-/* The last step to their caps of the groups from the first on, by totals, slopes and second derivatives. Those that it
- * is exact for are at their prices then. */
-static void step(nefk_tile_space *space, double floor, size_t first) {
-    for (size_t g = first; g < space->searched; g++) {
-        double cap = space->cap[g], gap = space->total[g] - cap, inverse = 1.0 / space->slope[g], t = gap * inverse;
-        t += 0.5 * space->curve[g] * inverse * (t * t);
-        double price = space->at[g] + space->at[g] * (t + 0.5 * t * t);
-        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price > floor) & (price > NEFK_NIGH) & (price < space->top[g]);
-        is_met &= !isnan(space->share[g]);
-        space->low[g] = is_met ? price : space->low[g];
-        space->high[g] = is_met ? price : space->high[g];
-        space->met[g] = is_met ? NEFK_MET : NEFK_RUNNING;
-    }
 }
 
 size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    size_t row = 0, last = space->searched_rows, rows = space->n_rows, left;
-    double *starts = space->lower_price, *x = space->x;
-    while (row < last && space->rows[row].size == 1) row++;
-    size_t lone = row < last ? space->rows[row].first : space->searched;
-    size_t first = lone, stop = last < rows ? space->rows[last].begin : space->items; /* items of all others searched */
-    if (!space->all.step[0]) fill(NEFK_TILE, space->all.entries[0][0], space->all.entries[0]);
-    left = settle_lone(problem, space, floor, lone);
-    find_starts(problem->shape, first, stop, &space->all, starts);
-    find_tops(starts, row, last, space, space->curve);
-    settle_jumps(problem, space, floor, lone);
-    approach(space, floor, row, last);
-    for (size_t g = lone; g < space->searched; g++)
-        space->high[g] = isnan(space->share[g]) ? space->high[g] : space->at[g];
-    spread_rows(space, row, rows, space->high, space->price);
-    respond(problem, &space->all, first, stop, space->price, x, space->d, space->y);
-    respond(problem, &space->all, stop, space->items, space->price, x, NULL, NULL);
-    sum_rows(space, row, last, x, space->total);
-    sum_rows(space, row, last, space->d, space->slope);
-    sum_rows(space, row, last, space->y, space->curve);
-    step(space, floor, lone);
-    spread_rows(space, row, last, space->high, space->e);
-    for (size_t i = first; i < stop; i += NEFK_BLOCK)
-        use->follow(problem->shape, stop - i < NEFK_BLOCK ? stop - i : NEFK_BLOCK, block_of(&space->all, i),
-                    space->e + i, space->d + i, space->price + i, x + i, space->y + i);
-    sum_rows(space, row, rows, x, space->total);
-    sum_rows(space, row, last, space->y, space->slope);
-    for (size_t g = lone; g < space->searched; g++) {
-        space->group[left] = (uint32_t)g;
-        space->at[left] = space->at[g];
-        left += !((space->met[g] == NEFK_MET) & (space->slope[g] == 0.0)) & !isnan(space->share[g]);
-    }
+    size_t last = space->searched_rows, stop = last < space->n_rows ? space->rows[last].begin : space->items;
+    double *starts = space->lower_price;
+    for (size_t c = 0; c < 2; c++)
+        if (!space->all.step[c]) fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
+    find_starts(problem->shape, 0, stop, &space->all, starts);
+    size_t left = give_to_first(problem, space, starts, floor);
+    if (left) left = approach_listed(problem, space, floor, starts, left);
+    spread_all(space, space->high, space->price);
+    respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);
+    sum_groups(space, space->x, space->total);
     return left;
 }

@@ -12,7 +12,7 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     double *floor = space->total, *best = space->slope, *lower = space->all.entries[2];
     fill(groups, 0.0, floor);
     if (space->all.step[2]) sum_groups(space, lower, floor);
-    else for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (double)size_of(space, g);
+    else if (lower[0] != 0.0) for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (double)size_of(space, g);
     int any_tight = 0;
     for (size_t g = 0; g < groups; g++) any_tight |= space->cap[g] <= floor[g] * (1.0 + SLACK);
     if (any_tight) nefk_best_slopes(all->problem, groups, space, best);
@@ -70,9 +70,9 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
 }
 
 /* List the searched groups whose untried last step left their total off the cap; returns how many. */
-static size_t list_off(nefk_tile tile, nefk_tile_space *space) {
+static size_t list_off(nefk_tile_space *space) {
     size_t off = 0;
-    for (size_t g = 0; g < tile.last - tile.first; g++) {
+    for (size_t g = 0; g < space->searched; g++) {
         double cap = space->cap[g];
         int is_searched = (space->mark[g] != 0.0) & (space->low[g] == space->high[g]);
         space->at[off] = space->high[g];
@@ -93,7 +93,7 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0);
         answer(all->problem, space);
     }
-    return answered + search_rest(all, tile, space, floor, list_off(tile, space), 1);
+    return answered + search_rest(all, tile, space, floor, list_off(space), 1);
 }
 
 /* Where a group's prices differ, blend its amounts at both; where they are the common ones, fill its room alike. */
@@ -118,8 +118,6 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         if (isnan(own[tile.first + space->name[g]])) {
             double room = (more < cap ? more : cap) - less;
             share = room > 0.0 ? prices.share * room / (more - less) : 0.0;
-        } else if (isnan(share)) {
-            share = (cap - less) / (more - less);
         }
         for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g]) {
             double less_here = space->x[at], more_here = space->y[i];

@@ -101,24 +101,4 @@ static inline void sum_chosen_and_find_start(size_t groups, int is_late, nefk_ti
     }
 }
 
-/* Largest starts of the groups of some of the tile's rows, into space->top, and the parameters of the items that have
- * them. */
-static inline void find_tops(const double *starts, size_t first, size_t last, nefk_tile_space *space,
-                             double *top_parameter) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    const double *parameter = space->all.entries[0];
-    for (size_t r = first; r < last; r++) {
-        nefk_rows rows = space->rows[r];
-        size_t g = rows.first, n = rows.last - g, at = rows.begin;
-        if (n == 1) {
-            space->top[g] = largest(starts + at, rows.size);
-            top_parameter[g] = 0.0;
-            for (size_t i = at; i < at + rows.size && top_parameter[g] == 0.0; i++)
-                if (starts[i] == space->top[g]) top_parameter[g] = parameter[i];
-        } else {
-            use->top_rows(rows.size, n, starts + at, parameter + at, space->top + g, top_parameter + g);
-        }
-    }
-}
-
 #endif

@@ -45,7 +45,8 @@ struct nefk_tile_space {
     size_t n_rows, items;           /* of the tile */
     size_t searched, searched_rows; /* groups that may need own prices, and their rows */
     uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: first item, and to the next */
-    uint32_t part_offset[NEFK_TILE_GROUPS + 1], group[NEFK_TILE_GROUPS];
+    uint32_t part_offset[NEFK_TILE_GROUPS + 1], part_stride[NEFK_TILE_GROUPS], group[NEFK_TILE_GROUPS];
+    nefk_rows part_rows[NEFK_MOST_ROWS]; /* of `part`, where that lies in rows too */
     uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
     uint32_t begin[NEFK_TILE_GROUPS + 1]; /* where the tile's groups begin in it, and the last one ends */
     uint32_t order[2 * NEFK_TILE]; /* which the gathered items are; groups that are not listed have room behind them */
@@ -172,19 +173,18 @@ static inline void spread(size_t groups, const uint32_t *offset, const double *v
         for (size_t i = offset[g]; i < offset[g + 1]; i++) to[i] = value[g];
 }
 
-/* The same over all items of some of the tile's rows. */
-static inline void spread_rows(const nefk_tile_space *space, size_t first, size_t last, const double *value,
-                               double *to) {
-    for (size_t r = first; r < last; r++) {
-        nefk_rows rows = space->rows[r];
-        size_t n = rows.last - rows.first;
-        if (n == 1) fill(rows.size, value[rows.first], to + rows.begin);
-        else for (size_t j = 0; j < rows.size; j++) memcpy(to + rows.begin + j * n, value + rows.first, n * sizeof *to);
+/* The same over all items of some rows. */
+static inline void spread_rows(const nefk_rows *rows, size_t n_rows, const double *value, double *to) {
+    for (size_t r = 0; r < n_rows; r++) {
+        size_t first = rows[r].first, n = rows[r].last - first, size = rows[r].size;
+        double *items = to + rows[r].begin;
+        if (n == 1) fill(size, value[first], items);
+        else for (size_t j = 0; j < size; j++) memcpy(items + j * n, value + first, n * sizeof *to);
     }
 }
 
 static inline void spread_all(const nefk_tile_space *space, const double *value, double *to) {
-    spread_rows(space, 0, space->n_rows, value, to);
+    spread_rows(space->rows, space->n_rows, value, to);
 }
 
 /* Amounts, and unless they are NULL slopes and second derivatives, of gathered items [first, last) at their prices. */
@@ -210,20 +210,19 @@ static inline double sum_of(const nefk_instructions *use, const double *x, size_
     return high + low;
 }
 
-/* Sums over the items of every group of some of the tile's rows, from the first on: so many sums from there. */
-static inline void sum_rows(const nefk_tile_space *space, size_t first, size_t last, const double *x, double *sum) {
+/* Sums (groups,) over the items of every group of some rows. */
+static inline void sum_rows(const nefk_rows *rows, size_t n_rows, const double *x, double *sum) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t r = first; r < last; r++) {
-        nefk_rows rows = space->rows[r];
-        size_t n = rows.last - rows.first;
-        if (n == 1) sum[rows.first] = sum_of(use, x + rows.begin, rows.size);
-        else use->add_rows(rows.size, n, x + rows.begin, sum + rows.first);
+    for (size_t r = 0; r < n_rows; r++) {
+        size_t first = rows[r].first, n = rows[r].last - first;
+        if (n == 1) sum[first] = sum_of(use, x + rows[r].begin, rows[r].size);
+        else use->add_rows(rows[r].size, n, x + rows[r].begin, sum + first);
     }
 }
 
 /* Sums (groups,) over the items of every group of the tile. */
 static inline void sum_groups(const nefk_tile_space *space, const double *x, double *sum) {
-    sum_rows(space, 0, space->n_rows, x, sum);
+    sum_rows(space->rows, space->n_rows, x, sum);
 }
 
 /* Totals and slopes at once: the ends of short groups are what a processor guesses wrong. */
