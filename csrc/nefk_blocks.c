@@ -5,6 +5,8 @@
 
 #include "nefk_blocks.h"
 
+#include <string.h>
+
 #include "cpu_level.h"
 #include "nefk_newton.h"
 #include "nefk_search.h"
@@ -211,24 +213,25 @@ NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restr
 }
 
 NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
-                           double *restrict top, double *restrict next, double *restrict top_parameter,
-                           double *restrict top_weight) {
-    double first[NEFK_ROW_LANES] = {0}, second[NEFK_ROW_LANES] = {0};
-    double its_parameter[NEFK_ROW_LANES] = {0}, its_weight[NEFK_ROW_LANES] = {0};
+                           nefk_tops to, size_t at) {
+    double start[2][NEFK_ROW_LANES] = {{0}}, its_parameter[2][NEFK_ROW_LANES] = {{0}};
+    double its_weight[2][NEFK_ROW_LANES] = {{0}};
     for (size_t j = 0; j < rows; j++)
         for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
-            size_t i = j * n + l;
-            double less = starts[i] > first[l] ? first[l] : starts[i];
-            second[l] = less > second[l] ? less : second[l];
-            its_parameter[l] = starts[i] > first[l] ? parameter[i] : its_parameter[l];
-            its_weight[l] = starts[i] > first[l] ? weight[i] : its_weight[l];
-            first[l] = starts[i] > first[l] ? starts[i] : first[l];
+            double s = starts[j * n + l], p = parameter[j * n + l], w = weight[j * n + l];
+            double p0 = its_parameter[0][l], w0 = its_weight[0][l], first = start[0][l], second = start[1][l];
+            double p1 = s > second ? p : its_parameter[1][l], w1 = s > second ? w : its_weight[1][l];
+            start[1][l] = s > first ? first : (s > second ? s : second);
+            its_parameter[1][l] = s > first ? p0 : p1;
+            its_weight[1][l] = s > first ? w0 : w1;
+            its_parameter[0][l] = s > first ? p : p0;
+            its_weight[0][l] = s > first ? w : w0;
+            start[0][l] = s > first ? s : first;
         }
-    for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
-        top[l] = first[l];
-        next[l] = second[l];
-        top_parameter[l] = its_parameter[l];
-        top_weight[l] = its_weight[l];
+    for (size_t k = 0; k < 2; k++) {
+        memcpy(to.start[k] + at, start[k], sizeof start[k]);
+        memcpy(to.parameter[k] + at, its_parameter[k], sizeof start[k]);
+        memcpy(to.weight[k] + at, its_weight[k], sizeof start[k]);
     }
 }
 
@@ -303,8 +306,7 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
     TARGET static void top_rows_##SET(size_t rows, size_t n, const double *starts, const double *parameter,  \
                                       const double *weight, nefk_tops to) {                                  \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
-            top_lanes(rows, n, starts + i, parameter + i, weight + i, to.top + i, to.next + i,               \
-                      to.parameter + i, to.weight + i);                                                      \
+            top_lanes(rows, n, starts + i, parameter + i, weight + i, to, i);                                \
     }
 
 COMPILED_FOR(portable, , 0)

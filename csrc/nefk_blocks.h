@@ -21,8 +21,9 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
-/* Of n groups, arrays (n,): the largest start of an item, the next one (0 if there is none), and that item's columns. */
-typedef struct { double *top, *next, *parameter, *weight; } nefk_tops;
+/* Of the two items of n groups that start first, at the largest prices, arrays (n,): their starts, the second 0 if there
+ * is none, and what describes them. */
+typedef struct { double *start[2], *parameter[2], *weight[2]; } nefk_tops;
 
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
@@ -64,7 +65,7 @@ typedef struct {
      * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,
      * and groups have to be taken from the first to the last. Sums (n,) of rows: */
     void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
-    /* Of the items that start first, at the largest price: what describes them, and where the next starts. */
+    /* The items that start first. */
     void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
                      nefk_tops tops);
 } nefk_instructions;

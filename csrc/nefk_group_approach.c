@@ -19,26 +19,35 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
     return 2 * small > all;
 }
 
-/* What the items that start first are, of all groups that may need own prices. */
-static void find_tops(const double *starts, nefk_tile_space *space, nefk_tops tops) {
+/* Of the groups from g on. */
+static nefk_tops tops_from(nefk_tops tops, size_t g) {
+    for (size_t k = 0; k < 2; k++) tops.start[k] += g, tops.parameter[k] += g, tops.weight[k] += g;
+    return tops;
+}
+
+/* The two items that start first, of all groups that may need own prices. */
+static void find_tops(const double *starts, const nefk_tile_space *space, nefk_tops tops) {
     const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
-        size_t g = rows.first, n = rows.last - g, at = rows.begin, best = at;
-        nefk_tops here = {tops.top + g, tops.next + g, tops.parameter + g, tops.weight + g};
+        size_t at = rows.begin, n = rows.last - rows.first, best[2] = {at, at};
+        nefk_tops here = tops_from(tops, rows.first);
         if (n > 1) {
             nefk_instructions_in_use()->top_rows(rows.size, n, starts + at, parameter + at, weight + at, here);
             continue;
         }
-        *here.next = 0.0;
+        double second = 0.0;
         for (size_t i = at + 1; i < at + rows.size; i++) {
-            double less = starts[i] > starts[best] ? starts[best] : starts[i];
-            *here.next = less > *here.next ? less : *here.next;
-            best = starts[i] > starts[best] ? i : best;
+            int is_first = starts[i] > starts[best[0]], is_second = !is_first & (starts[i] > second);
+            best[1] = is_first ? best[0] : (is_second ? i : best[1]);
+            best[0] = is_first ? i : best[0];
+            second = is_first | is_second ? starts[best[1]] : second;
         }
-        *here.top = starts[best];
-        *here.parameter = parameter[best];
-        *here.weight = weight[best];
+        for (size_t k = 0; k < 2; k++) {
+            *here.start[k] = k ? second : starts[best[0]];
+            *here.parameter[k] = parameter[best[k]];
+            *here.weight[k] = weight[best[k]];
+        }
     }
 }
 
@@ -50,20 +59,27 @@ static inline void take_if_first(size_t n, const double *starts, const double *t
     }
 }
 
+/* Slopes of one of those items, at amounts (groups,); values are not needed. */
+static void find_slopes(const nefk_problem *problem, size_t groups, nefk_tops tops, size_t k, const double *x,
+                        double *value, double *slope) {
+    for (size_t g = 0; g < groups; g += NEFK_BLOCK) {
+        nefk_block items = {tops.parameter[k] + g, tops.weight[k] + g, NULL, NULL};
+        nefk_instructions_in_use()->worth(problem->shape, groups - g < NEFK_BLOCK ? groups - g : NEFK_BLOCK, items,
+                                          x + g, value + g, slope + g);
+    }
+}
+
 /* Give each group's cap to the item that starts first, and list the groups where that is not the answer, as another item
  * starts before: before the price at which that one takes the cap alone, which is its slope there. Returns how many. */
-static size_t give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, double floor) {
-    nefk_tops tops = {space->top, space->less, space->from, space->more};
-    double *slope = space->slope;
+static size_t give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, double floor,
+                            nefk_tops tops) {
     size_t groups = space->searched, left = 0;
+    double *slope = space->slope;
     find_tops(starts, space, tops);
-    for (size_t g = 0; g < groups; g += NEFK_BLOCK) {
-        nefk_block items = {tops.parameter + g, tops.weight + g, NULL, NULL};
-        nefk_instructions_in_use()->worth(problem->shape, groups - g < NEFK_BLOCK ? groups - g : NEFK_BLOCK, items,
-                                          space->cap + g, space->total + g, slope + g);
-    }
+    find_slopes(problem, groups, tops, 0, space->cap, space->total, slope);
     for (size_t g = 0; g < groups; g++) {
-        int is_alone = (slope[g] >= tops.next[g]) & (slope[g] > floor) & (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
+        int is_alone = (slope[g] >= tops.start[1][g]) & (slope[g] > floor);
+        is_alone &= (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
         space->low[g] = space->high[g] = slope[g]; /* if it is not, they are found */
         space->group[left] = (uint32_t)g;
         left += !is_alone;
@@ -72,7 +88,7 @@ static size_t give_to_first(const nefk_problem *problem, nefk_tile_space *space,
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
         for (size_t j = 0; j < rows.size; j++)
-            take_if_first(n, starts + rows.begin + j * n, tops.top + rows.first, space->cap + rows.first,
+            take_if_first(n, starts + rows.begin + j * n, tops.start[0] + rows.first, space->cap + rows.first,
                           space->x + rows.begin + j * n);
     }
     return left;
@@ -80,7 +96,8 @@ static size_t give_to_first(const nefk_problem *problem, nefk_tile_space *space,
 
 /* Copy the items of the listed groups, and their starts, into rows of their own, and what the groups have to the front.
  * Returns how many items. */
-static size_t take_apart(nefk_tile_space *space, const double *starts, size_t groups, size_t *n_rows) {
+static size_t take_apart(nefk_tile_space *space, const double *starts, nefk_tops tops, size_t groups,
+                         size_t *n_rows) {
     uint32_t at = 0;
     *n_rows = 0;
     share_scalars(space);
@@ -107,11 +124,35 @@ static size_t take_apart(nefk_tile_space *space, const double *starts, size_t gr
     }
     if (!space->part.step[0]) fill(at + NEFK_ROW_LANES, space->part.entries[0][0], space->part.entries[0]);
     for (size_t k = 0; k < groups; k++) {
-        space->target[k] = space->cap[space->group[k]];
-        space->at[k] = space->at[space->group[k]];
-        space->top[k] = space->top[space->group[k]];
+        size_t g = space->group[k];
+        space->target[k] = space->cap[g];
+        space->at[k] = space->at[g];
+        for (size_t i = 0; i < 2; i++) {
+            tops.start[i][k] = tops.start[i][g];
+            tops.parameter[i][k] = tops.parameter[i][g];
+            tops.weight[i][k] = tops.weight[i][g];
+        }
     }
     return at;
+}
+
+/* Better guesses of prices: at least those at which the second item takes what the first one leaves where the second
+ * starts. That is near where it is little, which no slope tells from beyond the start. */
+static void guess_by_second(const nefk_problem *problem, nefk_tile_space *space, nefk_tops tops, size_t groups) {
+    double *rest = space->again, *price = space->curve;
+    const double none[NEFK_BLOCK] = {0}, *any = space->part.entries[3];
+    for (size_t k = 0; k < groups; k += NEFK_BLOCK) {
+        nefk_block items = {tops.parameter[0] + k, tops.weight[0] + k, none, any};
+        nefk_instructions_in_use()->respond(problem->shape, groups - k < NEFK_BLOCK ? groups - k : NEFK_BLOCK, items,
+                                            tops.start[1] + k, problem->ceiling, rest + k, NULL, NULL);
+    }
+    for (size_t k = 0; k < groups; k++) rest[k] = space->target[k] - rest[k];
+    find_slopes(problem, groups, tops, 1, rest, space->total, price);
+    for (size_t k = 0; k < groups; k++) {
+        int is_better = (price[k] > space->at[k]) | !(space->at[k] < tops.start[1][k]);
+        is_better &= (rest[k] > 0.0) & (price[k] > 0.0) & (price[k] < tops.start[1][k]);
+        space->at[k] = is_better ? price[k] : space->at[k];
+    }
 }
 
 /* The amounts of those items back to where they were. */
@@ -214,10 +255,11 @@ static void step(nefk_tile_space *space, double floor, size_t groups, const doub
 
 /* Own prices and amounts of the listed groups; lists those that are left. */
 static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, double *starts,
-                              size_t groups) {
+                              nefk_tops tops, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t n_rows, m = take_apart(space, starts, groups, &n_rows), left = 0;
+    size_t n_rows, m = take_apart(space, starts, tops, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
+    guess_by_second(problem, space, tops, groups);
     approach(space, floor, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond(problem, &space->part, 0, m, price, x, space->d, space->y);
@@ -246,9 +288,10 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
     double *starts = space->lower_price;
     for (size_t c = 0; c < 2; c++)
         if (!space->all.step[c]) fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
-    find_starts(problem->shape, 0, stop, &space->all, starts);
-    size_t left = give_to_first(problem, space, starts, floor);
-    if (left) left = approach_listed(problem, space, floor, starts, left);
+    find_starts(problem->shape, stop, &space->all, starts);
+    nefk_tops tops = {{space->top, space->less}, {space->from, space->to}, {space->more, space->start}};
+    size_t left = give_to_first(problem, space, starts, floor, tops);
+    if (left) left = approach_listed(problem, space, floor, starts, tops, left);
     spread_all(space, space->high, space->price);
     respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);
     sum_groups(space, space->x, space->total);

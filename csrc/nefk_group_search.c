@@ -128,7 +128,6 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
     int shape = all->problem->shape;
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
-        size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first;
         double low, high;
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
         space->from[k] = floor;
@@ -136,8 +135,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
         space->target[k] = space->cap[space->group[k]];
-        if (is_known && cap_is_in_jump(shape, &space->part, space->starts, first, 1, m, space->top[k], space->target[k],
-                                       NEFK_JUMP, floor, &low, &high))
+        if (is_known && cap_is_in_jump(shape, space, k, floor, &low, &high))
             space->at[k] = low, space->to[k] = high; /* is known to be there */
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
@@ -150,7 +148,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     share_scalars(space);
     choose(groups, space->group, space);
     fill(groups, 1.0, space->top);
-    if (has_top) find_starts(problem->shape, 0, space->part_offset[groups], &space->part, space->starts);
+    if (has_top) find_starts(problem->shape, space->part_offset[groups], &space->part, space->starts);
     for (size_t k = 0; k < groups && has_top; k++) {
         size_t first = space->part_offset[k];
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);

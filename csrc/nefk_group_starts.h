@@ -20,11 +20,10 @@ static inline double largest(const double *x, size_t m) {
     return a > b ? a : b;
 }
 
-/* Of items [first, last). */
-static inline void find_starts(int shape, size_t first, size_t last, const gathered *items, double *starts) {
+static inline void find_starts(int shape, size_t m, const gathered *items, double *starts) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    for (size_t at = first; at < last; at += NEFK_BLOCK)
-        use->starts(shape, last - at < NEFK_BLOCK ? last - at : NEFK_BLOCK, block_of(items, at), starts + at);
+    for (size_t at = 0; at < m; at += NEFK_BLOCK)
+        use->starts(shape, m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, block_of(items, at), starts + at);
 }
 
 /* Neighbouring prices about the start of an item: the largest at which it takes something, and the next. */
@@ -35,26 +34,24 @@ static inline void find_jump(int shape, double parameter, double weight, double 
     *high = gap > 0.0 ? nextafter(start, INFINITY) : start;
 }
 
-/* An item starts to take something with a jump, as large as its rate over so much: nearly always, and always. */
-#define NEFK_JUMP 45.0      /* z as of 1 - 1e-17 */
-#define NEFK_SURE_JUMP 85.0 /* z as of 1 - 2^-106 */
+/* An item starts to take something with a jump, as large as its rate over so much, nearly always: z as of 1 - 1e-17. */
+#define NEFK_JUMP 45.0
 
-/* Whether a cap lies within the jump of the first of `size` items to start, which lie `stride` apart from `begin` on:
- * then the prices about that, else not touched. Not where others start within it, nor below the floor. Starts (as of
- * find_starts) and their largest are given. */
-static inline int cap_is_in_jump(int shape, const gathered *items, const double *starts, size_t begin, size_t stride,
-                                 size_t size, double top, double cap, double jump, double floor, double *low,
+/* Whether group k of space->part has its cap within the jump of the first of its items to start: then the prices about
+ * that, else not touched. Not where others start within it, nor below the floor. */
+static inline int cap_is_in_jump(int shape, const nefk_tile_space *space, size_t k, double floor, double *low,
                                  double *high) {
-    size_t first = begin;
+    size_t begin = space->part_offset[k], end = space->part_offset[k + 1], first = begin;
+    double top = space->top[k], cap = space->target[k];
     if (!(top > NEFK_NIGH && top < NEFK_FAR)) return 0;
-    while (starts[first] < top) first += stride;
-    nefk_block item = block_of(items, first);
-    if (!(*item.parameter > jump * cap && *item.upper >= cap)) return 0;
+    while (space->starts[first] < top) first++;
+    nefk_block item = block_of(&space->part, first);
+    if (!(*item.parameter > NEFK_JUMP * cap && *item.upper >= cap)) return 0;
     double below, above;
     find_jump(shape, *item.parameter, *item.weight, &below, &above);
     if (!(below > floor)) return 0;
-    for (size_t j = 0, i = begin; j < size; j++, i += stride)
-        if (i != first && starts[i] > above) return 0;
+    for (size_t i = begin; i < end; i++)
+        if (i != first && space->starts[i] > above) return 0;
     *low = below;
     *high = above;
     return 1;

@@ -57,7 +57,8 @@ NEFK_INLINE float nefk_share_single(float t, float s) {
     return scale == 1.0f ? -q : 1.0f - scale * (1.0f + q);
 }
 
-/* Prices (NEFK_LANES,) after some rounds from those given; the answers lie above `from`. `gap` (NEFK_LANES,): what was
+/* Prices (NEFK_LANES,) after some rounds from those given; the answers lie above `from`, and below where the second item
+ * starts, if there is one. `gap` (NEFK_LANES,): what was
  * taken before the last step, less the cap. */
 NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t rounds, const float *from,
                                      float *price, float *gap) {
@@ -65,11 +66,12 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
     for (size_t l = 0; l < NEFK_LANES; l++) low[l] = from[l], high[l] = top[l] = 0.0f;
     for (size_t j = 0; j < m; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
-            float start = items->start[j][l];
+            float start = items->start[j][l], less = start > top[l] ? top[l] : start;
+            high[l] = less > high[l] ? less : high[l];
             top[l] = start > top[l] ? start : top[l];
-            high[l] = top[l];
             inverse_start[j][l] = 1.0f / start;
         }
+    for (size_t l = 0; l < NEFK_LANES; l++) high[l] = high[l] > 0.0f ? high[l] : top[l];
     for (size_t round = 0; round < rounds; round++) {
         float total[NEFK_LANES] = {0}, fall[NEFK_LANES] = {0}, bend[NEFK_LANES] = {0}, most[NEFK_LANES] = {0};
         float best[NEFK_LANES];
