@@ -22,12 +22,15 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
-MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24
+MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24;
+# what the caller gives for the answer is room beyond that
 MODELS = 0.9  # of what is left, bytes that tables may take before there are models
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
 ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
 LISTED, BY_COPIED = 13, 17  # bytes an item of a list with amounts and sides, and of a copy of some beside its columns
+WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
+LARGE_NAMES = 4  # a table that takes as much as one in so many items
 BESIDE = 1  # bytes an item of the largest group whose cap binds, beside its amounts
 
 
@@ -190,27 +193,39 @@ def lay_out(
     """
     names, starts = tables.pop()
     runs = Runs(starts[1:])
-    if _has_room(problem, names, runs, place):
+    if _is_worth_it(problem, names, runs) and _has_room(problem, names, runs, place):
         del starts  # room for copies
         return Tiled(problem, _entries_of(names, runs), runs, place)
     return Listed(problem, _order_by(problem.groups, names, starts), runs)
+
+
+def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
+    """Whether copies cost less than a list: all items are moved and back, while only those of groups are listed."""
+    least = WORTH_COPYING if names is None or len(names) * LARGE_NAMES < problem.n else WORTH_COPYING_BY_NAME
+    ungrouped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
+    return problem.n - ungrouped >= least * problem.n
 
 
 def _has_room(problem: Problem, names: Any, runs: Runs, place: Place) -> bool:
     """Whether copies fit beside all else that a solve takes, but for the threads' working space; not if amounts are not
     of a column's type and can't be written over it.
     """
-    width, kept = place.dtype.itemsize, len(runs.starts)
+    kept = len(runs.starts)
+    largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
+    by_group = (0 if runs.shift else ENTRY * kept) if names is None else (ENTRY + 1) * len(names) + CAP * kept
+    return may_have_room(problem, kept, place, (place.dtype.itemsize + BESIDE) * largest + by_group)
+
+
+def may_have_room(problem: Problem, kept: int, place: Place, always: int = 0) -> bool:
+    """Whether copies fit beside tables of so many groups, and so many bytes that are always taken."""
+    width = place.dtype.itemsize
     copies = [column.dtype.itemsize for column in _columns(problem).values()]
     if width not in copies:
         return False
     copied = 2 + sum(copies)  # one of two lies in the room of the amounts
-    largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
-    by_group = (0 if runs.shift else ENTRY * kept) if names is None else (ENTRY + 1) * len(names) + CAP * kept
-    always = (width + BESIDE) * largest + by_group
     searching = copied * problem.n + (BY_SEARCHED + (4 if has_single_slopes(problem) else 8)) * kept
     settling = max(copied + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
-    return max(searching - MODELS * problem.n, settling) + always <= MOST_ROOM * problem.n
+    return max(searching - MODELS * problem.n, settling) + always <= (MOST_ROOM + place.given) * problem.n
 
 
 def has_single_slopes(problem: Problem) -> bool:

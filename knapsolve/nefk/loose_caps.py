@@ -43,17 +43,17 @@ def below(search: Array, shape: int, price: float, margin: float) -> float:
     return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
 
 
-def reduce(totals: GroupTotals, search: Array) -> Reduced | None:
+def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
-    The totals' table of sizes is used up.
+    Unless items are copied into tiles, a first pass costs less in their order. The totals' table of sizes is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
     few, curve = sample.capped <= WORTH_NAMING, sample.curve(price, margin)
-    if few:
+    if few or not tiled:
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin)
         return without_loose_caps(totals, *found, search, curve) if found else None

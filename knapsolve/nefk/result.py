@@ -80,10 +80,13 @@ class NEFKResult:
 
 
 class Place:
-    """Where amounts and their sides (n,) are written: made when first asked for, so that searches have the room."""
+    """Where amounts and their sides (n,) are written: made when first asked for, so that searches have the room.
 
-    def __init__(self, n: int, out: NDArray[Any] | None) -> None:
-        self._n, self._out = n, out
+    `given` are bytes an item of room that is the caller's.
+    """
+
+    def __init__(self, n: int, out: NDArray[Any] | None, given: int = 0) -> None:
+        self._n, self._out, self.given = n, out, given
         self.dtype: np.dtype[Any] = np.dtype(np.float64) if out is None else out.dtype
         self._amounts: NDArray[Any] | None = None
         self._side: NDArray[np.int8] | None = None

@@ -22,7 +22,7 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of, sampled_guess
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.groups import solve_groups
-from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
+from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out, may_have_room
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.loose_caps import Reduced, put_back, reduce
 from knapsolve.nefk.narrow import narrows
@@ -108,7 +108,10 @@ def solve_nefk(
     """
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality)
     given = _check_out(out, problem.n)
-    place = Place(problem.n, np.empty_like(given) if _is_read(given, problem) else given)
+    if given is None or _is_read(given, problem):
+        place = Place(problem.n, None if given is None else np.empty_like(given))
+    else:
+        place = Place(problem.n, given, given.itemsize)
     check_jobs(n_jobs)
     jobs = effective_n_jobs(n_jobs)
     result = _solve(problem, jobs, place)
@@ -187,7 +190,7 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
     return _result(problem, prices, settled, count, place, price_caps(problem, place()[1]))
 
 
-def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
+def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
     """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
     even = not any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper))
     signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
@@ -198,12 +201,13 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int) -> Reduced | None:
     if totals.in_order or least >= problem.capacity * (1 - SLACK):
         return None
     search = new_search(problem, passes)
-    return reduce(totals, search) if search[core.STATE] == core.RUNNING else None
+    tiled = may_have_room(problem, len(problem.caps), place)
+    return reduce(totals, search, tiled) if search[core.STATE] == core.RUNNING else None
 
 
 def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> NEFKResult | None:
     """The answer where it is worth it to leave out caps that are surely loose, else None."""
-    reduced = _reduce(problem, passes, n_jobs)
+    reduced = _reduce(problem, passes, n_jobs, place)
     if reduced is None:
         return None
     kept, search, count, own = reduced.kept, reduced.search, reduced.count, np.empty(0)
