@@ -147,7 +147,7 @@ def test_no_price_is_found_where_nothing_is_taken():
 @pytest.mark.parametrize(
     ("size", "load", "passes"),
     [
-        (2, 0.999, 6),
+        (2, 0.999, 7),
         (3, 0.999, 8),
         (5, 0.999, 8),
         (1000, 0.95, 8),
