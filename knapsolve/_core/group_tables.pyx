@@ -1,6 +1,5 @@
 """Loops over the groups of items, and over tables by group: what numpy would take several passes for."""
 
-from libc.math cimport NAN
 from libc.stdint cimport UINT64_MAX, int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
@@ -40,6 +39,10 @@ cdef extern from "nefk_by_group.h":
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
     double nefk_most_taken(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
+    void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t step, size_t groups,
+                       double *out) noexcept nogil
+    void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) noexcept nogil
+    void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names) noexcept nogil
     void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
 
 
@@ -164,9 +167,6 @@ def sampled_groups(Py_ssize_t n_groups, uint64_t every):
     return np.asarray(found)[:count]
 
 
-cdef enum:
-    SUM_BLOCK = 512
-
 cdef nefk_taken taken_of(const double[:] total, slope):
     """Totals and slopes (g + 1,), which are doubles or singles."""
     cdef nefk_taken taken
@@ -261,24 +261,8 @@ def split_kept(double[:, ::1] taken, const uint8_t[:] kept, float[::1] second):
     """Put the entries of the first column of a table (g + 1, 2) kept (g,) to its front, and the second column's
     into an array (k + 2,), whose last one is used up; both begin with the sum of all others, of no group's entry too.
     """
-    cdef Py_ssize_t g, start, stop = 0, groups = kept.shape[0], k = 1
-    cdef double *first = &taken[0, 0]  # written no further than it is read
-    cdef double[2] rest, part
-    cdef double a, b
-    rest[0], rest[1] = taken[0, 0], taken[0, 1]
     with nogil:
-        while stop < groups:
-            start, stop = stop, min(stop + SUM_BLOCK, groups)
-            part[0] = part[1] = 0.0
-            for g in range(start, stop):
-                a, b = taken[g + 1, 0], taken[g + 1, 1]
-                first[k], second[k] = a, <float> b
-                part[0] += 0.0 if kept[g] else a
-                part[1] += 0.0 if kept[g] else b
-                k += kept[g]
-            rest[0] += part[0]
-            rest[1] += part[1]
-    first[0], second[0] = rest[0], <float> rest[1]
+        nefk_split_kept(&taken[0, 0], &kept[0], kept.strides[0], kept.shape[0], &second[0])
 
 
 ctypedef fused entry:
@@ -297,22 +281,12 @@ def take_kept(const entry[::1] table, const uint8_t[:] kept, entry[::1] out):
 
 def put_kept(const double[::1] table, const uint8_t[:] kept, double[::1] out):
     """Entries (k,) of the groups that are kept (g,), and NaN for all others, into an array (g,)."""
-    cdef Py_ssize_t g, k = 0
+    cdef const double *first = NULL if table.shape[0] == 0 else &table[0]
     with nogil:
-        for g in range(kept.shape[0]):
-            if kept[g]:
-                out[g] = table[k]
-                k += 1
-            else:
-                out[g] = NAN
+        nefk_put_kept(first, table.shape[0], &kept[0], kept.strides[0], kept.shape[0], &out[0])
 
 
 def name_kept(const uint8_t[:] kept, int32_t[::1] names):
     """Numbers (g + 1,), of no group first, that the groups get that are kept (g,); -1 for all others."""
-    cdef Py_ssize_t g
-    cdef int32_t k = 0
-    names[0] = -1
     with nogil:
-        for g in range(kept.shape[0]):
-            names[g + 1] = k if kept[g] else -1
-            k += kept[g]
+        nefk_name_kept(&kept[0], kept.strides[0], kept.shape[0], &names[0])

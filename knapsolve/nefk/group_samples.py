@@ -59,7 +59,9 @@ class SampledTotals:
         large = sizes >= LARGE
         large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
         which, known = _sampled_items(totals, large)
-        chosen = np.union1d(group_tables.sampled_groups(len(problem.caps), every), np.flatnonzero(large[1:]))
+        is_chosen = large[1:].copy()
+        is_chosen[group_tables.sampled_groups(len(problem.caps), every)] = True
+        chosen = np.flatnonzero(is_chosen)
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
         names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone

@@ -78,3 +78,20 @@ def test_items_of_long_groups_are_counted(mean, generator):
     runs = Runs(np.append(0, np.cumsum(sizes)).astype(np.uint32))
     for most in (0, 1, 64, 900):
         assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("groups", SIZES)
+def test_kept_groups_are_split_off_named_and_put_back(share, groups, generator):
+    kept = generator.random(groups) < share
+    taken, slopes = generator.random((groups + 1, 2)), np.empty(kept.sum() + 2, np.float32)
+    given, names, out = taken.copy(), np.empty(groups + 1, np.int32), np.empty(groups)
+    group_tables.split_kept(taken, kept.view(np.uint8), slopes)
+    others = given[0] + [math.fsum(column) for column in given[1:][~kept].T]
+    expected = np.vstack([others, given[1:][kept]])
+    np.testing.assert_allclose(taken.ravel()[: len(expected)], expected[:, 0], rtol=1e-14)
+    np.testing.assert_allclose(slopes[: len(expected)], expected[:, 1], rtol=1e-6)
+    group_tables.name_kept(kept.view(np.uint8), names)
+    np.testing.assert_array_equal(names, np.append(-1, np.where(kept, np.cumsum(kept) - 1, -1)))
+    group_tables.put_kept(expected[1:, 0].copy(), kept.view(np.uint8), out)
+    np.testing.assert_array_equal(out, np.where(kept, given[1:, 0], np.nan))
