@@ -1,5 +1,6 @@
 #include "nefk_group_approach.h"
 
+#include "nefk_group_first.h"
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
@@ -17,81 +18,6 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
         if (m <= NEFK_DEPTH) small += m;
     }
     return 2 * small > all;
-}
-
-/* Of the groups from g on. */
-static nefk_tops tops_from(nefk_tops tops, size_t g) {
-    for (size_t k = 0; k < 2; k++) tops.start[k] += g, tops.parameter[k] += g, tops.weight[k] += g;
-    return tops;
-}
-
-/* The two items that start first, of all groups that may need own prices. */
-static void find_tops(const double *starts, const nefk_tile_space *space, nefk_tops tops) {
-    const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
-    for (size_t r = 0; r < space->searched_rows; r++) {
-        nefk_rows rows = space->rows[r];
-        size_t at = rows.begin, n = rows.last - rows.first, best[2] = {at, at};
-        nefk_tops here = tops_from(tops, rows.first);
-        if (n > 1) {
-            nefk_instructions_in_use()->top_rows(rows.size, n, starts + at, parameter + at, weight + at, here);
-            continue;
-        }
-        double second = 0.0;
-        for (size_t i = at + 1; i < at + rows.size; i++) {
-            int is_first = starts[i] > starts[best[0]], is_second = !is_first & (starts[i] > second);
-            best[1] = is_first ? best[0] : (is_second ? i : best[1]);
-            best[0] = is_first ? i : best[0];
-            second = is_first | is_second ? starts[best[1]] : second;
-        }
-        for (size_t k = 0; k < 2; k++) {
-            *here.start[k] = k ? second : starts[best[0]];
-            *here.parameter[k] = parameter[best[k]];
-            *here.weight[k] = weight[best[k]];
-        }
-    }
-}
-
-static inline void take_if_first(size_t n, const double *starts, const double *top, const double *caps,
-                                 double *restrict x) {
-    for (size_t g = 0; g < n; g++) {
-        double cap = caps[g];
-        x[g] = starts[g] == top[g] ? cap : 0.0;
-    }
-}
-
-/* Slopes of one of those items, at amounts (groups,); values are not needed. */
-static void find_slopes(const nefk_problem *problem, size_t groups, nefk_tops tops, size_t k, const double *x,
-                        double *value, double *slope) {
-    for (size_t g = 0; g < groups; g += NEFK_BLOCK) {
-        nefk_block items = {tops.parameter[k] + g, tops.weight[k] + g, NULL, NULL};
-        nefk_instructions_in_use()->worth(problem->shape, groups - g < NEFK_BLOCK ? groups - g : NEFK_BLOCK, items,
-                                          x + g, value + g, slope + g);
-    }
-}
-
-/* Give each group's cap to the item that starts first, and list the groups where that is not the answer, as another item
- * starts before: before the price at which that one takes the cap alone, which is its slope there. Returns how many. */
-static size_t give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, double floor,
-                            nefk_tops tops) {
-    size_t groups = space->searched, left = 0;
-    double *slope = space->slope;
-    find_tops(starts, space, tops);
-    find_slopes(problem, groups, tops, 0, space->cap, space->total, slope);
-    for (size_t g = 0; g < groups; g++) {
-        int is_alone = (slope[g] >= tops.start[1][g]) & (slope[g] > floor);
-        is_alone &= (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
-        space->low[g] = space->high[g] = slope[g]; /* if it is not, they are found */
-        space->group[left] = (uint32_t)g;
-        left += !is_alone;
-    }
-    for (size_t r = 0; r < space->searched_rows; r++) {
-        nefk_rows rows = space->rows[r];
-        size_t n = rows.last - rows.first;
-        for (size_t j = 0; j < rows.size; j++)
-            take_if_first(n, starts + rows.begin + j * n, tops.start[0] + rows.first, space->cap + rows.first,
-                          space->x + rows.begin + j * n);
-    }
-    return left;
 }
 
 /* Copy the items of the listed groups, and their starts, into rows of their own, and what the groups have to the front.
@@ -136,34 +62,16 @@ static size_t take_apart(nefk_tile_space *space, const double *starts, nefk_tops
     return at;
 }
 
-/* Better guesses of prices: at least those at which the second item takes what the first one leaves where the second
- * starts. That is near where it is little, which no slope tells from beyond the start. */
-static void guess_by_second(const nefk_problem *problem, nefk_tile_space *space, nefk_tops tops, size_t groups) {
-    double *rest = space->again, *price = space->curve;
-    const double none[NEFK_BLOCK] = {0}, *any = space->part.entries[3];
-    for (size_t k = 0; k < groups; k += NEFK_BLOCK) {
-        nefk_block items = {tops.parameter[0] + k, tops.weight[0] + k, none, any};
-        nefk_instructions_in_use()->respond(problem->shape, groups - k < NEFK_BLOCK ? groups - k : NEFK_BLOCK, items,
-                                            tops.start[1] + k, problem->ceiling, rest + k, NULL, NULL);
-    }
-    for (size_t k = 0; k < groups; k++) rest[k] = space->target[k] - rest[k];
-    find_slopes(problem, groups, tops, 1, rest, space->total, price);
-    for (size_t k = 0; k < groups; k++) {
-        int is_better = (price[k] > space->at[k]) | !(space->at[k] < tops.start[1][k]);
-        is_better &= (rest[k] > 0.0) & (price[k] > 0.0) & (price[k] < tops.start[1][k]);
-        space->at[k] = is_better ? price[k] : space->at[k];
-    }
-}
-
 /* The amounts of those items back to where they were. */
 static void put_back(nefk_tile_space *space, const double *x, size_t groups) {
     for (size_t k = 0, r = 0; k < groups; r++) {
         nefk_rows part = space->part_rows[r];
         size_t offset = space->offset[space->group[k]], stride = space->stride[space->group[k]];
-        size_t first = offset - space->group[k]; /* but for rows, where stride is how many there are */
+        size_t n = part.last - part.first;
+        double *to = space->x + offset - space->group[k]; /* an item of group g is at to[g], and so on */
         for (size_t j = 0; j < part.size; j++)
-            for (size_t i = part.first; i < part.last; i++)
-                space->x[first + space->group[i] + j * stride] = x[part.begin + j * (part.last - part.first) + i - part.first];
+            for (size_t i = 0; i < n; i++)
+                to[space->group[k + i] + j * stride] = x[part.begin + j * n + i];
         k = part.last;
     }
 }
@@ -178,7 +86,7 @@ static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t k
     return !(fabsf(gap) <= NEAR);
 }
 
-/* Better guesses of so many groups, which[0] and so on, of at most m items each. Those whose total was not near the cap
+/* Better guesses of so many groups, which[0] and so on, of which the last is the largest. Those whose total was not near the cap
  * yet are written to `far`, which may begin before `which`; returns how many. */
 static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes, size_t rounds, const uint32_t *which,
                              uint32_t *far) {
@@ -226,7 +134,8 @@ static void approach(nefk_tile_space *space, double floor, size_t groups) {
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     for (size_t k = 0; k < groups; k += NEFK_LANES) {
         size_t lanes = groups - k < NEFK_LANES ? groups - k : NEFK_LANES, last = k + lanes - 1;
-        if (space->part_offset[last] - space->part_offset[k] == last - k) { /* in one row */
+        int is_row = size_of(space, space->group[k]) == size_of(space, space->group[last]);
+        if (is_row && space->part_offset[last] - space->part_offset[k] == last - k) {
             left += approach_row(space, floor, lanes, (uint32_t)k, far + left);
         } else {
             for (size_t l = 0; l < lanes; l++) which[l] = (uint32_t)(k + l);
@@ -259,7 +168,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     const nefk_instructions *use = nefk_instructions_in_use();
     size_t n_rows, m = take_apart(space, starts, tops, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
-    guess_by_second(problem, space, tops, groups);
+    nefk_guess_by_second(problem, space, tops, groups);
     approach(space, floor, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond(problem, &space->part, 0, m, price, x, space->d, space->y);
@@ -290,7 +199,7 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
         if (!space->all.step[c]) fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
     find_starts(problem->shape, stop, &space->all, starts);
     nefk_tops tops = {{space->top, space->less}, {space->from, space->to}, {space->more, space->start}};
-    size_t left = give_to_first(problem, space, starts, floor, tops);
+    size_t left = nefk_give_to_first(problem, space, starts, floor, tops);
     if (left) left = approach_listed(problem, space, floor, starts, tops, left);
     spread_all(space, space->high, space->price);
     respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);

@@ -1,5 +1,6 @@
-/* Own prices of most small groups at the cost of one evaluation: single precision leads so near that one Halley step in
- * double precision ends the search, and amounts follow that step by their series.
+/* Own prices of most small groups at the cost of one evaluation: items that take their cap alone are known in closed form;
+ * elsewhere single precision leads so near that one step in double precision ends the search, and amounts follow that
+ * step by their series.
  */
 #ifndef NEFK_GROUP_APPROACH_H
 #define NEFK_GROUP_APPROACH_H
