@@ -42,6 +42,26 @@ def both_layouts(kind, place, **options):
     return GroupPasses(problem, 1, list_items(problem)), GroupPasses(problem, 1, tiled)
 
 
+def layout_of(groups, n_groups, place):
+    columns = np.exp(np.random.default_rng(4).standard_normal((2, N)))
+    caps, starts = np.ones(n_groups), np.zeros(n_groups + 3, dtype=np.uint32)
+    problem = check_problem(criteria.Freshness(columns[0]), 1.0, columns[1], 0.0, None, groups, caps, True)
+    starts[2:] = np.bincount(groups + 1, minlength=n_groups + 1).cumsum()
+    return lay_out(problem, [(None, starts)], place)
+
+
+def test_room_that_the_caller_gives_is_for_copies():
+    groups = np.arange(N) % (N // 2)  # tables by group take what copies would
+    assert not isinstance(layout_of(groups, N // 2, Place(N, None)), Tiled)
+    assert isinstance(layout_of(groups, N // 2, Place(N, np.empty(N), 8)), Tiled)
+
+
+@pytest.mark.parametrize(("share", "tiled"), [(0.2, False), (0.4, True)])
+def test_items_are_copied_only_where_enough_have_caps(share, tiled):
+    groups = np.where(np.arange(N) < share * N, np.arange(N) % 5000, -1)
+    assert isinstance(layout_of(groups, 5000, Place(N, None)), Tiled) is tiled
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("kind", ["small", "many", "empty"])

@@ -52,6 +52,18 @@ def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(ite
     assert peak_of(criterion, capacity, **options) <= 3 * 8 * n
 
 
+def test_what_the_caller_gives_for_the_answer_is_beyond_three_arrays():
+    """Then copies fit with two items a group, too."""
+    n, generator = 1_000_000, np.random.default_rng(8)
+    groups, (rates, weights) = generator.integers(-1, n // 2, n), np.exp(generator.standard_normal((2, n)))
+    free = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights).amounts
+    caps = np.bincount(groups + 1, free, n // 2 + 1)[1:] * generator.uniform(0.3, 0.9, n // 2) + 1e-9
+    del free
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1, "out": np.empty(n)}
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), 0.3 * n, **options) <= 3 * 8 * n
+
+
 TYPES = [(np.float64, np.float64), (np.float32, np.float64), (np.float64, np.float32)]  # of columns and amounts
 
 

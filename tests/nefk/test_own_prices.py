@@ -1,0 +1,135 @@
+"""Own prices of groups: how many evaluations they take, and what they come to where items start."""
+
+import numpy as np
+import pytest
+from group_fuzz import MANY_PER_GROUP, MANY_SIZES, residual
+from nefk_oracle import solve
+from scipy import special
+
+import knapsolve._core.nefk as core
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.problem import check_problem
+
+
+def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
+    """Evaluations of each item, beside the answer's, until groups of five have own prices, from a guess below them."""
+    generator = np.random.default_rng(5)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = np.arange(n) // size
+
+    def passes_of(caps):
+        return GroupPasses(check_problem(kind(rates), 1.0, weights, 0.0, np.inf, groups, caps, True), 1)
+
+    with passes_of(np.ones(n // size)) as free:
+        taken = free.respond(mu)[0][1:]
+    starts = (weights / rates if kind is criteria.Freshness else weights).reshape(-1, size)
+    caps = caps_of(generator, taken, rates.reshape(-1, size), starts)
+    own, amounts, side = np.append(np.nan, np.full(n // size, mu)), np.empty(n), np.empty(n, dtype=np.int8)
+    with passes_of(caps) as passes:
+        (tile,) = passes.tiles
+        found = passes._tiles.settle(tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
+    assert max(found[4:6]) <= 1e-12
+    assert found[7] == 0
+    return found[6]
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize(("least", "most", "evaluations"), [(0.3, 0.9, 0.2225), (0.01, 0.3, 0.62)])
+def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind, least, most, evaluations):
+    """Single precision leads so near that amounts follow the last step. Without its bend there are .27 and .76, without
+    the second turn of some groups .36 and 1.1, without what the second item tells .224 and .66.
+    """
+
+    def shares_of_what_is_taken(generator, taken, rates, starts):
+        return 1e-9 + taken * generator.uniform(least, most, len(taken))
+
+    assert evaluations_of_own_prices(kind, shares_of_what_is_taken) <= evaluations
+
+
+def test_amounts_do_not_follow_a_last_step_across_an_items_start():
+    """Own prices lie a billionth to a millionth below the start of an item that is too small for totals to show it."""
+    generator, m, small = np.random.default_rng(6), 2000, 1e-12
+    starts = generator.uniform(0.2, 0.8, m)
+    price = starts * (1 - 10 ** generator.uniform(-9, -6, m))
+    caps = 1 / special.gammaincinv(2, price) + small / special.gammaincinv(2, price / starts)
+    rates, weights = np.tile([1.0, small], m), np.column_stack([np.ones(m), starts * small]).ravel()
+    groups = np.repeat(np.arange(m), 2)
+    problem = check_problem(criteria.Freshness(rates), 1.0, weights, 0.0, np.inf, groups, caps, True)
+    own, amounts, side = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m), np.empty(2 * m, dtype=np.int8)
+    with GroupPasses(problem, 1) as passes:
+        for tile in passes.tiles:
+            found = passes._tiles.settle(tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None, side)
+            assert max(found[4:6]) <= 1e-12
+    np.testing.assert_allclose(own[1:], price, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize(("place", "part", "evaluations"), [(1, 80, 1.2), (1, 90, 0.15), (2, 80, 9), (3, 80, 9)])
+def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, place, part, evaluations):
+    """Amounts jump there, by a fortieth of the rate over one unit in the last place of the price; caps lie half way.
+    By halving brackets some fifty evaluations would be needed; where only the first item takes anything, one does, and
+    none where the jump is surely large enough.
+    """
+
+    def within_the_jump(generator, taken, rates, starts):
+        rows, item = np.arange(len(starts)), np.argsort(starts, axis=1)[:, -place]
+        share = starts[rows, item][:, None] / starts
+        above = np.where(share < 1, rates / special.gammaincinv(2, np.minimum(share, 1 - 1e-16)), 0.0)
+        caps = above.sum(axis=1) + rates[rows, item] / part
+        return np.where(starts[rows, item] > 0.11, caps, 0.5 * taken)
+
+    assert evaluations_of_own_prices(kind, within_the_jump) <= evaluations
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_items_of_a_group_that_start_together_keep_its_tiny_cap(kind, size):
+    """All starts of a group lie within some units in the last place, its cap within the jump of the first of them."""
+    generator, m = np.random.default_rng([8, size]), 400
+    rates = generator.integers(1, 12, (m, size)).astype(float)
+    starts = np.exp(generator.standard_normal((m, 1))) * (1 - generator.integers(0, 4, (m, size)) * 2.0**-53)
+    weights = rates * starts if kind is criteria.Freshness else starts
+    caps = rates.sum(axis=1) * 10 ** generator.uniform(-4, -1.5, m)
+    groups = np.append(np.repeat(np.arange(m), size), -1)
+    rates, weights = np.append(rates, 1.0), np.append(weights, 1e-3)
+    result = solve_nefk(kind(rates), caps.sum() + 0.2, weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    np.testing.assert_allclose(np.bincount(groups[:-1], result.amounts[:-1]), caps, rtol=1e-12)
+
+
+def test_three_items_that_start_together_under_a_tiny_cap():
+    rates = np.array([1.0, 3.0, 7.0, 1.0])
+    options = {"weights": 0.3 * rates, "groups": [0, 0, 0, -1], "group_caps": [0.01]}
+    result = solve_nefk(criteria.Freshness(rates), 0.5, **options)
+    assert result.amounts[:3].sum() == pytest.approx(0.01, rel=1e-12)
+    assert result.amounts[3] == pytest.approx(0.49, rel=1e-12)
+
+
+def test_a_cap_of_zero_holds_where_the_price_is_an_items_start_but_for_rounding():
+    """13 / 3 rounds down: at the price of that jump an item of weight 6.5 and rate 1.5 takes something already."""
+    assert residual(5503445, True, MANY_SIZES, MANY_PER_GROUP) <= 1e-12
+
+
+@pytest.mark.parametrize("family", ["freshness", "detection"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 30, 64])
+def test_an_item_that_takes_the_cap_before_another_starts_takes_just_that(family, size):
+    generator, m = np.random.default_rng(size), 300
+    rates, starts = generator.lognormal(0, 1, (m, size)), np.sort(generator.uniform(0.5, 1.0, (m, size)))
+    starts[:, -1] += 0.5
+    if size > 2:
+        starts[:, -3] = starts[:, -2]  # tied, which is no matter
+    weights = starts * (rates if family == "freshness" else 1.0)
+    second = starts[:, -2] / starts[:, -1] if size > 1 else np.full(m, 0.1)
+    caps = rates[:, -1] / special.gammaincinv(2, second) * np.append(generator.uniform(0.01, 0.999, m - 1), 1.0 - 1e-9)
+    order = generator.permuted(np.tile(np.arange(size), (m, 1)), axis=1)
+    rates, weights, starts = (np.take_along_axis(x, order, axis=1) for x in (rates, weights, starts))
+    first = starts == starts.max(axis=1, keepdims=True)
+    groups = np.append(np.repeat(np.arange(m), size), -1)
+    columns = [np.append(x.ravel(), 1.0) for x in (rates, weights)]
+    result = solve(family, columns[0], caps.sum() + 2.0, weights=columns[1], groups=groups, group_caps=caps)
+    amounts = result.amounts[:-1].reshape(m, size)
+    np.testing.assert_array_equal(amounts, np.where(first, caps[:, None], 0.0))
+    assert result.residual <= 1e-15
+    assert result.price < 0.5
+    assert (result.group_prices > 0).all()
