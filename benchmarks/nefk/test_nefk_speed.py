@@ -206,13 +206,14 @@ def test_every_family_and_bounds_beside_freshness():
         )
 
 
-@pytest.mark.parametrize("n", [10**4, 10**5, 10**6])
-def test_groups_beside_none(n):
+@pytest.mark.parametrize(("n", "gives_out"), [(10**4, True), (10**5, True), (10**6, True), (10**6, False)])
+def test_groups_beside_none(n, gives_out):
+    """Room for the answer that is given is room for copies: without, there is none with two items a group."""
     rate, weight, capacity = problem(n)
-    generator = np.random.default_rng(2)
-    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=np.empty(n))
+    generator, out = np.random.default_rng(2), np.empty(n) if gives_out else None
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=out)
     free = plain().amounts.copy()
-    print()
+    print("\n" + ("out is given" if gives_out else "out is not given"))
     for n_groups in (10, n // 1000, n // 5, n // 3, n // 2):
         groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
         taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
@@ -226,6 +227,33 @@ def test_groups_beside_none(n):
                 f"n = {n:.0e}, {n_groups:6d} groups, {np.mean(result.group_prices > 0):4.0%} of caps bind ({name}): "
                 f"{seconds * 1e3:7.2f} ms, {seconds / base:.2f} of none; residual {result.residual:.0e}"
             )
+
+
+@pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])
+def test_groups_of_very_different_sizes_beside_none(exponent):
+    """Sizes fall by a power law, as those of hosts: many single items, and some groups of thousands."""
+    n, generator = 10**6, np.random.default_rng(2)
+    rate, weight, capacity = problem(n)
+    sizes = np.minimum(generator.zipf(exponent, n), n // 10)
+    sizes = sizes[: np.searchsorted(np.cumsum(sizes), n)]
+    n_groups = len(sizes)
+    groups = np.append(np.repeat(np.arange(n_groups), sizes), np.full(n - sizes.sum(), -1))
+    groups = generator.permutation(n_groups)[generator.permutation(groups)]
+    plain = partial(solve_nefk, criteria.Freshness(rate), weights=weight, n_jobs=1, out=np.empty(n))
+    taken = np.bincount(groups, plain(capacity).amounts, n_groups) + 1e-9
+    few = generator.uniform(0.3, 0.9, n_groups)
+    shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "most": few}
+    print()
+    for name, share in shares.items():
+        alone = partial(plain, min(capacity, 0.95 * (share * taken).sum()))
+        capped = partial(alone, groups=groups, group_caps=share * taken)
+        base, seconds = best_of_each([alone, capped], clock=time.process_time)
+        result = capped()
+        print(
+            f"{n_groups:6d} groups, exponent {exponent}, {np.mean(result.group_prices > 0):4.0%} of caps ({name}): "
+            f"{seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; {result.n_passes} passes, "
+            f"residual {result.residual:.0e}"
+        )
 
 
 @pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
