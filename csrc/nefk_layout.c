@@ -37,6 +37,7 @@ NEFK_INLINE void ask(const void *at, size_t ahead, int writes) {
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
     for (size_t i = 0; i < count; i++) {
+        if (runs.runs && i + NEFK_AHEAD < count) __builtin_prefetch(&runs.runs[group[i + NEFK_AHEAD] + 1], 0);
         uint32_t entry = runs.runs ? runs.runs[group[i] + 1] : (group[i] < 0 ? 0 : (uint32_t)group[i] + runs.shift);
         uint32_t place = runs.next[entry >> NEFK_TILE_BITS]++;
         size_t from = back ? place : i, to = back ? i : place;
