@@ -24,6 +24,13 @@ cdef extern from "nefk_layout.h":
 cdef extern from "nefk_kernel.h":
     double NEFK_ROUGH
 
+cdef extern from "nefk_load.h":
+    enum:
+        NEFK_AHEAD
+
+cdef extern from *:
+    void __builtin_prefetch(const void *, int) noexcept nogil
+
 cdef extern from "nefk_by_group.h":
     ctypedef struct nefk_taken:
         const double *total
@@ -125,6 +132,9 @@ def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, a, b):
         nefk_move_back(&group[0], group.shape[0], where, first, second)
 
 
+cdef enum:
+    LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
+
 cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern
 
 
@@ -138,11 +148,13 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
     if `or_none` of none, in found, which has room for one more than there are. How many are listed.
     """
     cdef uint64_t limit = UINT64_MAX // every
-    cdef Py_ssize_t i, g, listed = 0
+    cdef Py_ssize_t i, g, listed = 0, near = group.shape[0] - NEFK_AHEAD if count.shape[0] > LARGE_TABLE else 0
     cdef uint32_t known
     with nogil:
         for i in range(group.shape[0]):
             g = group[i]
+            if i < near:
+                __builtin_prefetch(&count[group[i + NEFK_AHEAD] + 1], 1)
             known = count[g + 1] + 1
             count[g + 1] = known
             found[listed] = start + i
