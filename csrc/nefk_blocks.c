@@ -317,12 +317,14 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, approach_portable, approach_rows_portable, follow_portable, starts_portable, add_rows_portable, top_rows_portable},
+     advance_portable, approach_portable, approach_rows_portable, follow_portable, starts_portable,
+     add_rows_portable, top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
      advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, starts_avx512, add_rows_avx512, top_rows_avx512},
+     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, starts_avx512,
+     add_rows_avx512, top_rows_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

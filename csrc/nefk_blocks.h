@@ -21,8 +21,8 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
-/* Of the two items of n groups that start first, at the largest prices, arrays (n,): their starts, the second 0 if there
- * is none, and what describes them. */
+/* Of the two items of n groups that start first, at the largest prices, arrays (n,): their starts, the second 0 if
+ * there is none, and what describes them. */
 typedef struct { double *start[2], *parameter[2], *weight[2]; } nefk_tops;
 
 typedef struct {

@@ -30,11 +30,14 @@ NEFK_INLINE void add_block(const double *total, size_t step, const double *slope
     lane_sums lanes = {{0}, {0}, {0}};
     size_t whole = m - m % LANES;
     for (size_t g = 0; g < whole; g += LANES)
-        for (size_t l = 0; l < LANES; l++)
-            add_group(total[(g + l) * step], slopes ? slopes[(g + l) * slope_step] : (double)singles[(g + l) * slope_step],
-                      caps[g + l], l, &lanes);
-    for (size_t g = whole; g < m; g++)
-        add_group(total[g * step], slopes ? slopes[g * slope_step] : (double)singles[g * slope_step], caps[g], 0, &lanes);
+        for (size_t l = 0; l < LANES; l++) {
+            size_t at = (g + l) * slope_step;
+            add_group(total[(g + l) * step], slopes ? slopes[at] : (double)singles[at], caps[g + l], l, &lanes);
+        }
+    for (size_t g = whole; g < m; g++) {
+        size_t at = g * slope_step;
+        add_group(total[g * step], slopes ? slopes[at] : (double)singles[at], caps[g], 0, &lanes);
+    }
     double caught = sum_of_lanes(lanes.held);
     sums[0] += sum_of_lanes(lanes.taken) + caught;
     sums[1] += sum_of_lanes(lanes.steep);
@@ -96,7 +99,7 @@ double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
     return sum;
 }
 
-double nefk_most_taken(const uint32_t *sizes, double upper, const double *caps, size_t count) {
+double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) {
     double sum = 0.0;
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t m = count - start < BLOCK ? count - start : BLOCK, whole = m - m % LANES;

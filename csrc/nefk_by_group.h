@@ -9,15 +9,15 @@
 /* Totals and slopes (g + 1,) at one price, `step` entries apart, of which slopes are doubles, or else singles. */
 typedef struct { const double *total; const double *slopes; const float *singles; size_t step, slope_step; } nefk_taken;
 
-/* What groups take together under their caps (g,), the slope of that, and its part that caps hold, into sums (3,). Summed
- * in blocks, for their rounding. */
+/* What groups take together under their caps (g,), the slope of that, and its part that caps hold, into sums (3,).
+ * Summed in blocks, for their rounding. */
 void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums);
 
 /* Mark groups in capped (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more. */
 void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, int8_t *capped);
 
-/* Put a rough guess of its own price in place of each total (g + 1,) at a price, at most `farthest` times that; NaN where
- * a cap is loose. */
+/* Put a rough guess of its own price in place of each total (g + 1,) at a price, at most `farthest` times that; NaN
+ * where a cap is loose. */
 void nefk_rough_guesses(double *total, const double *caps, size_t groups, double price, double farthest);
 
 /* Own prices (k,) of groups that are not marked become NaN, and those of others, if they are NaN, the given one. */
@@ -37,7 +37,7 @@ void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t gro
 void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names);
 
 /* What groups of some sizes (k,) can take together under their caps if every item takes at most `upper`. */
-double nefk_most_taken(const uint32_t *sizes, double upper, const double *caps, size_t count);
+double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count);
 
 /* Where groups of some sizes (k,) start, side by side, and where the last of them ends: (k + 1,). */
 void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts);

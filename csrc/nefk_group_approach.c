@@ -86,8 +86,8 @@ static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t k
     return !(fabsf(gap) <= NEAR);
 }
 
-/* Better guesses of so many groups, which[0] and so on, of which the last is the largest. Those whose total was not near the cap
- * yet are written to `far`, which may begin before `which`; returns how many. */
+/* Better guesses of so many groups, which[0] and so on, of which the last is the largest. Those whose total was not
+ * near the cap yet are written to `far`, which may begin before `which`; returns how many. */
 static size_t approach_lanes(nefk_tile_space *space, double floor, size_t lanes, size_t rounds, const uint32_t *which,
                              uint32_t *far) {
     nefk_lanes items;
@@ -149,14 +149,15 @@ static void approach(nefk_tile_space *space, double floor, size_t groups) {
     }
 }
 
-/* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into `next`,
- * and stay as they are where that is not exact, which `met` says. */
+/* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into
+ * `next`, and stay as they are where that is not exact, which `met` says. */
 static void step(nefk_tile_space *space, double floor, size_t groups, const double *total, double *next) {
     for (size_t k = 0; k < groups; k++) {
         double cap = space->target[k], gap = total[k] - cap, inverse = 1.0 / space->slope[k], t = gap * inverse;
         t += 0.5 * space->curve[k] * inverse * (t * t);
         double price = space->at[k] + space->at[k] * (t + 0.5 * t * t);
-        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price > floor) & (price > NEFK_NIGH) & (price < space->top[k]);
+        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price < space->top[k]);
+        is_met &= (price > floor) & (price > NEFK_NIGH);
         next[k] = is_met ? price : space->at[k];
         space->met[k] = is_met ? NEFK_MET : NEFK_RUNNING;
     }

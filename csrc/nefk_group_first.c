@@ -34,6 +34,7 @@ static void find_tops(const double *starts, const nefk_tile_space *space, nefk_t
     }
 }
 
+/* Where several start first, all of them take the cap: then none does alone, and other amounts come in their place. */
 static inline void take_if_first(size_t n, const double *starts, const double *top, const double *caps,
                                  double *restrict x) {
     for (size_t g = 0; g < n; g++) {

@@ -17,7 +17,7 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     for (size_t g = 0; g < groups; g++) any_tight |= space->cap[g] <= floor[g] * (1.0 + SLACK);
     if (any_tight) nefk_best_slopes(all->problem, groups, space, best);
     for (size_t g = 0; g < groups; g++) {
-        double cap = space->cap[g], guess = own[tile.first + space->name[g]];
+        double cap = space->cap[g];
         space->low[g] = prices.low;
         space->high[g] = prices.high;
         space->share[g] = 0.0;
@@ -25,8 +25,8 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
             own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
             double beyond = best[g] + BEYOND * fabs(best[g]);
             if (beyond > prices.high) space->low[g] = space->high[g] = beyond; /* all are at their lower bounds there */
-        } else if (!isnan(guess)) {
-            space->at[searched] = guess;
+        } else if (g < space->searched) { /* has a guess: see order_groups */
+            space->at[searched] = own[tile.first + space->name[g]];
             space->group[searched++] = (uint32_t)g;
         }
     }
@@ -86,7 +86,8 @@ static size_t list_off(nefk_tile_space *space) {
 static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
                          size_t listed) {
     double answered = 0.0;
-    if (listed == space->searched && nefk_approaches(all->problem, space)) {
+    if (listed == space->searched /* which are listed as they lie, but for those that bounds leave nothing */
+        && nefk_approaches(all->problem, space)) {
         size_t left = nefk_approach_own(all->problem, space, floor);
         answered += search_rest(all, tile, space, floor, left, 0);
     } else {

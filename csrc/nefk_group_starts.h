@@ -7,8 +7,6 @@
 #include "nefk_newton.h"
 #include "nefk_tile.h"
 
-#define NEFK_BENDING 0.2 /* share of a slope from which on one item bends a group's total */
-
 static inline double largest(const double *x, size_t m) {
     double lane[4] = {0};
     size_t i = 0;
@@ -72,7 +70,8 @@ static inline double next_start(const nefk_tile_space *space, size_t k) {
  * wrong. */
 static inline void sum_and_find_start(size_t k, nefk_tile_space *space) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first, best = first, is_short = m < NEFK_SHORT;
+    size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first, best = first;
+    size_t is_short = m < NEFK_SHORT;
     double sum = 0.0, fall = 0.0, bend = 0.0, most = 0.0;
     for (size_t i = first; i < first + m && is_short; i++) {
         sum += space->x[i];

@@ -10,6 +10,8 @@
 
 #include "nefk_math.h"
 
+#define NEFK_BENDING 0.2f /* share of a slope from which on one item bends a group's total */
+
 enum { NEFK_LANES = 32, NEFK_DEPTH = 64 /* most items of a group */ };
 
 /* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none. */
@@ -57,9 +59,8 @@ NEFK_INLINE float nefk_share_single(float t, float s) {
     return scale == 1.0f ? -q : 1.0f - scale * (1.0f + q);
 }
 
-/* Prices (NEFK_LANES,) after some rounds from those given; the answers lie above `from`, and below where the second item
- * starts, if there is one. `gap` (NEFK_LANES,): what was
- * taken before the last step, less the cap. */
+/* Prices (NEFK_LANES,) after some rounds from those given, between `from` and where the second item starts, if there is
+ * one. `gap` (NEFK_LANES,): what was taken before the last step, less the cap. */
 NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t rounds, const float *from,
                                      float *price, float *gap) {
     float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES], inverse_start[NEFK_DEPTH][NEFK_LANES];
@@ -100,7 +101,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
         for (size_t l = 0; l < NEFK_LANES; l++) {
             float here = price[l], sum = total[l], inverse = 1.0f / fall[l];
             float a = sum > 1.0f ? here : low[l], b = sum < 1.0f ? here : high[l];
-            float start = most[l] > 0.2f * fall[l] ? best[l] : top[l];
+            float start = most[l] > NEFK_BENDING * fall[l] ? best[l] : top[l];
             float y = here / start, e = 1.0f - y, odds = y / e, t = nefk_negative_log_single(e, y);
             float step = nefk_negative_log_single(sum, 1.0f - sum) * sum * inverse, q = odds / t;
             float damping = 1.0f + 0.5f * step * (bend[l] * inverse + 1.0f + odds - q - fall[l] / sum);

@@ -45,7 +45,7 @@ cdef extern from "nefk_by_group.h":
                             double farthest) noexcept nogil
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
-    double nefk_most_taken(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
+    double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
     void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t step, size_t groups,
                        double *out) noexcept nogil
     void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) noexcept nogil
@@ -79,15 +79,15 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
 
 def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int most):
     """Items of groups with more than `most`, the first group aside: starts (g,) and runs of knapsolve.nefk.runs."""
-    cdef Py_ssize_t r, g, last, count = 0
+    cdef Py_ssize_t r, g, last, rest, count = 0
     cdef int size, part
     for r in range(runs.shape[0]):
         last, part = runs[r, 1] - 1, 0
         for g in range(max(runs[r, 0], 1), last):
             size = starts[g + 1] - starts[g]
             part += size if size > most else 0
-        size = <int> (runs[r, 3] - runs[r, 2]) - starts[last]
-        count += part + (size if size > most and last > 0 else 0)
+        rest = runs[r, 3] - runs[r, 2] - starts[last]
+        count += part + (rest if rest > most and last > 0 else 0)
     return count
 
 
@@ -243,11 +243,11 @@ def sum_marked(const double[::1] caps, const int8_t[::1] marks):
     return total
 
 
-def most_taken(const uint32_t[::1] sizes, double upper, const double[::1] caps):
+def most_under_caps(const uint32_t[::1] sizes, double upper, const double[::1] caps):
     """What groups of some sizes (g,) take under their caps (g,) at most, if items take at most `upper`."""
     cdef double total
     with nogil:
-        total = nefk_most_taken(&sizes[0], upper, &caps[0], caps.shape[0])
+        total = nefk_most_under_caps(&sizes[0], upper, &caps[0], caps.shape[0])
     return total
 
 

@@ -61,7 +61,7 @@ class GroupTotals:
         low, high = self.problem.lower, self.problem.upper
         lower: Array = self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes))
         ungrouped = float(self.sizes[0]) * high if self.sizes[0] else 0.0
-        return lower, ungrouped + group_tables.most_taken(self.sizes[1:], high, self.caps)
+        return lower, ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps)
 
     def respond(self, price: float) -> Array:
         """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;

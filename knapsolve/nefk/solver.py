@@ -75,7 +75,7 @@ def solve_nefk(
     out : ndarray of shape (n,), float64 or float32, default=None
         Where to put the amounts, also over one of the columns (which takes another array meanwhile). float32 halves the
         memory; value and residuals are those before rounding. With a third or half as many groups as items, most of
-        whose caps bind, a solve that is given this room is faster.
+        whose caps bind, a solve that is given this room is faster; its amounts may differ in their last bits.
 
     Returns
     -------

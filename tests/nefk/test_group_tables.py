@@ -66,7 +66,7 @@ def test_the_most_that_groups_take_and_where_they_start(upper, groups, generator
     sizes, caps = generator.integers(0, 4, groups).astype(np.uint32), generator.random(groups)
     with np.errstate(invalid="ignore"):
         most = np.where(sizes > 0, np.minimum(sizes * upper, caps), 0.0)
-    assert group_tables.most_taken(sizes, upper, caps) == pytest.approx(math.fsum(most), rel=1e-14)
+    assert group_tables.most_under_caps(sizes, upper, caps) == pytest.approx(math.fsum(most), rel=1e-14)
     starts = np.empty(groups + 1, np.uint32)
     group_tables.starts_of(sizes, 100 + sizes.sum(), starts)
     np.testing.assert_array_equal(starts, 100 + np.append(0, np.cumsum(sizes)))

@@ -125,6 +125,14 @@ def test_where_most_caps_bind_they_are_all_kept_without_a_pass_in_order():
     assert result.residual <= 1e-12
 
 
+def test_where_items_are_not_copied_the_first_pass_is_in_their_order():
+    p, options = grouped("freshness", 14_000, 3, [0.5, 0.5, 0.5, 40.0])
+    totals = totals_of("freshness", p, options)
+    reduced = reduce(totals, new_search(totals.problem, totals.problem.passes()), tiled=False)
+    assert totals.count == reduced.count == len(reduced.known) == 1
+    assert reduced.kept.all()
+
+
 def test_totals_of_tiles_are_as_near_as_they_say():
     p, options = grouped("freshness", 14_000, 3, [0.5])
     problem = totals_of("freshness", p, options).problem

@@ -8,6 +8,7 @@ import pytest
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
+import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.layouts import Tiled, lay_out, list_items
@@ -42,12 +43,12 @@ def both_layouts(kind, place, **options):
     return GroupPasses(problem, 1, list_items(problem)), GroupPasses(problem, 1, tiled)
 
 
-def layout_of(groups, n_groups, place):
+def layout_of(groups, n_groups, place, names=None):
     columns = np.exp(np.random.default_rng(4).standard_normal((2, N)))
     caps, starts = np.ones(n_groups), np.zeros(n_groups + 3, dtype=np.uint32)
     problem = check_problem(criteria.Freshness(columns[0]), 1.0, columns[1], 0.0, None, groups, caps, True)
     starts[2:] = np.bincount(groups + 1, minlength=n_groups + 1).cumsum()
-    return lay_out(problem, [(None, starts)], place)
+    return lay_out(problem, [(names, starts)], place)
 
 
 def test_room_that_the_caller_gives_is_for_copies():
@@ -60,6 +61,28 @@ def test_room_that_the_caller_gives_is_for_copies():
 def test_items_are_copied_only_where_enough_have_caps(share, tiled):
     groups = np.where(np.arange(N) < share * N, np.arange(N) % 5000, -1)
     assert isinstance(layout_of(groups, 5000, Place(N, None)), Tiled) is tiled
+
+
+@pytest.mark.parametrize(("n_names", "tiled"), [(5000, True), (N // 2, False)])
+def test_items_are_copied_only_where_more_have_caps_if_their_groups_names_are_many(n_names, tiled):
+    groups = np.where(np.arange(N) < 0.4 * N, np.arange(N) % 5000, -1)
+    names = np.append(np.arange(-1, 5000), np.full(n_names - 5000, -1)).astype(
+        np.int32
+    )  # the others are not kept
+    assert isinstance(layout_of(groups, 5000, Place(N, np.empty(N), 8), names), Tiled) is tiled
+
+
+@pytest.mark.parametrize("gives_out", [False, True])
+def test_a_solve_with_two_items_a_group_copies_them_where_it_is_given_room(gives_out, monkeypatch):
+    layouts, generator = [], np.random.default_rng(8)
+    monkeypatch.setattr(solver_module, "lay_out", lambda *given: layouts.append(lay_out(*given)) or layouts[0])
+    rates, groups = np.exp(generator.standard_normal(N)), generator.integers(0, N // 2, N)
+    free = solve_nefk(criteria.Freshness(rates), 0.3 * N, weights=rates[::-1].copy()).amounts
+    options = {"weights": rates[::-1].copy(), "groups": groups, "out": np.empty(N) if gives_out else None}
+    caps = 0.5 * np.bincount(groups, free, N // 2) + 1e-9
+    result = solve_nefk(criteria.Freshness(rates), 0.9 * caps.sum(), group_caps=caps, **options)
+    assert result.residual <= 1e-12
+    assert [isinstance(layout, Tiled) for layout in layouts] == [gives_out]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -53,7 +53,7 @@ def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(ite
 
 
 def test_what_the_caller_gives_for_the_answer_is_beyond_three_arrays():
-    """Then copies fit with two items a group, too."""
+    """Then items are copied with two to a group, too."""
     n, generator = 1_000_000, np.random.default_rng(8)
     groups, (rates, weights) = generator.integers(-1, n // 2, n), np.exp(generator.standard_normal((2, n)))
     free = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights).amounts
