@@ -66,9 +66,7 @@ def test_items_are_copied_only_where_enough_have_caps(share, tiled):
 @pytest.mark.parametrize(("n_names", "tiled"), [(5000, True), (N // 2, False)])
 def test_items_are_copied_only_where_more_have_caps_if_their_groups_names_are_many(n_names, tiled):
     groups = np.where(np.arange(N) < 0.4 * N, np.arange(N) % 5000, -1)
-    names = np.append(np.arange(-1, 5000), np.full(n_names - 5000, -1)).astype(
-        np.int32
-    )  # the others are not kept
+    names = np.append(np.arange(-1, 5000), np.full(n_names - 5000, -1)).astype(np.int32)  # the others are not kept
     assert isinstance(layout_of(groups, 5000, Place(N, np.empty(N), 8), names), Tiled) is tiled
 
 
