@@ -70,6 +70,7 @@ EXTENSIONS: dict[str, list[str]] = {
 SHARED = "knapsolve._core._cyutility"
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]
+COMPILE_FLAGS += ["-Werror=implicit-function-declaration"]  # which some compilers only warn of
 COMPILE_FLAGS += ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-DNDEBUG"]
 LIMITED_API = [("Py_LIMITED_API", "0x030B0000")]
 NUMPY_RANDOM = str(Path(numpy.get_include()).parents[1] / "random" / "lib")
