@@ -12,35 +12,32 @@
 
 enum { LANES = 4, BLOCK = 512 };
 
-NEFK_INLINE double sum_of_lanes(const double *lane) { return (lane[0] + lane[2]) + (lane[1] + lane[3]); }
-
-typedef struct { double taken[LANES], steep[LANES], held[LANES]; } lane_sums;
-
-/* Without a branch, which would be guessed wrong half the time. */
-NEFK_INLINE void add_group(double taken, double slope, double cap, size_t lane, lane_sums *sums) {
-    uint64_t loose = 0 - (uint64_t)(taken <= cap);
-    sums->taken[lane] += nefk_from_bits(nefk_to_bits(taken) & loose);
-    sums->steep[lane] += nefk_from_bits(nefk_to_bits(slope) & loose);
-    sums->held[lane] += nefk_from_bits(nefk_to_bits(cap) & ~loose);
+/* Sum of at most BLOCK terms, over fixed lanes. */
+static double sum_block(const double *term, size_t m) {
+    double lane[LANES] = {0};
+    size_t g = 0;
+    for (; g + LANES <= m; g += LANES)
+        for (size_t l = 0; l < LANES; l++) lane[l] += term[g + l];
+    for (; g < m; g++) lane[0] += term[g];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-/* A block's sums, added to sums (3,). Inlined with constant steps where entries lie side by side. */
+/* A block's sums, added to sums (3,): without a branch, which would be guessed wrong half the time. Inlined with
+ * constant steps where entries lie side by side. */
 NEFK_INLINE void add_block(const double *total, size_t step, const double *slopes, const float *singles,
                            size_t slope_step, const double *caps, size_t m, double *sums) {
-    lane_sums lanes = {{0}, {0}, {0}};
-    size_t whole = m - m % LANES;
-    for (size_t g = 0; g < whole; g += LANES)
-        for (size_t l = 0; l < LANES; l++) {
-            size_t at = (g + l) * slope_step;
-            add_group(total[(g + l) * step], slopes ? slopes[at] : (double)singles[at], caps[g + l], l, &lanes);
-        }
-    for (size_t g = whole; g < m; g++) {
-        size_t at = g * slope_step;
-        add_group(total[g * step], slopes ? slopes[at] : (double)singles[at], caps[g], 0, &lanes);
+    double taken[BLOCK], steep[BLOCK], held[BLOCK];
+    for (size_t g = 0; g < m; g++) {
+        double x = total[g * step], cap = caps[g];
+        double d = slopes ? slopes[g * slope_step] : (double)singles[g * slope_step];
+        uint64_t loose = 0 - (uint64_t)(x <= cap);
+        taken[g] = nefk_from_bits(nefk_to_bits(x) & loose);
+        steep[g] = nefk_from_bits(nefk_to_bits(d) & loose);
+        held[g] = nefk_from_bits(nefk_to_bits(cap) & ~loose);
     }
-    double caught = sum_of_lanes(lanes.held);
-    sums[0] += sum_of_lanes(lanes.taken) + caught;
-    sums[1] += sum_of_lanes(lanes.steep);
+    double caught = sum_block(held, m);
+    sums[0] += sum_block(taken, m) + caught;
+    sums[1] += sum_block(steep, m);
     sums[2] += caught;
 }
 
@@ -87,30 +84,28 @@ void nefk_take_marked(double *own, const int8_t *marks, size_t count, double pri
 }
 
 double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
-    double sum = 0.0;
+    double sum = 0.0, term[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
-        size_t m = count - start < BLOCK ? count - start : BLOCK, whole = m - m % LANES;
-        double lane[LANES] = {0};
-        for (size_t g = 0; g < m; g += LANES)
-            for (size_t l = 0; l < (g < whole ? LANES : m - whole); l++)
-                lane[l] += marks[start + g + l] == 1 ? caps[start + g + l] : 0.0;
-        sum += sum_of_lanes(lane);
+        size_t m = count - start < BLOCK ? count - start : BLOCK;
+        for (size_t g = 0; g < m; g++) {
+            double cap = caps[start + g];
+            term[g] = marks[start + g] == 1 ? cap : 0.0;
+        }
+        sum += sum_block(term, m);
     }
     return sum;
 }
 
 double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) {
-    double sum = 0.0;
+    double sum = 0.0, term[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
-        size_t m = count - start < BLOCK ? count - start : BLOCK, whole = m - m % LANES;
-        double lane[LANES] = {0};
-        for (size_t g = 0; g < m; g += LANES)
-            for (size_t l = 0; l < (g < whole ? LANES : m - whole); l++) {
-                double size = (double)sizes[start + g + l], cap = caps[start + g + l], most = size * upper;
-                most = most < cap ? most : cap;
-                lane[l] += size > 0.0 ? most : 0.0;
-            }
-        sum += sum_of_lanes(lane);
+        size_t m = count - start < BLOCK ? count - start : BLOCK;
+        for (size_t g = 0; g < m; g++) {
+            double size = (double)sizes[start + g], cap = caps[start + g], most = size * upper;
+            most = most < cap ? most : cap;
+            term[g] = size > 0.0 ? most : 0.0;
+        }
+        sum += sum_block(term, m);
     }
     return sum;
 }

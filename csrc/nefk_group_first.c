@@ -1,7 +1,5 @@
 #include "nefk_group_first.h"
 
-#include "nefk_tile.h"
-
 /* Of the groups from g on. */
 static nefk_tops tops_from(nefk_tops tops, size_t g) {
     for (size_t k = 0; k < 2; k++) tops.start[k] += g, tops.parameter[k] += g, tops.weight[k] += g;
