@@ -144,18 +144,15 @@ static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t 
     *audit = total;
 }
 
-/* Write amounts and sides to where `scatter` found their items. */
-static void bring_back(size_t first, size_t m, const nefk_tile_space *space, double *doubles, float *singles,
-                       int8_t *side) {
+/* Write amounts to where `scatter` found their items. */
+static void bring_back(size_t first, size_t m, const nefk_tile_space *space, double *doubles, float *singles) {
     const uint32_t *from = space->order;
-    for (size_t i = 0; i < m; i++) side[first + i] = (int8_t)space->e[from[i]];
     if (doubles) for (size_t i = 0; i < m; i++) doubles[first + i] = space->x[from[i]];
     else for (size_t i = 0; i < m; i++) singles[first + i] = (float)space->x[from[i]];
 }
 
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
-                      double floor, double *own, double *doubles, float *singles, int8_t *side,
-                      nefk_tile_audit *audit) {
+                      double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit) {
     size_t m = gather(all, tile, own + tile.first, space), groups = tile.last - tile.first;
     double answered = answer_all(all, tile, space, floor, price_groups(all, tile, space, prices, own));
     for (size_t g = 0; g < groups; g++)
@@ -172,6 +169,6 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         if (over > audit->over) audit->over = over;
     }
     audit_items(all, space, m, &audit->audit);
-    if (all->member) bring_back(tile.begin, m, space, doubles, singles, side);
-    else nefk_store(m, space->order, 0, space->x, space->e, doubles, singles, side, 0);
+    if (all->member) bring_back(tile.begin, m, space, doubles, singles);
+    else nefk_store(m, space->order, 0, space->x, NULL, doubles, singles, NULL, 0);
 }

@@ -63,6 +63,6 @@ typedef struct {
  * above `floor`, is found, and written to `own`. A group whose cap is the sum of its lower bounds is priced at its
  * best slope there. O(items times steps). */
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
-                      double floor, double *own, double *doubles, float *singles, int8_t *side, nefk_tile_audit *audit);
+                      double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit);
 
 #endif

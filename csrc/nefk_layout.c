@@ -59,10 +59,9 @@ void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nef
     else move(group, count, runs, a, b, a.width, b.width, 0, member);
 }
 
-void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b) {
-    if (a.width == 8 && b.width == 1) move(group, count, runs, a, b, 8, 1, 1, NULL);
-    else if (a.width == 4 && b.width == 1) move(group, count, runs, a, b, 4, 1, 1, NULL);
-    else move(group, count, runs, a, b, a.width, b.width, 1, NULL);
+void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a) {
+    if (a.width == 8) move(group, count, runs, a, a, 8, 0, 1, NULL);
+    else move(group, count, runs, a, a, 4, 0, 1, NULL);
 }
 
 void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums) {

@@ -16,15 +16,15 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
  * group + shift, and 0 for group -1. */
 typedef struct { const uint32_t *runs; uint32_t *next, shift; } nefk_runs;
 
-/* A column by its bytes: entries of `width` 8, 4 or 1; none of width 0. */
+/* A column by its bytes: entries of `width` 8 or 4; none of width 0. */
 typedef struct { const char *from; char *to; size_t width; } nefk_move;
 
 /* Copy entries i (count,) of two columns to where item i of group[i] (count,) goes, and its number to `member`, unless
  * that is NULL. O(count). */
 void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, uint16_t *member);
 
-/* The same backwards: entries i (count,) of two columns from there. O(count). */
-void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b);
+/* The same backwards: entries i (count,) of a column from there. O(count). */
+void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a);
 
 /* Add x (count,) and d (count,) to the pairs sums[group + 1] (g + 1, 2), in the order of the items. O(count). */
 void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums);

@@ -56,12 +56,12 @@ static inline void nefk_end_streams(void) {
 #endif
 }
 
-/* Write m amounts and their sides at positions [start, start + m), or at the entries that `order` names.
- * `streams`: past the caches, to be ended by nefk_end_streams. */
+/* Write m amounts, and their sides unless that is NULL, at positions [start, start + m), or amounts alone at the entries
+ * that `order` names. `streams`: past the caches, to be ended by nefk_end_streams. */
 static inline void nefk_store(size_t m, const uint32_t *order, size_t start, const double *x, const double *place,
                               double *doubles, float *singles, int8_t *side, int streams) {
     if (!order) {
-        for (size_t i = 0; i < m; i++) side[start + i] = (int8_t)place[i];
+        for (size_t i = 0; side && i < m; i++) side[start + i] = (int8_t)place[i];
         if (doubles && streams) nefk_stream(m, x, doubles + start);
         else if (doubles) memcpy(doubles + start, x, m * sizeof *x);
         else for (size_t i = 0; i < m; i++) singles[start + i] = (float)x[i];
@@ -69,9 +69,7 @@ static inline void nefk_store(size_t m, const uint32_t *order, size_t start, con
     }
     for (size_t i = 0; i < m; i++) {
         size_t to = order[start + i], ahead = i + NEFK_AHEAD < m ? order[start + i + NEFK_AHEAD] : to;
-        __builtin_prefetch(&side[ahead], 1);
         if (doubles) __builtin_prefetch(&doubles[ahead], 1);
-        side[to] = (int8_t)place[i];
         if (doubles) doubles[to] = x[i];
         else singles[to] = (float)x[i];
     }

@@ -17,7 +17,7 @@ cdef extern from "nefk_layout.h":
                                uint32_t *next, uint32_t *order) noexcept nogil
     void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            uint16_t *member) noexcept nogil
-    void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b) noexcept nogil
+    void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a) noexcept nogil
     void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
                            double *sums) noexcept nogil
 
@@ -124,12 +124,12 @@ def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, a, b
         nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
 
 
-def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, a, b):
-    """Copy columns (m,) back from there. next_ moves on."""
+def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, column):
+    """Copy a column (m,) back from there. next_ moves on."""
     cdef nefk_runs where = runs_of(entries, next_)
-    cdef nefk_move first = move_of(a), second = move_of(b)
+    cdef nefk_move move = move_of(column)
     with nogil:
-        nefk_move_back(&group[0], group.shape[0], where, first, second)
+        nefk_move_back(&group[0], group.shape[0], where, move)
 
 
 cdef enum:

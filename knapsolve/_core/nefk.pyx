@@ -77,7 +77,7 @@ cdef extern from "nefk_groups.h":
                             double half, double tolerance, int8_t *capped, uint32_t *rough, size_t *opened,
                             nefk_series_sum *sums) noexcept nogil
     void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
-                          double floor, double *own, double *doubles, float *singles, int8_t *side,
+                          double floor, double *own, double *doubles, float *singles,
                           nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
@@ -169,16 +169,17 @@ def respond_each(Items items, double price, size_t start, size_t stop, bint roug
 
 
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
-           float[::1] singles, int8_t[::1] side):
-    """Write amounts; (x high, low, value high, low, violation) of items [start, stop)."""
+           float[::1] singles, int8_t[::1] side=None):
+    """Write amounts, and their sides unless that is None; (x high, low, value high, low, violation) of items [start, stop)."""
     cdef nefk_prices prices
     cdef nefk_audit out
     cdef double *wide = NULL if doubles is None else &doubles[0]
     cdef float *narrow = NULL if singles is None else &singles[0]
+    cdef int8_t *places = NULL if side is None else &side[0]
+    cdef Py_ssize_t n = singles.shape[0] if doubles is None else doubles.shape[0]
     prices.low, prices.high, prices.share = low, high, share
     with nogil:
-        nefk_settle_range(&items.problem, prices, start, stop, wide, narrow, &side[0],
-                          side.shape[0] >= STREAMED, &out)
+        nefk_settle_range(&items.problem, prices, start, stop, wide, narrow, places, n >= STREAMED, &out)
     return out.amount.high, out.amount.low, out.value.high, out.value.low, out.residual
 
 
@@ -326,7 +327,7 @@ cdef class Tiles:
         return (count, opened, *pairs(&sums))
 
     def settle(self, run, TileSpace space, double low, double high, double share, double floor, double[::1] own,
-               double[::1] doubles, float[::1] singles, int8_t[::1] side):
+               double[::1] doubles, float[::1] singles):
         """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged."""
         cdef nefk_tile tile = tile_of(run)
         cdef nefk_prices prices
@@ -335,6 +336,6 @@ cdef class Tiles:
         cdef float *narrow = NULL if singles is None else &singles[0]
         prices.low, prices.high, prices.share = low, high, share
         with nogil:
-            nefk_tile_settle(&self.view, tile, space.view, prices, floor, &own[0], wide, narrow, &side[0], &out)
+            nefk_tile_settle(&self.view, tile, space.view, prices, floor, &own[0], wide, narrow, &out)
         return (out.audit.amount.high, out.audit.amount.low, out.audit.value.high, out.audit.value.low,
                 out.audit.residual, out.over, out.n_passes, out.n_wrong)

@@ -92,8 +92,8 @@ class ArrayPasses:
             value, slope = (self.weights * f(amounts) for f in (self.criterion.value, self.criterion.derivative))
         return np.where(idle, 0.0, value), np.where(idle, 0.0, slope)
 
-    def settle(self, prices: Prices, amounts: Any, side: NDArray[np.int8]) -> Settled:
-        """Write the amounts and their sides, and check them."""
+    def settle(self, prices: Prices, amounts: Any, side: NDArray[np.int8] | None = None) -> Settled:
+        """Write the amounts, and their sides unless that is None, and check them."""
         self.count += 1
         low, high, share = (self._at(x) for x in (prices.low, prices.high, prices.share))
         x = self._answer(high)[0]
@@ -101,7 +101,8 @@ class ArrayPasses:
             other = self._answer(low)[0]
             x = np.minimum(x + share * (other - x), other)
         amounts[:] = x
-        side[:] = np.where(x <= self.lower, -1, np.where(x >= self.upper, 1, 0))
+        if side is not None:
+            side[:] = np.where(x <= self.lower, -1, np.where(x >= self.upper, 1, 0))
         total = math.fsum(x)
         over = 0.0 if self.group is None else self._excess(self._by_group(x)[1:, 0], prices.high)
         return Settled(total, math.fsum(self.worth(x)[0]), self._violation(x, high), over)

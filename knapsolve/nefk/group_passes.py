@@ -51,35 +51,33 @@ class LargeGroup:
     where: slice | None  # its items, if they lie side by side, else by the problem's order
     copies: bool  # solve a copy of its items, side by side
 
-    def settle(self, prices: Prices, amounts: Any, side: Any) -> Settled:
+    def settle(self, prices: Prices, amounts: Any) -> Settled:
         """Write its amounts at prices."""
-        return self.passes.settle(prices, *self._own(amounts, side))
+        return self.passes.settle(prices, self._own(amounts))
 
-    def solve(self, guess: float, floor: float, amounts: Any, side: Any, n_jobs: int) -> tuple[float, Settled]:
+    def solve(self, guess: float, floor: float, amounts: Any, n_jobs: int) -> tuple[float, Settled]:
         """Fill its cap: its own price, and how it settled."""
         is_listed = self.problem.order is not None
         if not self.copies:
-            x, place = self._own(amounts, side)
-            return self._search(self.problem, self.passes, guess, floor, x, place, n_jobs)
+            return self._search(self.problem, self.passes, guess, floor, self._own(amounts), n_jobs)
         problem = self.problem.take(slice(None), self.problem.capacity)  # a copy, if it is listed
-        x, place = np.empty(problem.n, amounts.dtype), np.empty(problem.n, np.int8)
+        x = np.empty(problem.n, amounts.dtype)
         with problem.passes(n_jobs) as passes:
-            found = self._search(problem, passes, guess, floor, x, place, n_jobs)
-        where = self.problem.order if is_listed else self.where
-        amounts[where], side[where] = x, place
+            found = self._search(problem, passes, guess, floor, x, n_jobs)
+        amounts[self.problem.order if is_listed else self.where] = x
         return found
 
     def _search(
-        self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, place: Any, n_jobs: int
+        self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, n_jobs: int
     ) -> tuple[float, Settled]:
         search = new_search(problem, passes, guess)
         if floor < search[core.PRICE]:
             search[core.LOW] = floor
-        prices, settled = find_and_settle(problem, passes, search, x, place, n_jobs)
+        prices, settled = find_and_settle(problem, passes, search, x, None, n_jobs)
         return float(prices.high), settled
 
-    def _own(self, *arrays: Any) -> tuple[Any, ...]:
-        return arrays if self.where is None else tuple(x[self.where] for x in arrays)
+    def _own(self, amounts: Any) -> Any:
+        return amounts if self.where is None else amounts[self.where]
 
 
 class GroupPasses:
@@ -222,17 +220,17 @@ class GroupPasses:
         `own` is NaN for groups that take the common prices, else a guess of the own price, which is above `floor`;
         it changes into the own price.
         """
-        amounts, side = self.layout.target(place)
+        amounts = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
-        parts = self._run(lambda tile, space: self._tiles.settle(tile, space, *common, floor, own, wide, narrow, side))
+        parts = self._run(lambda tile, space: self._tiles.settle(tile, space, *common, floor, own, wide, narrow))
         wrong = sum(part[7] for part in parts)
         self.count += 1 + int(max((part[6] for part in parts), default=0.0))
         total = [part[:2] for part in parts]
         over, value = [part[5] for part in parts], fold(parts, 2)
         violations = [part[4] for part in parts]
         for one in self.large:
-            settled, missed = self._settle_large(one, prices, own, floor, amounts, side)
+            settled, missed = self._settle_large(one, prices, own, floor, amounts)
             wrong += missed
             total.append((settled.total, 0.0))
             over.append(settled.over)
@@ -241,23 +239,23 @@ class GroupPasses:
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
     def _settle_large(
-        self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any, side: Any
+        self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any
     ) -> tuple[Settled, int]:
         cap, g = self.cap_of(one.group), one.group
         if one.passes.bounds()[0] >= cap * (1 - SLACK):
             edge = edge_price(one.problem, one.passes, at_lower=True)
             own[g] = edge if edge > prices.high else np.nan
             high = max(float(beyond_edge(edge, True).high), prices.high)
-            settled, missed = one.settle(Prices(high, high), amounts, side), 0
+            settled, missed = one.settle(Prices(high, high), amounts), 0
         elif not np.isnan(own[g]):
-            own[g], settled = one.solve(own[g], floor, amounts, side, self.n_jobs)
+            own[g], settled = one.solve(own[g], floor, amounts, self.n_jobs)
             missed = own[g] < prices.high
         else:
             share = prices.share
             if prices.low != prices.high:
                 more, less = (one.passes.respond(x)[0] for x in (prices.low, prices.high))
                 share *= share_of(min(more, cap), more, less)
-            settled = one.settle(Prices(prices.low, prices.high, share), amounts, side)
+            settled = one.settle(Prices(prices.low, prices.high, share), amounts)
             missed = settled.total > cap * (1 + SLACK)
         off = max(settled.total - cap, 0.0) if np.isnan(own[g]) else abs(settled.total - cap)
         return Settled(settled.total, settled.value, settled.residual, off / cap if off else 0.0), missed

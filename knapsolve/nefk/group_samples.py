@@ -73,8 +73,8 @@ class SampledTotals:
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
             whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8))
             self.missing = whole - every * sampled
-            self.spread = float(self.away @ self.away) if math.isfinite(self.missing) else 0.0
-            if not self.spread > ALIKE * float(caps[self.small] @ caps[self.small]):
+            self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
+            if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
@@ -87,7 +87,7 @@ class SampledTotals:
         self.capped = float(np.mean(total[1:] > self.totals.caps))
         if 0.0 < self.spread < math.inf:
             taken = np.minimum(total[1:], self.totals.caps)[self.small]
-            more_held = float(taken @ self.away) / self.spread * self.missing
+            more_held = float((taken * self.away).sum()) / self.spread * self.missing
             sums[0], sums[2] = sums[0] + more_held, sums[2] + more_held
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
 

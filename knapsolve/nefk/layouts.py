@@ -28,7 +28,7 @@ MODELS = 0.9  # of what is left, bytes that tables may take before there are mod
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
 ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
-LISTED, BY_COPIED = 13, 17  # bytes an item of a list with amounts and sides, and of a copy of some beside its columns
+LISTED, BY_COPIED = 12, 16  # bytes an item of a list with amounts, and of a copy of some beside its columns
 WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
 BESIDE = 1  # bytes an item of the largest group whose cap binds, beside its amounts
@@ -80,9 +80,9 @@ class Listed:
         )
         return LISTED * self.given.n + BY_SETTLED * len(self.runs.starts) + copied * part.n <= MOST_ROOM * self.given.n
 
-    def target(self, place: Place) -> tuple[Any, Any]:
-        """Where a settling pass writes amounts and sides."""
-        return place()
+    def target(self, place: Place) -> NDArray[Any]:
+        """Where a settling pass writes amounts."""
+        return place.amounts()
 
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Entries of the columns that are items of some groups, which are in order, and of which of them each is."""
@@ -116,7 +116,7 @@ class Tiled:
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
         rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
         rooms |= {name: place.amounts() for name in same[:-1]}
-        self.member, self.side = np.empty(n, np.uint16), np.empty(0, np.int8)  # sides: made when they are needed
+        self.member = np.empty(n, np.uint16)
         self._over = same[-1]  # the column that amounts are written over
         self.amounts = rooms[self._over]
         self._is_over = False
@@ -146,13 +146,11 @@ class Tiled:
                 group_tables.move_to_runs(groups, self._entries, following, (column[part], self.amounts), None)
         self._is_over = False
 
-    def target(self, place: Place) -> tuple[Any, Any]:
-        """Where a settling pass writes amounts and sides."""
+    def target(self, place: Place) -> NDArray[Any]:
+        """Where a settling pass writes amounts."""
         self.restore()
         self._is_over = True
-        if not self.side.size:
-            self.side = np.empty(self.given.n, np.int8)
-        return self.amounts, self.side
+        return self.amounts
 
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Entries of the columns that are items of some groups, which are in order, and of which of them each is."""
@@ -169,12 +167,11 @@ class Tiled:
         """The room of the amounts is in use."""
 
     def deliver(self, place: Place) -> None:
-        """Bring the amounts and their sides where they belong; there are no passes after that."""
+        """Bring the amounts where they belong; there are no passes after that."""
         del self.member, self._problem  # room for the amounts
-        here, there = (self.amounts, self.side), place()
+        there = place.amounts()
         for part, groups, following in self._parts():
-            a, b = ((x, y[part]) for x, y in zip(here, there))
-            group_tables.move_back(groups, self._entries, following, a, b)
+            group_tables.move_back(groups, self._entries, following, (self.amounts, there[part]))
 
 
 def _columns(problem: Problem) -> dict[str, Any]:
@@ -224,7 +221,7 @@ def may_have_room(problem: Problem, kept: int, place: Place, always: int = 0) ->
         return False
     copied = 2 + sum(copies)  # one of two lies in the room of the amounts
     searching = copied * problem.n + (BY_SEARCHED + (4 if has_single_slopes(problem) else 8)) * kept
-    settling = max(copied + 1, 2 * width + 2) * problem.n + BY_SETTLED * kept
+    settling = max(copied, 2 * width) * problem.n + BY_SETTLED * kept
     return max(searching - MODELS * problem.n, settling) + always <= (MOST_ROOM + place.given) * problem.n
 
 

@@ -82,8 +82,8 @@ class Passes:
         parts = self._run(lambda a, b: core.respond(self.items, column, a, b))
         return fold(parts, 0), fold(parts, 2)
 
-    def settle(self, prices: Prices, amounts: np.ndarray, side: NDArray[np.int8]) -> Settled:
-        """Write the amounts and their sides, and check them."""
+    def settle(self, prices: Prices, amounts: np.ndarray, side: NDArray[np.int8] | None = None) -> Settled:
+        """Write the amounts, and their sides unless that is None, and check them."""
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         low, high, share = prices.low, prices.high, prices.share
         parts = self._run(lambda a, b: core.settle(self.items, low, high, share, a, b, wide, narrow, side))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from knapsolve.nefk.passes import parts_of
+
 
 @dataclass(frozen=True)
 class NEFKResult:
@@ -101,6 +103,17 @@ class Place:
         if self._side is None:
             self._side = np.empty(self._n, dtype=np.int8)
         return self.amounts(), self._side
+
+    def mark_sides(self, lower: Any, upper: Any) -> None:
+        """Write the sides of amounts that are known, between bounds that are numbers or arrays (n,)."""
+        amounts, side = self()
+        for part in parts_of(self._n):
+            x = amounts[part]
+            with np.errstate(over="ignore"):  # an upper bound may be none in single precision
+                low, high = (np.asarray(b[part] if isinstance(b, np.ndarray) else b, x.dtype) for b in (lower, upper))
+            at_low = (x <= low).view(np.int8)
+            np.greater(x >= high, at_low, out=side[part], casting="unsafe")
+            side[part] -= at_low
 
     def clear(self) -> None:
         """Give the room back."""

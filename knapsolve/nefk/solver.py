@@ -225,6 +225,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         del grouped
         layout.deliver(place)
         del layout
+        place.mark_sides(problem.lower, problem.upper)
     del some, reduced  # room for the prices
     if not kept.all():
         own = put_back(own, kept)
@@ -242,6 +243,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
         search = new_search(problem, passes)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])
+    place.mark_sides(problem.lower, problem.upper)
     return _result(problem, prices, settled, passes.count + grouped.count, place, own)
 
 

@@ -25,10 +25,10 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
         taken = free.respond(mu)[0][1:]
     starts = (weights / rates if kind is criteria.Freshness else weights).reshape(-1, size)
     caps = caps_of(generator, taken, rates.reshape(-1, size), starts)
-    own, amounts, side = np.append(np.nan, np.full(n // size, mu)), np.empty(n), np.empty(n, dtype=np.int8)
+    own, amounts = np.append(np.nan, np.full(n // size, mu)), np.empty(n)
     with passes_of(caps) as passes:
         (tile,) = passes.tiles
-        found = passes._tiles.settle(tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None, side)
+        found = passes._tiles.settle(tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
     assert max(found[4:6]) <= 1e-12
     assert found[7] == 0
     return found[6]
@@ -56,10 +56,10 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
     rates, weights = np.tile([1.0, small], m), np.column_stack([np.ones(m), starts * small]).ravel()
     groups = np.repeat(np.arange(m), 2)
     problem = check_problem(criteria.Freshness(rates), 1.0, weights, 0.0, np.inf, groups, caps, True)
-    own, amounts, side = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m), np.empty(2 * m, dtype=np.int8)
+    own, amounts = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m)
     with GroupPasses(problem, 1) as passes:
         for tile in passes.tiles:
-            found = passes._tiles.settle(tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None, side)
+            found = passes._tiles.settle(tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None)
             assert max(found[4:6]) <= 1e-12
     np.testing.assert_allclose(own[1:], price, rtol=1e-11)
 

@@ -94,7 +94,7 @@ def allocate(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
     """Amounts (n,) of one partition's items once the rounds are done."""
     with _passes(criterion, columns) as passes:
         amounts = np.empty(passes.n)
-        passes.settle(_prices(answer), amounts, np.empty(passes.n, dtype=np.int8))
+        passes.settle(_prices(answer), amounts)
         return amounts
 
 
@@ -104,7 +104,7 @@ def check(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
     Add the first two rows as `combine` does; of the third, take the largest.
     """
     with _passes(criterion, columns) as passes:
-        settled: Settled = passes.settle(_prices(answer), np.empty(passes.n), np.empty(passes.n, dtype=np.int8))
+        settled: Settled = passes.settle(_prices(answer), np.empty(passes.n))
         return np.array([[settled.total, 0.0, 0.0], [settled.value, 0.0, 0.0], [settled.residual, 0.0, 0.0]])
 
 
