@@ -27,23 +27,35 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
 }
 
 /* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. */
-NEFK_INLINE void ask(const void *at, size_t ahead, int writes) {
-    const void *later = (const void *)((uintptr_t)at + ahead);
+NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int writes) {
+    const void *later = (const void *)((uintptr_t)at + (uintptr_t)ahead);
     if (writes) __builtin_prefetch(later, 1);
     else __builtin_prefetch(later, 0);
+}
+
+/* Run and own number of a group, from 0 on. */
+NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
+    if (runs.entries) return runs.entries[group];
+    uint32_t run = runs.guess[group >> runs.bits];
+    while (group >= runs.first[run + 1]) run++;
+    return run << NEFK_TILE_BITS | (uint32_t)(group - runs.first[run]);
 }
 
 /* Inlined with constant widths, which leave one instruction of each copy. */
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
-    for (size_t i = 0; i < count; i++) {
-        if (runs.runs && i + NEFK_AHEAD < count) __builtin_prefetch(&runs.runs[group[i + NEFK_AHEAD] + 1], 0);
-        uint32_t entry = runs.runs ? runs.runs[group[i] + 1] : (group[i] < 0 ? 0 : (uint32_t)group[i] + runs.shift);
-        uint32_t place = runs.next[entry >> NEFK_TILE_BITS]++;
+    ptrdiff_t step = runs.down ? -1 : 1, ahead = step * 2 * LINE;
+    size_t i = runs.down ? count - 1 : 0;
+    for (size_t left = count; left > 0; left--, i += (size_t)step) {
+        if (runs.entries && left > NEFK_AHEAD)
+            __builtin_prefetch(&runs.entries[group[(ptrdiff_t)i + step * NEFK_AHEAD] + 1], 0);
+        uint32_t entry = entry_of(runs, (size_t)(group[i] + 1)), *next = &runs.next[entry >> NEFK_TILE_BITS];
+        uint32_t place = *next - (uint32_t)runs.down;
+        *next += (uint32_t)step;
         size_t from = back ? place : i, to = back ? i : place;
-        ask((back ? a.from : a.to) + place * width_a, 2 * LINE, !back);
-        if (width_b) ask((back ? b.from : b.to) + place * width_b, 2 * LINE, !back);
-        if (member) ask(member + place, 2 * LINE, 1);
+        ask((back ? a.from : a.to) + place * width_a, ahead, !back);
+        if (width_b) ask((back ? b.from : b.to) + place * width_b, ahead, !back);
+        if (member) ask(member + place, ahead, 1);
         memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
         if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
         if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));

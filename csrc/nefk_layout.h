@@ -11,10 +11,17 @@
 void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
                            uint32_t *order);
 
-/* Where items go that lie in runs, one after the other: runs[group + 1] >> NEFK_TILE_BITS is an item's run, of which
- * `next` holds where the next one goes, and the rest the number of its group within the run. Where runs is NULL, that is
- * group + shift, and 0 for group -1. */
-typedef struct { const uint32_t *runs; uint32_t *next, shift; } nefk_runs;
+/* Where items go that lie in runs, one after the other. entries[group + 1] >> NEFK_TILE_BITS is an item's run, and the
+ * rest the number of its group within that. Where `entries` is NULL, runs are of groups as they are numbered: `first` of
+ * group + 1 for each run, and a number beyond all; guess[(group + 1) >> bits] is the run or, mostly, the one before it.
+ *
+ * `next` holds where the next item of each run goes if they are taken from the first one on; if from the last one on
+ * (`down`), where the one before went. */
+typedef struct {
+    const uint32_t *entries, *guess, *first;
+    uint32_t *next;
+    int bits, down;
+} nefk_runs;
 
 /* A column by its bytes: entries of `width` 8 or 4; none of width 0. */
 typedef struct { const char *from; char *to; size_t width; } nefk_move;

@@ -6,9 +6,12 @@ import numpy as np
 
 cdef extern from "nefk_layout.h":
     ctypedef struct nefk_runs:
-        const uint32_t *runs
+        const uint32_t *entries
+        const uint32_t *guess
+        const uint32_t *first
         uint32_t *next
-        uint32_t shift
+        int bits
+        int down
     ctypedef struct nefk_move:
         const char *from_ "from"
         char *to
@@ -103,30 +106,35 @@ cdef nefk_move move_of(pair):
     return move
 
 
-cdef nefk_runs runs_of(entries, uint32_t[::1] next_):
-    """Where items go, given a table (g + 1,) or a shift, and where the next of each run does."""
+cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down):
+    """Where items go, given a table (g + 1,) or guesses of runs, their first groups and the guesses' bits; and where the
+    next of each run does.
+    """
     cdef nefk_runs runs
-    cdef const uint32_t[::1] table
-    runs.runs, runs.next, runs.shift = NULL, &next_[0], 0
-    if isinstance(entries, int):
-        runs.shift = entries
+    cdef const uint32_t[::1] table, first
+    runs.entries, runs.guess, runs.first = NULL, NULL, NULL
+    runs.next, runs.bits, runs.down = &next_[0], 0, down
+    if isinstance(entries, tuple):
+        table, first, runs.bits = entries
+        runs.guess, runs.first = &table[0], &first[0]
     else:
         table = entries
-        runs.runs = &table[0]
+        runs.entries = &table[0]
     return runs
 
 
-def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, a, b, uint16_t[::1] member=None):
+def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, a, b,
+                 uint16_t[::1] member=None):
     """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_)
+    cdef nefk_runs where = runs_of(entries, next_, down)
     cdef nefk_move first = move_of(a), second = move_of(b)
     with nogil:
         nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
 
 
-def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, column):
+def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, column):
     """Copy a column (m,) back from there. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_)
+    cdef nefk_runs where = runs_of(entries, next_, down)
     cdef nefk_move move = move_of(column)
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, move)

@@ -8,7 +8,8 @@ another column lies where the caller wants the amounts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so t
 # what the caller gives for the answer is room beyond that
 MODELS = 0.9  # of what is left, bytes that tables may take before there are models
 BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
-ENTRY, CAP = 4, 8  # of where its items go, and of its cap, if not all are kept
+ENTRY, CAP = 4, 8  # of a group's number, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
 LISTED, BY_COPIED = 12, 16  # bytes an item of a list with amounts, and of a copy of some beside its columns
 WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
+LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
 BESIDE = 1  # bytes an item of the largest group whose cap binds, beside its amounts
 
 
@@ -105,13 +107,16 @@ def list_items(problem: Problem) -> Listed:
 
 class Tiled:
     """Copies of the items' columns, run by run. `entries` (g + 1,) says of groups, -1 first, where their items go: the
-    number of their run, and their own within it in the last bits; or what is to be added to their numbers for that.
+    number of their run, and their own within it in the last bits; or how that is guessed, as `Runs.guesses` does.
+
+    With several jobs, one thread moves the first half of the items from the first one on and to where their runs begin,
+    and another one the second half from the last one back and to where the runs end: the copies are the same.
     """
 
     order = None
 
-    def __init__(self, problem: Problem, entries: NDArray[np.uint32] | int, runs: Runs, place: Place) -> None:
-        self.given, self._entries, self.runs = problem, entries, runs
+    def __init__(self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int = 1) -> None:
+        self.given, self._entries, self.runs, self._n_jobs = problem, entries, runs, n_jobs
         columns, n = _columns(problem), problem.n
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
         rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
@@ -121,16 +126,35 @@ class Tiled:
         self.amounts = rooms[self._over]
         self._is_over = False
         moves = [(columns[name], room) for name, room in rooms.items()]
-        for part, groups, following in self._parts():
+
+        def move(part: slice, *where: Any) -> None:
             a, b = [(given[part], room) for given, room in moves] + [None] * (2 - len(moves))
-            group_tables.move_to_runs(groups, entries, following, a, b, self.member)
+            group_tables.move_to_runs(*where, a, b, self.member)
+
+        self._move(move)
         self._problem = problem.with_columns(rooms.get("parameter"), rooms.get("weights"))
 
-    def _parts(self) -> Iterator[tuple[slice, NDArray[np.intp], NDArray[np.uint32]]]:
-        """Parts of the items, their groups, and where the next item of each run goes, which has to move on."""
-        following = np.array([run.begin for run in self.runs.every], dtype=np.uint32)
-        for part in parts_of(self.given.n):
-            yield part, np.ascontiguousarray(self.given.groups[part], dtype=np.intp), following
+    def _move(self, work: Callable[..., None]) -> None:
+        """`work(part, groups, entries, following, down)` of all parts of the items, their groups, where these go, where
+        the next item of each run does, which has to move on, and whether the parts are taken from the last one back.
+        """
+        parts, runs = list(parts_of(self.given.n)), self.runs.every
+        half = len(parts) // 2 if self._n_jobs > 1 else len(parts)
+
+        def run(some: list[slice], bounds: list[int], down: bool) -> None:
+            following = np.array(bounds, dtype=np.uint32)
+            for part in some:
+                groups = np.ascontiguousarray(self.given.groups[part], dtype=np.intp)
+                work(part, groups, self._entries, following, down)
+
+        up = parts[:half], [one.begin for one in runs], False
+        if half == len(parts):
+            run(*up)
+            return
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(run, parts[:half - 1:-1], [one.end for one in runs], True)
+            run(*up)
+            other.result()
 
     @property
     def problem(self) -> Problem:
@@ -142,8 +166,9 @@ class Tiled:
         """Bring back the column that amounts were written over, if they were."""
         if self._is_over:
             column = _columns(self.given)[self._over]
-            for part, groups, following in self._parts():
-                group_tables.move_to_runs(groups, self._entries, following, (column[part], self.amounts), None)
+            self._move(
+                lambda part, *where: group_tables.move_to_runs(*where, (column[part], self.amounts), None)
+            )
         self._is_over = False
 
     def target(self, place: Place) -> NDArray[Any]:
@@ -170,8 +195,7 @@ class Tiled:
         """Bring the amounts where they belong; there are no passes after that."""
         del self.member, self._problem  # room for the amounts
         there = place.amounts()
-        for part, groups, following in self._parts():
-            group_tables.move_back(groups, self._entries, following, (self.amounts, there[part]))
+        self._move(lambda part, *where: group_tables.move_back(*where, (self.amounts, there[part])))
 
 
 def _columns(problem: Problem) -> dict[str, Any]:
@@ -181,7 +205,7 @@ def _columns(problem: Problem) -> dict[str, Any]:
 
 
 def lay_out(
-    problem: Problem, tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]], place: Place
+    problem: Problem, tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]], place: Place, n_jobs: int = 1
 ) -> Listed | Tiled:
     """The items of a problem in tiles if there is room for copies, else listed.
 
@@ -192,7 +216,7 @@ def lay_out(
     runs = Runs(starts[1:])
     if _is_worth_it(problem, names, runs) and _has_room(problem, names, runs, place):
         del starts  # room for copies
-        return Tiled(problem, _entries_of(names, runs), runs, place)
+        return Tiled(problem, _entries_of(names, runs, problem.n), runs, place, n_jobs)
     return Listed(problem, _order_by(problem.groups, names, starts), runs)
 
 
@@ -209,8 +233,15 @@ def _has_room(problem: Problem, names: Any, runs: Runs, place: Place) -> bool:
     """
     kept = len(runs.starts)
     largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
-    by_group = (0 if runs.shift else ENTRY * kept) if names is None else (ENTRY + 1) * len(names) + CAP * kept
+    by_group = ENTRY * kept if _have_table(runs, problem.n) else 0
+    if names is not None:
+        by_group = (ENTRY + 1) * len(names) + CAP * kept
     return may_have_room(problem, kept, place, (place.dtype.itemsize + BESIDE) * largest + by_group)
+
+
+def _have_table(runs: Runs, n: int) -> bool:
+    """Whether a table of where the items of groups go is faster than guesses, and takes little room."""
+    return len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
 
 
 def may_have_room(problem: Problem, kept: int, place: Place, always: int = 0) -> bool:
@@ -230,10 +261,10 @@ def has_single_slopes(problem: Problem) -> bool:
     return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
 
 
-def _entries_of(names: NDArray[np.int32] | None, runs: Runs) -> NDArray[np.uint32] | int:
+def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:
     """Where items of groups go, as Tiled asks for it; written over the names."""
-    if names is None and runs.shift:
-        return runs.shift
+    if names is None and not _have_table(runs, n):
+        return runs.guesses()
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)

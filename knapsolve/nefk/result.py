@@ -107,13 +107,14 @@ class Place:
     def mark_sides(self, lower: Any, upper: Any) -> None:
         """Write the sides of amounts that are known, between bounds that are numbers or arrays (n,)."""
         amounts, side = self()
+        with np.errstate(over="ignore"):  # an upper bound may be none in single precision
+            lower, upper = (np.asarray(bound, self.dtype) for bound in (lower, upper))
         for part in parts_of(self._n):
-            x = amounts[part]
-            with np.errstate(over="ignore"):  # an upper bound may be none in single precision
-                low, high = (np.asarray(b[part] if isinstance(b, np.ndarray) else b, x.dtype) for b in (lower, upper))
+            x, here = amounts[part], side[part]
+            low, high = (bound[part] if bound.ndim else bound for bound in (lower, upper))
             at_low = (x <= low).view(np.int8)
-            np.greater(x >= high, at_low, out=side[part], casting="unsafe")
-            side[part] -= at_low
+            np.greater(x >= high, at_low, out=here.view(bool))
+            here -= at_low
 
     def clear(self) -> None:
         """Give the room back."""

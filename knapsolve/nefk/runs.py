@@ -12,6 +12,9 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 
 
+SELDOM = 8  # groups of a run to those that a guess is for: so many guesses are right to one that is not
+
+
 class Run(NamedTuple):
     """Groups [first, last), 0 for the items of no group, and their items [begin, end)."""
 
@@ -36,18 +39,15 @@ class Runs:
         self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
         for run in self.every:
             self.starts[run.first : run.last] = offset[run.first : run.last] - np.uint32(run.begin)
-        self.shift = self._shift()
 
-    def _shift(self) -> int:
-        """What to add to the number of a group from 0 on (-1, of none, becomes 0) for the number of its run and, in the
-        last bits, its own within that. 0 if there is nothing: all tiles but the last must have as many groups as they
-        can, and only the items of no group may be large.
+    def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
+        """How the run of a group is found without a look at a table of all: the first run of every 2^bits groups, the
+        first group of every run and a number beyond all, and the bits.
         """
-        firsts = [run.first for run in self.every]
-        for shift in (1, core.TILE_GROUPS):
-            if firsts[1:] == [core.TILE_GROUPS * r - shift + 1 for r in range(1, len(firsts))]:
-                return shift
-        return 0
+        firsts = np.array([*(run.first for run in self.every), 2**32 - 1], dtype=np.uint32)
+        bits = max((len(self.starts) // len(self.every) // SELDOM).bit_length() - 1, 0)
+        begins = np.arange(0, len(self.starts), 1 << bits, dtype=np.uint32)
+        return (firsts.searchsorted(begins, "right") - 1).astype(np.uint32), firsts, bits
 
     def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """How many items groups have, run by run: which groups, and their sizes."""
