@@ -51,7 +51,9 @@ class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
     Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
-    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far.
+    take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far. Of large
+    groups, few items are known: as far as their means differ by chance alone, large groups are taken to be alike (James
+    and Stein's estimator), or caps would hold too much of T where it is chance that exceeds them.
     """
 
     def __init__(self, totals: GroupTotals) -> None:
@@ -67,7 +69,9 @@ class SampledTotals:
         names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone
         names[0], names[1 + chosen] = -1, np.arange(chosen.size)
         part = replace(problem.take(which, problem.capacity), groups=names[1 + known], caps=caps)
-        self.small = np.flatnonzero(~is_large)
+        self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
+        self.sizes = sizes[1 + chosen[self.large - 1]] / every  # of the large ones, to the scale of their samples
+        self.within = math.nan  # variance of what items of one large group take, over their squared mean
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
@@ -83,6 +87,7 @@ class SampledTotals:
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
+        self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         self.capped = float(np.mean(total[1:] > self.totals.caps))
         if 0.0 < self.spread < math.inf:
@@ -90,6 +95,32 @@ class SampledTotals:
             more_held = float((taken * self.away).sum()) / self.spread * self.missing
             sums[0], sums[2] = sums[0] + more_held, sums[2] + more_held
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
+
+    def _shrink(self, price: float, total: Array, slope: Array) -> None:
+        """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains."""
+        sampled, taken = self.totals.sizes[self.large].astype(np.float64), total[self.large]
+        n, mean = sampled.sum(), taken.sum() / max(sampled.sum(), 1.0)
+        if not (0.0 < mean < math.inf and n > self.large.size > 1):
+            return
+        means = taken / np.maximum(sampled, 1.0)
+        if math.isnan(self.within):
+            self.within = self._spread_within(price) / mean**2
+        within = self.within * mean**2
+        more = float((sampled * np.square(means - mean)).sum()) - within * (self.large.size - 1)
+        between = max(more, 0.0) / (n - float(np.square(sampled).sum()) / n)  # DerSimonian and Laird's estimate
+        trust = sampled * between / (sampled * between + within) if within > 0.0 else np.ones(sampled.size)
+        for column in (total, slope):
+            of_all, of_one = column[self.large].sum() / n, column[self.large] / np.maximum(sampled, 1.0)
+            column[self.large] = self.sizes * (trust * of_one + (1.0 - trust) * of_all)
+
+    def _spread_within(self, price: float) -> float:
+        """The variance of what the sampled items of one large group take at a price."""
+        problem, amounts = self.totals.problem, np.empty((2, self.totals.problem.n))
+        core.respond_each(self.totals.items, price, 0, problem.n, True, amounts)
+        columns = amounts[0], np.square(amounts[0])
+        sums, squares = (np.bincount(problem.groups + 1, x, self.totals.sizes.size)[self.large] for x in columns)
+        count = self.totals.sizes[self.large].astype(np.float64)
+        return float((squares - np.square(sums) / np.maximum(count, 1.0)).sum() / (count.sum() - np.sum(count > 0)))
 
     def price(self, search: Array) -> float:
         """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""

@@ -152,7 +152,7 @@ class Tiled:
             run(*up)
             return
         with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(run, parts[:half - 1:-1], [one.end for one in runs], True)
+            other = pool.submit(run, parts[: half - 1 : -1], [one.end for one in runs], True)
             run(*up)
             other.result()
 
@@ -166,9 +166,7 @@ class Tiled:
         """Bring back the column that amounts were written over, if they were."""
         if self._is_over:
             column = _columns(self.given)[self._over]
-            self._move(
-                lambda part, *where: group_tables.move_to_runs(*where, (column[part], self.amounts), None)
-            )
+            self._move(lambda part, *where: group_tables.move_to_runs(*where, (column[part], self.amounts), None))
         self._is_over = False
 
     def target(self, place: Place) -> NDArray[Any]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 
-
 SELDOM = 8  # groups of a run to those that a guess is for: so many guesses are right to one that is not
 
 
