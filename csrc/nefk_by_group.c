@@ -6,6 +6,7 @@
 #include "nefk_by_group.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "nefk_kernel.h"
 #include "nefk_math.h"
@@ -22,57 +23,88 @@ static double sum_block(const double *term, size_t m) {
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-/* A block's sums, added to sums (3,): without a branch, which would be guessed wrong half the time. Inlined with
- * constant steps where entries lie side by side. */
-NEFK_INLINE void add_block(const double *total, size_t step, const double *slopes, const float *singles,
-                           size_t slope_step, const double *caps, size_t m, double *sums) {
+/* Read as bytes, as doubles may be written over them. */
+NEFK_INLINE double single(const float *table, size_t at) {
+    float entry;
+    memcpy(&entry, (const char *)table + at * sizeof entry, sizeof entry);
+    return entry;
+}
+
+NEFK_INLINE double total_of(nefk_taken at, size_t g) {
+    return at.totals ? at.totals[g * at.step] : single(at.single_totals, g * at.step);
+}
+
+NEFK_INLINE double slope_of(nefk_taken at, size_t g) {
+    if (at.slopes) return at.slopes[g * at.slope_step];
+    return at.single_slopes ? single(at.single_slopes, g * at.slope_step) : 0.0;
+}
+
+/* Without a branch, which would be guessed wrong half the time. Inlined with constant steps where entries lie side by
+ * side, or in pairs. */
+NEFK_INLINE void sum_capped(nefk_taken at, const double *caps, size_t groups, double *sums) {
     double taken[BLOCK], steep[BLOCK], held[BLOCK];
-    for (size_t g = 0; g < m; g++) {
-        double x = total[g * step], cap = caps[g];
-        double d = slopes ? slopes[g * slope_step] : (double)singles[g * slope_step];
-        uint64_t loose = 0 - (uint64_t)(x <= cap);
-        taken[g] = nefk_from_bits(nefk_to_bits(x) & loose);
-        steep[g] = nefk_from_bits(nefk_to_bits(d) & loose);
-        held[g] = nefk_from_bits(nefk_to_bits(cap) & ~loose);
+    for (size_t start = 0; start < groups; start += BLOCK) {
+        size_t m = groups - start < BLOCK ? groups - start : BLOCK;
+        for (size_t g = 0; g < m; g++) {
+            double x = total_of(at, 1 + start + g), cap = caps[start + g], d = slope_of(at, 1 + start + g);
+            uint64_t loose = 0 - (uint64_t)(x <= cap);
+            taken[g] = nefk_from_bits(nefk_to_bits(x) & loose);
+            steep[g] = nefk_from_bits(nefk_to_bits(d) & loose);
+            held[g] = nefk_from_bits(nefk_to_bits(cap) & ~loose);
+        }
+        double caught = sum_block(held, m);
+        sums[0] += sum_block(taken, m) + caught;
+        sums[1] += sum_block(steep, m);
+        sums[2] += caught;
     }
-    double caught = sum_block(held, m);
-    sums[0] += sum_block(taken, m) + caught;
-    sums[1] += sum_block(steep, m);
-    sums[2] += caught;
 }
 
 void nefk_capped_sums(nefk_taken at, const double *caps, size_t groups, double *sums) {
-    const double *total = at.total + at.step;
-    sums[0] = at.total[0];
-    sums[1] = at.slopes ? at.slopes[0] : at.singles[0];
+    sums[0] = total_of(at, 0);
+    sums[1] = slope_of(at, 0);
     sums[2] = 0.0;
-    for (size_t g = 0; g < groups; g += BLOCK) {
-        size_t m = groups - g < BLOCK ? groups - g : BLOCK;
-        if (at.slopes && at.step == 1 && at.slope_step == 1)
-            add_block(total + g, 1, at.slopes + 1 + g, NULL, 1, caps + g, m, sums);
-        else if (at.singles && at.step == 1 && at.slope_step == 1)
-            add_block(total + g, 1, NULL, at.singles + 1 + g, 1, caps + g, m, sums);
-        else if (at.slopes)
-            add_block(total + g * at.step, at.step, at.slopes + (1 + g) * at.slope_step, NULL, at.slope_step, caps + g,
-                      m, sums);
-        else
-            add_block(total + g * at.step, at.step, NULL, at.singles + (1 + g) * at.slope_step, at.slope_step,
-                      caps + g, m, sums);
+    if (!at.totals && !at.slopes && at.step == 2 && at.slope_step == 2) {
+        at.totals = at.slopes = NULL;
+        at.step = at.slope_step = 2;
+        sum_capped(at, caps, groups, sums);
+    } else if (at.totals && at.slopes && at.step == 1 && at.slope_step == 1) {
+        at.step = at.slope_step = 1;
+        sum_capped(at, caps, groups, sums);
+    } else if (at.totals && at.single_slopes && at.step == 1 && at.slope_step == 1) {
+        at.slopes = NULL;
+        at.step = at.slope_step = 1;
+        sum_capped(at, caps, groups, sums);
+    } else {
+        sum_capped(at, caps, groups, sums);
     }
 }
 
 void nefk_surely_capped(nefk_taken at, const double *caps, size_t groups, double least, int8_t *capped) {
     for (size_t g = 1; g <= groups; g++) {
-        double over = at.total[g * at.step] * (1.0 - NEFK_ROUGH) - caps[g - 1];
-        capped[g] = over > least * (at.slopes ? at.slopes[g * at.slope_step] : (double)at.singles[g * at.slope_step]);
+        double over = total_of(at, g) * (1.0 - NEFK_ROUGH) - caps[g - 1];
+        capped[g] = over > least * slope_of(at, g);
     }
 }
 
-void nefk_rough_guesses(double *total, const double *caps, size_t groups, double price, double farthest) {
+double nefk_not_surely_capped(nefk_taken at, const double *caps, size_t groups) {
+    double part = total_of(at, 0), term[BLOCK];
+    for (size_t start = 0; start < groups; start += BLOCK) {
+        size_t m = groups - start < BLOCK ? groups - start : BLOCK;
+        for (size_t g = 0; g < m; g++) {
+            double total = total_of(at, 1 + start + g);
+            term[g] = total * (1.0 - 2.0 * NEFK_ROUGH) <= caps[start + g] ? total : 0.0;
+        }
+        part += sum_block(term, m);
+    }
+    return part;
+}
+
+void nefk_rough_guesses(nefk_taken at, const double *caps, size_t groups, double price, double farthest,
+                        double *own) {
     for (size_t g = 0; g < groups; g++) {
-        double taken = total[1 + g], cap = caps[g], over = taken / cap;
+        double taken = total_of(at, 1 + g), cap = caps[g], over = taken / cap;
         over = taken < farthest * cap ? over : farthest;
-        total[1 + g] = taken <= cap ? NAN : price * over;
+        own[1 + g] = taken <= cap ? NAN : price * over;
     }
 }
 

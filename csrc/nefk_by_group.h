@@ -6,8 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Totals and slopes (g + 1,) at one price, `step` entries apart, of which slopes are doubles, or else singles. */
-typedef struct { const double *total; const double *slopes; const float *singles; size_t step, slope_step; } nefk_taken;
+/* Totals and slopes (g + 1,) at one price, so many entries apart. Either are doubles or, where these are NULL, singles;
+ * without slopes, both are NULL. */
+typedef struct {
+    const double *totals, *slopes;
+    const float *single_totals, *single_slopes;
+    size_t step, slope_step;
+} nefk_taken;
 
 /* What groups take together under their caps (g,), the slope of that, and its part that caps hold, into sums (3,).
  * Summed in blocks, for their rounding. */
@@ -16,9 +21,13 @@ void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, doubl
 /* Mark groups in capped (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more. */
 void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, int8_t *capped);
 
-/* Put a rough guess of its own price in place of each total (g + 1,) at a price, at most `farthest` times that; NaN
- * where a cap is loose. */
-void nefk_rough_guesses(double *total, const double *caps, size_t groups, double price, double farthest);
+/* The sum of those rough totals that do not surely exceed the caps (g,). */
+double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups);
+
+/* Write a rough guess of each group's own price, by what they take at a price, at most `farthest` times that; NaN where
+ * a cap is loose. `own` (g + 1,) may lie over the totals, or over pairs of single ones and slopes. */
+void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
+                        double *own);
 
 /* Own prices (k,) of groups that are not marked become NaN, and those of others, if they are NaN, the given one. */
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price);

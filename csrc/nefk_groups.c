@@ -29,8 +29,9 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     }
 }
 
-void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total, float *slope) {
-    double x[NEFK_BLOCK], d[NEFK_BLOCK];
+void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) {
+    double x[NEFK_BLOCK], d[NEFK_BLOCK], total[NEFK_TILE_GROUPS];
+    float slope[NEFK_TILE_GROUPS];
     for (size_t g = 0; g < tile.last - tile.first; g++) total[g] = slope[g] = 0.0;
     for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
         size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
@@ -39,6 +40,10 @@ void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double p
             total[all->member[at + i]] += x[i];
             slope[all->member[at + i]] += (float)d[i];
         }
+    }
+    for (size_t g = 0; g < tile.last - tile.first; g++) {
+        taken[2 * g] = (float)total[g];
+        taken[2 * g + 1] = slope[g];
     }
 }
 

@@ -24,9 +24,6 @@ cdef extern from "nefk_layout.h":
     void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
                            double *sums) noexcept nogil
 
-cdef extern from "nefk_kernel.h":
-    double NEFK_ROUGH
-
 cdef extern from "nefk_load.h":
     enum:
         NEFK_AHEAD
@@ -36,16 +33,18 @@ cdef extern from *:
 
 cdef extern from "nefk_by_group.h":
     ctypedef struct nefk_taken:
-        const double *total
+        const double *totals
         const double *slopes
-        const float *singles
+        const float *single_totals
+        const float *single_slopes
         size_t step
         size_t slope_step
     void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
     void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least,
                             int8_t *capped) noexcept nogil
-    void nefk_rough_guesses(double *total, const double *caps, size_t groups, double price,
-                            double farthest) noexcept nogil
+    double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
+    void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
+                            double *own) noexcept nogil
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
     double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
@@ -187,16 +186,22 @@ def sampled_groups(Py_ssize_t n_groups, uint64_t every):
     return np.asarray(found)[:count]
 
 
-cdef nefk_taken taken_of(const double[:] total, slope):
-    """Totals and slopes (g + 1,), which are doubles or singles."""
+cdef nefk_taken taken_of(total, slope):
+    """Totals and slopes (g + 1,), each doubles or singles; slopes may be None."""
     cdef nefk_taken taken
     cdef const double[:] doubles
     cdef const float[:] singles
-    taken.total, taken.slopes, taken.singles, taken.step = &total[0], NULL, NULL, total.strides[0] // sizeof(double)
-    if slope.dtype == np.float32:
-        singles = slope
-        taken.singles, taken.slope_step = &singles[0], singles.strides[0] // sizeof(float)
+    taken.totals, taken.slopes, taken.single_totals, taken.single_slopes, taken.slope_step = NULL, NULL, NULL, NULL, 0
+    if total.dtype == np.float32:
+        singles = total
+        taken.single_totals, taken.step = &singles[0], singles.strides[0] // sizeof(float)
     else:
+        doubles = total
+        taken.totals, taken.step = &doubles[0], doubles.strides[0] // sizeof(double)
+    if slope is not None and slope.dtype == np.float32:
+        singles = slope
+        taken.single_slopes, taken.slope_step = &singles[0], singles.strides[0] // sizeof(float)
+    elif slope is not None:
         doubles = slope
         taken.slopes, taken.slope_step = &doubles[0], doubles.strides[0] // sizeof(double)
     return taken
@@ -214,13 +219,12 @@ def capped_sums(total, slope, const double[::1] caps):
     return sums[0], sums[1], sums[2]
 
 
-def not_surely_capped(const double[:] total, const double[::1] caps):
+def not_surely_capped(total, const double[::1] caps):
     """The sum of those rough totals (g + 1,), of no group's items first, that do not surely exceed their caps."""
-    cdef Py_ssize_t g
-    cdef double part = total[0]
+    cdef nefk_taken taken = taken_of(total, None)
+    cdef double part
     with nogil:
-        for g in range(caps.shape[0]):
-            part += total[g + 1] if total[g + 1] * (1.0 - 2.0 * NEFK_ROUGH) <= caps[g] else 0.0
+        part = nefk_not_surely_capped(taken, &caps[0], caps.shape[0])
     return part
 
 
@@ -231,10 +235,13 @@ def surely_capped(total, slope, const double[::1] caps, double least, int8_t[::1
         nefk_surely_capped(taken, &caps[0], caps.shape[0], least, &capped[0])
 
 
-def rough_guesses(double[::1] total, const double[::1] caps, double price, double farthest):
-    """Put a rough guess of its own price in place of each total (g + 1,) at a price; NaN where a cap is loose."""
+def rough_guesses(total, const double[::1] caps, double price, double farthest, double[::1] own):
+    """Write a rough guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a price;
+    NaN where a cap is loose.
+    """
+    cdef nefk_taken taken = taken_of(total, None)
     with nogil:
-        nefk_rough_guesses(&total[0], &caps[0], caps.shape[0], price, farthest)
+        nefk_rough_guesses(taken, &caps[0], caps.shape[0], price, farthest, &own[0])
 
 
 def take_marked(double[::1] own, const int8_t[::1] marks, double price):

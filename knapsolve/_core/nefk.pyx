@@ -71,8 +71,7 @@ cdef extern from "nefk_groups.h":
                           double *upper) noexcept nogil
     void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                            double *total, double *slope) noexcept nogil
-    void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, double *total,
-                                   float *slope) noexcept nogil
+    void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) noexcept nogil
     size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                             double half, double tolerance, int8_t *capped, uint32_t *rough, size_t *opened,
                             nefk_series_sum *sums) noexcept nogil
@@ -295,21 +294,25 @@ cdef class Tiles:
         with nogil:
             nefk_tile_bounds(&self.view, tile, space.view, &lower[0], &upper[0])
 
-    def respond(self, run, TileSpace space, double price, double[::1] total, real[::1] slope):
-        """What a tile's groups take at a price, and the slope, written to total and slope (g,)."""
+    def respond(self, run, TileSpace space, double price, double[::1] total, double[::1] slope, float[::1] single):
+        """What a tile's groups take at a price, and the slope, written to total (g,) and to that one of slope and single
+        (g,) that is not None.
+        """
         cdef nefk_tile tile = tile_of(run)
         cdef double[NEFK_TILE_GROUPS] steep
         cdef size_t g
         with nogil:
             nefk_tile_respond(&self.view, tile, space.view, price, &total[tile.first], steep)
-            for g in range(tile.last - tile.first):
-                slope[tile.first + g] = <real> steep[g]
+            for g in range(tile.last - tile.first if slope is not None else 0):
+                slope[tile.first + g] = steep[g]
+            for g in range(tile.last - tile.first if single is not None else 0):
+                single[tile.first + g] = <float> steep[g]
 
-    def respond_roughly(self, run, double price, double[::1] total, float[::1] slope):
-        """The same, within ROUGH of themselves, of items with a `member`."""
+    def respond_roughly(self, run, double price, float[:, ::1] taken):
+        """The same as pairs (g, 2), totals within ROUGH of themselves, of items with a `member`."""
         cdef nefk_tile tile = tile_of(run)
         with nogil:
-            nefk_tile_respond_roughly(&self.view, tile, price, &total[tile.first], &slope[tile.first])
+            nefk_tile_respond_roughly(&self.view, tile, price, &taken[tile.first, 0])
 
     def expand(self, run, TileSpace space, double price, double half, double tolerance, int8_t[::1] capped,
                uint32_t[::1] rough):

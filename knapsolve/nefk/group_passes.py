@@ -7,6 +7,7 @@ the items of tiles are found, a layout says.
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 from collections.abc import Callable
@@ -114,6 +115,7 @@ class GroupPasses:
         """The items' columns, as they are laid out."""
         return self.layout.problem
 
+    @functools.cached_property
     def leads(self) -> bool:
         """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
         bounds = (self.problem.lower, self.problem.upper)
@@ -166,25 +168,39 @@ class GroupPasses:
         np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
         np.multiply(lower, self.problem.lower, out=lower)
 
-    def respond(self, price: float, every: int = 0, roughly: bool = False) -> tuple[Array, Slopes]:
-        """What every group takes at a price, and minus its derivative, (g + 1,) each.
+    def respond(self, price: float, every: int = 0) -> tuple[Array, Slopes | None]:
+        """What every group takes at a price, and minus its derivative, (g + 1,) each; no derivatives if `leads`.
 
-        With `every`, of every so many-th tile alone, else 0. With `roughly`, totals within core.ROUGH of themselves if
-        `is_rough`.
+        With `every`, of every so many-th tile alone, else 0.
         """
         self.layout.restore()
-        total, slope = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1, self._slopes)
-        if roughly and self.is_rough:
-            self._run(lambda tile, _: self._tiles.respond_roughly(tile, price, total, slope), max(every, 1))
-        else:
-            self._run(lambda tile, space: self._tiles.respond(tile, space, price, total, slope), max(every, 1))
-        if every:
-            return total, slope
+        total = np.zeros(len(self.caps) + 1)
+        slope = None if self.is_rough and self.leads else np.zeros(len(self.caps) + 1, self._slopes)
+        doubles, singles = (slope, None) if self._slopes == np.float64 else (None, slope)
+        self._run(lambda tile, space: self._tiles.respond(tile, space, price, total, doubles, singles), max(every, 1))
+        if not every:
+            self._respond_large(price, total, slope)
+        return total, slope
+
+    def respond_roughly(self, price: float) -> tuple[Slopes, Slopes | None]:
+        """The same; if `is_rough`, of totals within core.ROUGH of themselves: columns of pairs in single precision."""
+        if not self.is_rough:
+            return self.respond(price)
+        self.layout.restore()
+        pairs = np.empty((len(self.caps) + 1, 2), np.float32)
+        self._run(lambda tile, _: self._tiles.respond_roughly(tile, price, pairs))
+        self._respond_large(price, *pairs.T)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _respond_large(self, price: float, total: Slopes, slope: Slopes | None) -> None:
+        """Write what large groups take, and slopes."""
         self.count += 1
         for one in self.large:
             with np.errstate(over="ignore", under="ignore"):  # a slope that guides steps may be infinite
-                total[one.group], slope[one.group] = one.passes.respond(price)
-        return total, slope
+                taken, steep = one.passes.respond(price)
+                total[one.group] = taken
+                if slope is not None:
+                    slope[one.group] = steep
 
     def expand(
         self, price: float, half: float, tolerance: float, capped: NDArray[np.int8], most: int

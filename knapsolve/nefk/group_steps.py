@@ -53,7 +53,7 @@ class GroupSteps:
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
 
-    def next(self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float]) -> float:
+    def next(self, search: Array, mu: float, taken: tuple[Slopes, Any], sums: tuple[float, float, float]) -> float:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
         NaN if the step was too long for one.
         """
@@ -136,10 +136,10 @@ class GroupSteps:
         return True
 
     def _lead(
-        self, search: Array, mu: float, taken: tuple[Array, Slopes], sums: tuple[float, float, float], half: float
+        self, search: Array, mu: float, taken: tuple[Slopes, Any], sums: tuple[float, float, float], half: float
     ) -> float:
         """The same by `price_by_groups`; what it was before where that is of no use."""
-        if self.problem.n <= narrow.MANY or self.shape in LINEAR:
+        if self.problem.n <= narrow.MANY or self.shape in LINEAR or taken[1] is None:
             return half
         price = price_by_groups(self.problem, *taken, sums, mu, float(search[core.TARGET]))
         self.leads -= 1
@@ -165,7 +165,7 @@ def _halve(search: Array) -> bool:
 
 
 def price_by_groups(
-    problem: Problem, total: Array, slope: Slopes, sums: tuple[float, float, float], price: float, target: float
+    problem: Problem, total: Slopes, slope: Slopes, sums: tuple[float, float, float], price: float, target: float
 ) -> float:
     """The price at which T meets a target if every group falls as a sample of all items does, to some power; NaN if
     there is none.
@@ -175,11 +175,11 @@ def price_by_groups(
     a bad one. So T is met at the price, but its slope only nearly, and steps may fall short.
     """
     chosen, scale = _some_groups(total[1:], problem.caps, sums[0])
-    taken, cap = np.append(total[0], total[1 + chosen]), np.append(np.inf, problem.caps[chosen])
-    steep, scale = np.append(slope[0], slope[1 + chosen]).astype(np.float64), np.append(1.0, scale)
+    taken, steep = (np.append(x[0], x[1 + chosen]).astype(np.float64) for x in (total, slope))
+    cap, scale = np.append(np.inf, problem.caps[chosen]), np.append(1.0, scale)
     with problem.sample(SAMPLE).passes() as sample, np.errstate(all="ignore"):
         first = sample.respond(price)[0]
-        of_all = float(slope.sum(dtype=np.float64) / total.sum())
+        of_all = float(slope.sum(dtype=np.float64) / total.sum(dtype=np.float64))
         power = steep / taken / of_all
         power = np.clip(np.where(np.isfinite(power), power, 1.0), 1.0 / ALIKE, ALIKE)
         others = sums[0] - (scale * np.minimum(taken, cap)).sum()
@@ -201,7 +201,7 @@ def price_by_groups(
     return math.nan
 
 
-def _some_groups(total: Array, caps: Array, whole: float) -> tuple[NDArray[np.intp], Array]:
+def _some_groups(total: Slopes, caps: Array, whole: float) -> tuple[NDArray[np.intp], Array]:
     """Groups that stand for all (g,): such as take much of the whole, and some others by chance; how many each is."""
     if len(caps) <= MOST_GROUPS:
         return np.arange(len(caps)), np.ones(len(caps))

@@ -94,12 +94,12 @@ class GroupTotals:
                 yield from list(pool.map(fill, wave, buffers))
 
 
-def capped_sums(passes: Any, total: Array, slope: Slopes) -> tuple[float, float, float]:
+def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
     sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps)
     return sums
 
 
-def error_of(passes: Any, total: Array, whole: float) -> float:
+def error_of(passes: Any, total: Slopes, whole: float) -> float:
     """What T, of which the whole is known, may be off, as totals (g + 1,) are rough: where caps hold, it is exact."""
     return SURELY * float(group_tables.not_surely_capped(total, passes.caps)) + ROUNDED * whole

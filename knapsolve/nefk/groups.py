@@ -63,7 +63,7 @@ def solve_groups(
     steps, target, was_near, n_models = GroupSteps(passes, curve), float(search[core.TARGET]), False, 0
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
-        total, slope = known.pop() if known else passes.respond(mu, roughly=True)
+        total, slope = known.pop() if known else passes.respond_roughly(mu)
         sums, half = capped_sums(passes, total, slope), math.nan
         gap = abs(sums[0] - target)
         may_be_near = passes.is_rough and gap <= 2.0 * SURELY * sums[0]
@@ -76,7 +76,8 @@ def solve_groups(
             if is_near:
                 total, slope = None, None
                 total, slope = passes.respond(mu)
-                sums = capped_sums(passes, total, slope)
+                exact = capped_sums(passes, total, slope)
+                sums = exact if slope is not None else (exact[0], sums[1], exact[2])
             half = steps.next(search, mu, (total, slope), sums)
         was_near = is_near
         if half > 0.0 and (takes_models or steps.encloses):
@@ -111,17 +112,18 @@ def _settle_sign(passes: GroupPasses, search: Array) -> None:
         search[core.PRICE] = abs(search[core.PRICE])
 
 
-def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> Array:
+def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array:
     """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
 
     By one Newton step, or by what a sample of all items takes at higher prices; roughly where tiles lead their searches
-    by themselves. Written over `total`.
+    by themselves. Written over `total`, or over the pairs of which that and `slope` are the columns.
     """
     bent = passes.shape not in LINEAR
-    if passes.leads():
-        group_tables.rough_guesses(total, passes.caps, mu, FARTHEST)
-        total[0] = np.nan
-        return total
+    own = total if total.dtype == np.float64 else total.base.view(np.float64)[:, 0]
+    if passes.leads:
+        group_tables.rough_guesses(total, passes.caps, mu, FARTHEST, own)
+        own[0] = np.nan
+        return own
     with np.errstate(all="ignore"):
         curve = _along_a_sample(passes, mu) if bent and passes.given.n > MANY else None
     for part in parts_of(len(passes.caps)):
@@ -136,9 +138,9 @@ def own_guesses(passes: GroupPasses, mu: float, total: Array, slope: Slopes) -> 
                 guess = mu + (taken - cap) / steep
         guess[~np.isfinite(guess)] = mu
         guess[loose] = np.nan
-        taken[:] = guess
-    total[0] = np.nan
-    return total
+        own[1:][part] = guess
+    own[0] = np.nan
+    return own
 
 
 def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
@@ -155,9 +157,11 @@ def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
     return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
 
 
-def surely_capped(passes: GroupPasses, mu: float, high: float, total: Array, slope: Slopes) -> NDArray[np.int8]:
+def surely_capped(passes: GroupPasses, mu: float, high: float, total: Any, slope: Slopes | None) -> NDArray[np.int8]:
     """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
     capped = np.zeros(len(total), dtype=np.int8)
+    if slope is None:
+        return capped
     least = CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)
     group_tables.surely_capped(total, slope, passes.caps, least, capped)
     return capped
@@ -184,6 +188,7 @@ class GroupModel:
     def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
         self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
         most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
+        most = min(most, passes.layout.most_rough)
         self.passes, problem, jobs = passes, passes.problem, passes.n_jobs
         rough, opened, terms = passes.expand(price, half, BENT, marks, most)
         self.large, self.valid = [], rough is not None
@@ -199,7 +204,7 @@ class GroupModel:
             return
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
         self.fixed = group_tables.sum_marked(passes.caps, marks[1:])
-        groups = np.flatnonzero(marks == 2)
+        groups = np.concatenate([part.start + np.flatnonzero(marks[part] == 2) for part in parts_of(marks.size)])
         self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 
     def _open(self, groups: NDArray[np.intp], items: NDArray[Any], which: NDArray[np.intp]) -> None:

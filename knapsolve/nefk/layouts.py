@@ -8,6 +8,7 @@ another column lies where the caller wants the amounts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,17 +24,18 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
-MOST_ROOM = 22.4  # bytes an item that copies, answers and tables may take, so that a solve with its models takes 24;
-# what the caller gives for the answer is room beyond that
-MODELS = 0.9  # of what is left, bytes that tables may take before there are models
-BY_SEARCHED, BY_SETTLED = 11, 10  # bytes of tables by group that is searched, its slope aside, and of one settled
+MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; what the caller gives for the answer is
+# room beyond that
+BY_TOTAL, BY_SLOPE, BY_PRICE = 8, (4, 8), 8  # bytes by group of what it takes, or of a pair in single precision
+BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely binds
+BY_ROUGH, LEAST_ROUGH = 29, 80  # bytes of an item of a model, and items to one that a model must have room for
 ENTRY, CAP = 4, 8  # of a group's number, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
-LISTED, BY_COPIED = 12, 16  # bytes an item of a list with amounts, and of a copy of some beside its columns
+LISTED, BY_LISTED, BY_COPIED = 12, 1.6, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
+# beside its columns
 WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
 LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
-BESIDE = 1  # bytes an item of the largest group whose cap binds, beside its amounts
 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
@@ -66,7 +68,7 @@ def _order_by(groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.u
 class Listed:
     """Items group by group, through their positions `order` (n,); None if they lie so."""
 
-    member = None
+    member, most_rough = None, LARGEST_ORDER
 
     def __init__(self, problem: Problem, order: NDArray[np.uint32] | None, runs: Runs) -> None:
         self.problem = self.given = problem
@@ -80,7 +82,8 @@ class Listed:
         copied = BY_COPIED + sum(
             x.dtype.itemsize for x in (*_columns(part).values(), part.lower, part.upper) if np.ndim(x)
         )
-        return LISTED * self.given.n + BY_SETTLED * len(self.runs.starts) + copied * part.n <= MOST_ROOM * self.given.n
+        tables = (BY_PRICE + BY_KEPT) * len(self.runs.starts)
+        return (LISTED + BY_LISTED) * self.given.n + tables + copied * part.n <= MOST_ROOM * self.given.n
 
     def target(self, place: Place) -> NDArray[Any]:
         """Where a settling pass writes amounts."""
@@ -115,8 +118,11 @@ class Tiled:
 
     order = None
 
-    def __init__(self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int = 1) -> None:
+    def __init__(
+        self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int = 1, most_rough: int = LARGEST_ORDER
+    ) -> None:
         self.given, self._entries, self.runs, self._n_jobs = problem, entries, runs, n_jobs
+        self.most_rough = most_rough  # items that a model has room for
         columns, n = _columns(problem), problem.n
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
         rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
@@ -203,18 +209,24 @@ def _columns(problem: Problem) -> dict[str, Any]:
 
 
 def lay_out(
-    problem: Problem, tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]], place: Place, n_jobs: int = 1
+    problem: Problem,
+    tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]],
+    place: Place,
+    n_jobs: int = 1,
+    known: bool = False,
 ) -> Listed | Tiled:
     """The items of a problem in tiles if there is room for copies, else listed.
 
     Of the tables, which are taken out of their list and used up, the first are names (g + 1,) of the groups, -1 first,
-    None if they are their own; the second (k + 3,) says where each begins, after two zeros.
+    None if they are their own; the second (k + 3,) says where each begins, after two zeros. Totals may be `known`.
     """
     names, starts = tables.pop()
     runs = Runs(starts[1:])
-    if _is_worth_it(problem, names, runs) and _has_room(problem, names, runs, place):
-        del starts  # room for copies
-        return Tiled(problem, _entries_of(names, runs, problem.n), runs, place, n_jobs)
+    if _is_worth_it(problem, names, runs):
+        most = _most_rough(problem, names, runs, place, known)
+        if most * LEAST_ROUGH >= problem.n:
+            del starts  # room for copies
+            return Tiled(problem, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
     return Listed(problem, _order_by(problem.groups, names, starts), runs)
 
 
@@ -225,16 +237,17 @@ def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
     return problem.n - ungrouped >= least * problem.n
 
 
-def _has_room(problem: Problem, names: Any, runs: Runs, place: Place) -> bool:
-    """Whether copies fit beside all else that a solve takes, but for the threads' working space; not if amounts are not
-    of a column's type and can't be written over it.
+def _most_rough(problem: Problem, names: Any, runs: Runs, place: Place, known: bool) -> int:
+    """How many items models may take beside copies and all else that a solve takes, but for the threads' working space;
+    -1 if copies have no room, or amounts are not of a column's type and can't be written over it.
     """
     kept = len(runs.starts)
     largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
     by_group = ENTRY * kept if _have_table(runs, problem.n) else 0
     if names is not None:
         by_group = (ENTRY + 1) * len(names) + CAP * kept
-    return may_have_room(problem, kept, place, (place.dtype.itemsize + BESIDE) * largest + by_group)
+    room = room_of_models(problem, kept, place, known, place.dtype.itemsize * largest + by_group)
+    return int(max(room, -BY_ROUGH) / BY_ROUGH)
 
 
 def _have_table(runs: Runs, n: int) -> bool:
@@ -242,16 +255,25 @@ def _have_table(runs: Runs, n: int) -> bool:
     return len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
 
 
-def may_have_room(problem: Problem, kept: int, place: Place, always: int = 0) -> bool:
-    """Whether copies fit beside tables of so many groups, and so many bytes that are always taken."""
-    width = place.dtype.itemsize
+def may_have_room(problem: Problem, kept: int, place: Place) -> bool:
+    """Whether copies fit beside tables of so many groups."""
+    return room_of_models(problem, kept, place, False, 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
+
+
+def room_of_models(problem: Problem, kept: int, place: Place, known: bool, always: int) -> float:
+    """Bytes that are left for models beside copies, tables of so many groups, of which totals may be known, and so many
+    bytes that are always taken; negative if there is no room for copies.
+    """
+    width, single = place.dtype.itemsize, has_single_slopes(problem)
     copies = [column.dtype.itemsize for column in _columns(problem).values()]
     if width not in copies:
-        return False
+        return -math.inf
     copied = 2 + sum(copies)  # one of two lies in the room of the amounts
-    searching = copied * problem.n + (BY_SEARCHED + (4 if has_single_slopes(problem) else 8)) * kept
-    settling = max(copied, 2 * width) * problem.n + BY_SETTLED * kept
-    return max(searching - MODELS * problem.n, settling) + always <= (MOST_ROOM + place.given) * problem.n
+    taken = BY_TOTAL if single and not known else BY_TOTAL + BY_SLOPE[not single]
+    room = (MOST_ROOM + place.given) * problem.n - always
+    if copied * problem.n + (taken + BY_KEPT) * kept > room:
+        return -math.inf
+    return room - max(copied, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
 
 
 def has_single_slopes(problem: Problem) -> bool:

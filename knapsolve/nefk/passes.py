@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 
-Slopes = NDArray[np.floating[Any]]  # they guide steps: single precision does where room is short
+Slopes = NDArray[np.floating[Any]]  # they, and rough totals, guide steps: single precision does where room is short
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
 MOST_CHUNKS = 16  # that one thread takes at a time
 MOST_STEPS = 100  # passes over a chunk in one compiled call: tens of milliseconds

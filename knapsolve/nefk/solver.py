@@ -218,7 +218,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         step(search, passes.shape, *(float(x[0]) for x in sums))
         prices, settled = find_and_settle(replace(some, groups=None), passes, search, *place(), n_jobs, before)
     else:
-        layout = lay_out(some, reduced.tables, place, n_jobs)
+        layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
         with GroupPasses(some, n_jobs, layout) as grouped:
             prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count

@@ -33,6 +33,23 @@ def test_sums_under_caps_are_those_of_numpy(kind, groups):
         held,
     )
     assert group_tables.capped_sums(total, slope, caps) == pytest.approx(expected, rel=1e-12)
+    sums = group_tables.capped_sums(np.ascontiguousarray(total), slope, caps)
+    assert sums == pytest.approx(expected, rel=1e-12)
+    assert group_tables.capped_sums(total, None, caps) == (sums[0], 0.0, sums[2])
+
+
+@pytest.mark.parametrize("groups", SIZES)
+def test_sums_of_pairs_in_single_precision_are_those_of_their_columns(groups, generator):
+    pairs, caps = generator.random((groups + 1, 2)).astype(np.float32), generator.random(groups)
+    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in pairs.T]
+    ours, theirs = pairs.T, columns
+    assert group_tables.capped_sums(*ours, caps) == group_tables.capped_sums(*theirs, caps)
+    assert group_tables.not_surely_capped(ours[0], caps) == group_tables.not_surely_capped(theirs[0], caps)
+    marks = np.zeros((2, groups + 1), np.int8)
+    for (total, slope), capped in zip((ours, theirs), marks):
+        group_tables.surely_capped(total, slope, caps, 0.1, capped)
+    np.testing.assert_array_equal(*marks)
+    assert groups < 20 or 0 < marks[0].sum() < groups
 
 
 @pytest.mark.parametrize("groups", SIZES)
@@ -53,8 +70,14 @@ def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
     np.testing.assert_array_equal(capped[1:], total[1:] - caps > 0.3 * slope[1:])
     with np.errstate(divide="ignore"):
         expected = np.where(total[1:] > caps, 2.0 * np.minimum(total[1:] / caps, 7.0), np.nan)
-    group_tables.rough_guesses(total, caps, 2.0, 7.0)
+    pairs = np.column_stack([total, slope]).astype(np.float32)
+    group_tables.rough_guesses(total, caps, 2.0, 7.0, total)
     np.testing.assert_allclose(total[1:], expected, rtol=1e-15)
+    over = pairs.view(np.float64)[:, 0]  # guesses lie over the pairs
+    with np.errstate(divide="ignore"):
+        expected = np.where(pairs[1:, 0] > caps, 2.0 * np.minimum(pairs[1:, 0] / caps, 7.0), np.nan)
+    group_tables.rough_guesses(pairs[:, 0], caps, 2.0, 7.0, over)
+    np.testing.assert_allclose(over[1:], expected, rtol=1e-15)
     own, marks = total.copy(), generator.integers(0, 3, groups + 1).astype(np.int8)
     group_tables.take_marked(own, marks, 9.0)
     np.testing.assert_array_equal(own, np.where(marks, np.where(np.isnan(total), 9.0, total), np.nan))
