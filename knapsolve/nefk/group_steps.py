@@ -29,7 +29,11 @@ OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 MORE = 4.0  # times as wide as others such a model may be
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
-LEAP = 1.5  # the first one from a price at which caps hold all, over that; the next ones are the square of the last
+LEAP, LEAP_OF_LARGE = 1.5, 1.1  # the first one from a price at which caps hold all, over that; the next ones are the
+# square of the last
+OPEN = 1.0  # a bracket, in log price, from which on its ends tell nothing of large groups between
+LOPSIDED = 0.1  # what T of large groups is off below the answer, over that above it, up to which a line tells nothing
+MOST_HELD = 2  # leads where caps hold nearly all of T: which group leaves its cap first is known badly
 MOST_HALVED = 8  # brackets, in one search: jumps take more of them than of other steps
 MOST_ENCLOSED = 2  # models that hold all of a bracket, in one search
 MOST_FOLLOWED = 4  # steps along one curve
@@ -45,13 +49,16 @@ class GroupSteps:
 
     def __init__(self, passes: Any, curve: Curve | None = None) -> None:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
+        self.held = 0  # leads where caps held nearly all of T
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
+        self.high = math.inf  # how much T was too low above the answer
         self.low = 0.0, 0.0  # how much T was too high below the answer, and its slope there if caps held most
-        self.enclosing, self.halving, self.leap = MOST_ENCLOSED, MOST_HALVED, LEAP
+        self.enclosing, self.halving = MOST_ENCLOSED, MOST_HALVED
         self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
+        self.leap = LEAP_OF_LARGE if self.are_large else LEAP
 
     def next(self, search: Array, mu: float, taken: tuple[Slopes, Any], sums: tuple[float, float, float]) -> float:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
@@ -64,7 +71,11 @@ class GroupSteps:
         is_enclosed, across = not math.isnan(width), _across(search)
         if sums[0] > search[core.TARGET]:
             self.low = sums[0] - float(search[core.TARGET]), sums[1] if sums[2] > MOSTLY * sums[0] else math.inf
-        is_flat = is_enclosed and not self.are_large and self.low[0] > FLAT * self.low[1] * across
+        else:
+            self.high = float(search[core.TARGET]) - sums[0]
+        is_open = not is_enclosed or across > OPEN
+        is_flat = is_enclosed and self.low[0] > FLAT * self.low[1] * across
+        is_flat &= not self.are_large or (not is_open and self.low[0] < LOPSIDED * self.high)
         widest = HALVES[0] * (MORE if sums[2] > MOSTLY * sums[0] else 1.0)
         self.encloses = (self.has_missed or is_flat) and across <= 2.0 * widest and self._enclose(search)
         if self.encloses:
@@ -82,20 +93,30 @@ class GroupSteps:
             half = next_half(self.shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
         is_far = not moved_by(self.shape, mu, price) <= LONG
         is_long = math.isnan(half) or (is_far and (self.are_large or self.is_rough))
-        if self.leads and is_long and (self.are_large or not is_enclosed):
+        leads = self.leads and is_long and (self.are_large or not is_enclosed)
+        is_held = self._is_held(search, sums)
+        if leads and not (is_held and self.held > MOST_HELD):
             half = self._lead(search, mu, taken, sums, half)
-        elif self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
+            self.held += is_held
+        if self.are_large and is_open and search[core.PRICE] == price and self._leap(search, mu, sums):
+            return math.nan
+        if not leads and self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
             return math.nan  # a rough pass costs less than so large a model
         return self.wide * half
 
     def _leap(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
-        """Where caps hold all of T, leave in growing leaps; False elsewhere."""
-        price = mu * self.leap
-        if self.shape in LINEAR or sums[1] > 0.0 or not max(mu, search[core.LOW]) < price < search[core.HIGH]:
+        """Where caps hold all of T, or nearly so, leave in growing leaps; False elsewhere."""
+        price, is_held = mu * self.leap, self._is_held(search, sums)
+        if self.shape in LINEAR or not is_held or not max(mu, search[core.LOW]) < price < search[core.HIGH]:
             return False
         self.leap *= self.leap
         search[core.PRICE] = price
         return True
+
+    def _is_held(self, search: Array, sums: tuple[float, float, float]) -> bool:
+        """Whether caps hold so much of T that a leap will hardly change it, as far as its slope tells."""
+        gap = sums[0] - float(search[core.TARGET])
+        return gap > FLAT * sums[1] * math.log(self.leap) and sums[2] > MOSTLY * sums[0]
 
     def _enclose(self, search: Array) -> bool:
         """Move the search's price to the middle of its bracket, for a model of all of that; not often."""

@@ -165,6 +165,17 @@ def test_few_passes_do_where_most_groups_are_near_their_caps(size, load, passes,
     assert result.n_passes <= passes
 
 
+@pytest.mark.parametrize(
+    ("n", "load", "seed"), [(100_000, 1e-5, 5), (100_000, 1e-6, 5), (200_000, 1e-6, 2), (200_000, 1e-6, 3)]
+)
+def test_few_passes_do_where_large_groups_leave_a_trifle(n, load, seed):
+    """T hardly changes up to where the first group leaves its cap: lines from there went 18 to 34 passes in vain."""
+    rates, weights, groups, caps, capacity = tight(n, 500, (0.3, 0.95), 1.0 - load, seed)
+    result = solve("freshness", rates, capacity, weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 14
+
+
 @pytest.mark.parametrize("size", [2, 3, 5])
 @pytest.mark.parametrize("share", [1e-4, 1e-5, 1e-6, 1e-8])
 def test_few_passes_do_where_small_groups_leave_a_trifle(size, share):
