@@ -206,9 +206,11 @@ def test_every_family_and_bounds_beside_freshness():
         )
 
 
-@pytest.mark.parametrize(("n", "gives_out"), [(10**4, True), (10**5, True), (10**6, True), (10**6, False)])
+@pytest.mark.parametrize(
+    ("n", "gives_out"), [(10**4, True), (10**5, True), (10**6, True), (10**6, False), (10**7, False)]
+)
 def test_groups_beside_none(n, gives_out):
-    """Room for the answer that is given is room for copies: without, there is none with two items a group."""
+    """Room for the answer that is given is room for copies."""
     rate, weight, capacity = problem(n)
     generator, out = np.random.default_rng(2), np.empty(n) if gives_out else None
     plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=out)

@@ -24,6 +24,7 @@ ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
+LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of the smallest
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
 LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
@@ -96,19 +97,20 @@ class SampledTotals:
             sums[0], sums[2] = sums[0] + more_held, sums[2] + more_held
         return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
 
+    @np.errstate(all="ignore")
     def _shrink(self, price: float, total: Array, slope: Array) -> None:
         """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains."""
         sampled, taken = self.totals.sizes[self.large].astype(np.float64), total[self.large]
-        n, mean = sampled.sum(), taken.sum() / max(sampled.sum(), 1.0)
-        if not (0.0 < mean < math.inf and n > self.large.size > 1):
+        n, mean, groups = sampled.sum(), taken.sum() / max(sampled.sum(), 1.0), np.count_nonzero(sampled)
+        if not (1.0 / LARGEST < mean < LARGEST and n > groups > 1):
             return
         means = taken / np.maximum(sampled, 1.0)
         if math.isnan(self.within):
             self.within = self._spread_within(price) / mean**2
         within = self.within * mean**2
-        more = float((sampled * np.square(means - mean)).sum()) - within * (self.large.size - 1)
+        more = float((sampled * np.square(means - mean)).sum()) - within * (groups - 1)
         between = max(more, 0.0) / (n - float(np.square(sampled).sum()) / n)  # DerSimonian and Laird's estimate
-        trust = sampled * between / (sampled * between + within) if within > 0.0 else np.ones(sampled.size)
+        trust = sampled * between / (sampled * between + within) if within > 0.0 else np.sign(sampled)
         for column in (total, slope):
             of_all, of_one = column[self.large].sum() / n, column[self.large] / np.maximum(sampled, 1.0)
             column[self.large] = self.sizes * (trust * of_one + (1.0 - trust) * of_all)

@@ -74,7 +74,7 @@ def solve_nefk(
         Threads, as in joblib. The answer is the same to the last bit whatever their number.
     out : ndarray of shape (n,), float64 or float32, default=None
         Where to put the amounts, also over one of the columns (which takes another array meanwhile). float32 halves the
-        memory; value and residuals are those before rounding. With a third or half as many groups as items, most of
+        memory; value and residuals are those before rounding. With more than half as many groups as items, most of
         whose caps bind, a solve that is given this room is faster; its amounts may differ in their last bits.
 
     Returns
