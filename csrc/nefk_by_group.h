@@ -25,7 +25,7 @@ void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, dou
 double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups);
 
 /* Write a rough guess of each group's own price, by what they take at a price, at most `farthest` times that; NaN where
- * a cap is loose. `own` (g + 1,) may lie over the totals, or over pairs of single ones and slopes. */
+ * a cap is loose. `own` (g + 1,) may lie over totals in double precision, or over pairs of single ones and slopes. */
 void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
                         double *own);
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, list_items
+from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, leads_by_itself, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
 from knapsolve.nefk.result import Place
@@ -117,14 +117,8 @@ class GroupPasses:
 
     @functools.cached_property
     def leads(self) -> bool:
-        """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
-        bounds = (self.problem.lower, self.problem.upper)
-        if self.shape not in (core.DETECTION, core.FRESHNESS) or any(isinstance(x, np.ndarray) for x in bounds):
-            return False
-        if bounds != (0.0, math.inf):
-            return False
-        uncapped = int(self.runs.find(np.zeros(1, dtype=np.intp))[1][0])
-        return 2 * self.runs.count_in_long(core.LED) < self.given.n - uncapped
+        """As `layouts.leads_by_itself` says."""
+        return leads_by_itself(self.given, self.runs)
 
     def __enter__(self) -> GroupPasses:
         return self
@@ -183,7 +177,9 @@ class GroupPasses:
         return total, slope
 
     def respond_roughly(self, price: float) -> tuple[Slopes, Slopes | None]:
-        """The same; if `is_rough`, of totals within core.ROUGH of themselves: columns of pairs in single precision."""
+        """The same; if `is_rough`, the columns of pairs in single precision, totals within core.ROUGH of themselves but
+        for that.
+        """
         if not self.is_rough:
             return self.respond(price)
         self.layout.restore()

@@ -31,7 +31,7 @@ from knapsolve.nefk.narrow import (
 )
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of
+from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -40,6 +40,7 @@ FARTHEST = 100.0  # a rough guess of an own price over the budget's
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group
 CONFIRMED = 5e-13  # relative gap of the total that is accepted: capped groups have gaps as large
+FEW_AT_ONCE = 4096  # groups: what is made of them on the way takes little room
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -126,7 +127,7 @@ def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array
         return own
     with np.errstate(all="ignore"):
         curve = _along_a_sample(passes, mu) if bent and passes.given.n > MANY else None
-    for part in parts_of(len(passes.caps)):
+    for part in parts_of(len(passes.caps), FEW_AT_ONCE):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
         loose = taken <= cap
         with np.errstate(all="ignore"):
@@ -192,12 +193,14 @@ class GroupModel:
         self.passes, problem, jobs = passes, passes.problem, passes.n_jobs
         rough, opened, terms = passes.expand(price, half, BENT, marks, most)
         self.large, self.valid = [], rough is not None
+        room = self.passes.layout.most_rough - (0 if rough is None else len(rough) + len(opened))
         for one in passes.large if self.valid else ():
             if marks[one.group] != 1:
                 found, own_terms = one.passes.expand(price, half, BENT)
-                if found is None or len(found) > one.problem.n // MOST_ROUGH_OF_LARGE:
+                if found is None or len(found) > min(one.problem.n // MOST_ROUGH_OF_LARGE, room):
                     self.valid = False
                     return
+                room -= len(found)
                 model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
                 self.large.append((one.group, passes.cap_of(one.group), model))
         if rough is None:
@@ -227,10 +230,10 @@ class GroupModel:
     def search(self, search: Array) -> None:
         """Nothing is compiled for this one."""
 
-    def starts(self) -> Array:
-        """Prices at which T jumps, as a rough item or one of an open group starts there."""
-        parts = [self.smooth.starts(), *(model.starts() for _, _, model in self.large)]
-        return np.concatenate(parts if self.some is None else [*parts, self.some.problem.starts()])
+    def starts(self, search: Array) -> Array:
+        """Prices within a search's bracket at which T jumps, as a rough item or one of an open group starts there."""
+        parts = [self.smooth.starts(search), *(model.starts(search) for _, _, model in self.large)]
+        return np.concatenate(parts if self.some is None else [*parts, within(self.some.problem.starts(), search)])
 
     def respond(self, price: float) -> tuple[float, float]:
         """T and its slope at a price within the bracket."""

@@ -28,10 +28,10 @@ MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; w
 # room beyond that
 BY_TOTAL, BY_SLOPE, BY_PRICE = 8, (4, 8), 8  # bytes by group of what it takes, or of a pair in single precision
 BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely binds
-BY_ROUGH, LEAST_ROUGH = 29, 80  # bytes of an item of a model, and items to one that a model must have room for
+BY_ROUGH, LEAST_ROUGH = 32, 84  # bytes of an item of a model, and items to one that a model must have room for
 ENTRY, CAP = 4, 8  # of a group's number, and of its cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
-LISTED, BY_LISTED, BY_COPIED = 12, 1.6, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
+LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
 # beside its columns
 WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
@@ -145,7 +145,7 @@ class Tiled:
         the next item of each run does, which has to move on, and whether the parts are taken from the last one back.
         """
         parts, runs = list(parts_of(self.given.n)), self.runs.every
-        half = len(parts) // 2 if self._n_jobs > 1 else len(parts)
+        half = len(parts) // 2 if self._n_jobs > 1 and len(parts) > 1 else len(parts)
 
         def run(some: list[slice], bounds: list[int], down: bool) -> None:
             following = np.array(bounds, dtype=np.uint32)
@@ -246,7 +246,8 @@ def _most_rough(problem: Problem, names: Any, runs: Runs, place: Place, known: b
     by_group = ENTRY * kept if _have_table(runs, problem.n) else 0
     if names is not None:
         by_group = (ENTRY + 1) * len(names) + CAP * kept
-    room = room_of_models(problem, kept, place, known, place.dtype.itemsize * largest + by_group)
+    slopes = known or not leads_by_itself(problem, runs)
+    room = room_of_models(problem, kept, place, slopes, place.dtype.itemsize * largest + by_group)
     return int(max(room, -BY_ROUGH) / BY_ROUGH)
 
 
@@ -257,11 +258,11 @@ def _have_table(runs: Runs, n: int) -> bool:
 
 def may_have_room(problem: Problem, kept: int, place: Place) -> bool:
     """Whether copies fit beside tables of so many groups."""
-    return room_of_models(problem, kept, place, False, 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
+    return room_of_models(problem, kept, place, not has_no_bounds(problem), 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
 
 
-def room_of_models(problem: Problem, kept: int, place: Place, known: bool, always: int) -> float:
-    """Bytes that are left for models beside copies, tables of so many groups, of which totals may be known, and so many
+def room_of_models(problem: Problem, kept: int, place: Place, slopes: bool, always: int) -> float:
+    """Bytes that are left for models beside copies, tables of so many groups, also of slopes beside totals, and so many
     bytes that are always taken; negative if there is no room for copies.
     """
     width, single = place.dtype.itemsize, has_single_slopes(problem)
@@ -269,11 +270,25 @@ def room_of_models(problem: Problem, kept: int, place: Place, known: bool, alway
     if width not in copies:
         return -math.inf
     copied = 2 + sum(copies)  # one of two lies in the room of the amounts
-    taken = BY_TOTAL if single and not known else BY_TOTAL + BY_SLOPE[not single]
+    taken = BY_TOTAL if single and not slopes else BY_TOTAL + BY_SLOPE[not single]
     room = (MOST_ROOM + place.given) * problem.n - always
     if copied * problem.n + (taken + BY_KEPT) * kept > room:
         return -math.inf
     return room - max(copied, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
+
+
+def has_no_bounds(problem: Problem) -> bool:
+    """Whether items may take anything."""
+    bounds = (problem.lower, problem.upper)
+    return not any(isinstance(bound, np.ndarray) for bound in bounds) and bounds == (0.0, math.inf)
+
+
+def leads_by_itself(problem: Problem, runs: Runs) -> bool:
+    """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
+    if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS) or not has_no_bounds(problem):
+        return False
+    uncapped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
+    return 2 * runs.count_in_long(core.LED) < problem.n - uncapped
 
 
 def has_single_slopes(problem: Problem) -> bool:

@@ -19,7 +19,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step
+from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
@@ -61,9 +61,9 @@ class SeriesModel:
         self._items = problem.take(rough, problem.capacity, n_jobs)
         self.rough = self._items.passes(n_jobs) if len(rough) else None
 
-    def starts(self) -> NDArray[np.float64]:
-        """Prices at which the total jumps, as a rough item starts there."""
-        return self._items.starts()
+    def starts(self, search: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Prices within a search's bracket at which the total jumps, as a rough item starts there."""
+        return within(self._items.starts(), search)
 
     def search(self, search: NDArray[np.float64]) -> None:
         """Nothing is compiled for this one."""

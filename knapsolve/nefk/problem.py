@@ -122,6 +122,7 @@ def check_problem(
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
     group, last = (None, -1) if groups is None else _check_groups(groups)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
+    low, high = _as_number(low), _as_number(high)
     if (groups is None) != (group_caps is None):
         raise ValueError("groups and group_caps must be given together")
     caps = np.empty(0)
@@ -135,6 +136,14 @@ def check_problem(
     if last >= len(caps):
         raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {last}")
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
+
+
+def _as_number(bounds: Any) -> Any:
+    """One number in place of bounds (n,) that are all alike: items then need not be read for them."""
+    if not isinstance(bounds, np.ndarray) or bounds[0] != bounds[-1]:
+        return bounds
+    is_even = all((bounds[part] == bounds[0]).all() for part in parts_of(bounds.size))
+    return float(bounds[0]) if is_even else bounds
 
 
 def _check_labels(caps: Any) -> None:

@@ -32,7 +32,7 @@ class NEFKResult:
     n_passes : int
         Passes over all items.
     side : ndarray of shape (n,), int8
-        -1 at the lower bound, 1 at the upper bound, 0 between them.
+        -1 at the lower bound, 1 at the upper bound, 0 between them; with groups, after amounts are rounded to `out`.
     group_prices : ndarray of shape (n_groups,) or None
         Value of one more unit of each group's cap; 0 where the cap is not reached.
 
@@ -108,13 +108,13 @@ class Place:
         """Write the sides of amounts that are known, between bounds that are numbers or arrays (n,)."""
         amounts, side = self()
         with np.errstate(over="ignore"):  # an upper bound may be none in single precision
-            lower, upper = (np.asarray(bound, self.dtype) for bound in (lower, upper))
-        for part in parts_of(self._n):
-            x, here = amounts[part], side[part]
-            low, high = (bound[part] if bound.ndim else bound for bound in (lower, upper))
-            at_low = (x <= low).view(np.int8)
-            np.greater(x >= high, at_low, out=here.view(bool))
-            here -= at_low
+            for part in parts_of(self._n):
+                x, here = amounts[part], side[part]
+                bounds = (bound[part] if isinstance(bound, np.ndarray) else bound for bound in (lower, upper))
+                low, high = (np.asarray(bound, self.dtype) for bound in bounds)
+                at_low = (x <= low).view(np.int8)
+                np.greater(x >= high, at_low, out=here.view(bool))
+                here -= at_low
 
     def clear(self) -> None:
         """Give the room back."""

@@ -57,7 +57,7 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
     tried, starts = 0, np.empty(0)
     while search[core.STATE] == core.RUNNING:
         if tried == LATE and hasattr(passes, "starts"):
-            starts = passes.starts()
+            starts = passes.starts(search)
         start = nearest(starts, search)
         for price in (start + BESIDE * start, start - BESIDE * start):
             if search[core.LOW] < price < search[core.HIGH] and search[core.STATE] == core.RUNNING:
@@ -103,9 +103,14 @@ class Secant:
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
 
 
+def within(starts: NDArray[np.float64], search: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Those starts (k,) that are within a search's bracket."""
+    return starts[(starts > search[core.LOW]) & (starts < search[core.HIGH])]
+
+
 def nearest(starts: NDArray[np.float64], search: NDArray[np.float64]) -> float:
     """The start (k,) within the bracket that is nearest to the price; NaN if there is none."""
-    inside = starts[(starts > search[core.LOW]) & (starts < search[core.HIGH])]
+    inside = within(starts, search)
     return float(inside[np.abs(inside - search[core.PRICE]).argmin()]) if inside.size else math.nan
 
 

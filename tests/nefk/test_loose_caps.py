@@ -77,6 +77,15 @@ def test_caps_of_large_groups_do_not_hold_too_much_of_a_samples_total(differ, of
     assert abs(np.mean(errors)) <= off
 
 
+def test_a_sample_that_misses_all_of_a_large_group_but_one_knows_a_total():
+    """Every 49th item is of another group, and those alone are sampled."""
+    n = 200_000
+    groups = np.where(np.arange(n) % sampled_groups_of(n) == 0, 1, 0)
+    options = {"weights": np.ones(n), "upper": None, "groups": groups, "group_caps": np.ones(2)}
+    with np.errstate(all="raise"):
+        assert np.isfinite(SampledTotals(totals_of("freshness", np.ones(n), options)).respond(0.3)).all()
+
+
 @pytest.mark.parametrize("n_groups", [4, 100, 14_000])
 def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups):
     p, options = grouped("freshness", n_groups, 2, [0.5, 2.0])
@@ -163,7 +172,7 @@ def test_totals_of_tiles_are_as_near_as_they_say():
         )
     for ours, theirs in zip(rough, exact):
         assert (ours != theirs).mean() > 0.9
-        np.testing.assert_allclose(ours, theirs, rtol=2 * core.ROUGH)
+        np.testing.assert_allclose(ours, theirs, rtol=1.01 * core.ROUGH)
 
 
 @pytest.mark.parametrize("are_sampled", [False, True])

@@ -128,6 +128,24 @@ def test_memory_stays_below_three_arrays_where_small_groups_are_near_their_caps(
     assert peak_of(criteria.Freshness(rates), load * caps.sum(), **options) <= 3 * 8 * n
 
 
+@pytest.mark.parametrize("upper", [None, 50.0, "float32"])
+@pytest.mark.parametrize("size", [2.0, 2.8, 3.0])
+def test_memory_stays_below_three_arrays_where_models_of_large_and_small_groups_list_many_items(size, upper):
+    """Also where slopes are kept, as with an upper bound, and where that is a column in single precision."""
+    n, n_groups, generator = 1_000_000, int(1_000_000 / size), np.random.default_rng(1)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups = np.where(generator.random(n) < 0.05, -1, generator.integers(0, n_groups, n))
+    free = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights).amounts
+    caps = np.bincount(groups + 1, free, n_groups + 1)[1:] * generator.uniform(0.3, 0.95, n_groups) + 1e-9
+    capacity = 0.9 * (caps.sum() + free[groups < 0].sum())
+    del free
+    if upper == "float32":
+        upper = generator.uniform(20.0, 50.0, n).astype(np.float32)
+    options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), capacity, **options) <= 3 * 8 * n
+
+
 @pytest.mark.parametrize("size", [3.4, 5.0])
 def test_memory_stays_below_three_arrays_where_a_large_group_is_near_its_cap(size):
     """Its model listed a quarter of its items."""
