@@ -81,9 +81,9 @@ def test_a_sample_that_misses_all_of_a_large_group_but_one_knows_a_total():
     """Every 49th item is of another group, and those alone are sampled."""
     n = 200_000
     groups = np.where(np.arange(n) % sampled_groups_of(n) == 0, 1, 0)
-    options = {"weights": np.ones(n), "upper": None, "groups": groups, "group_caps": np.ones(2)}
-    with np.errstate(all="raise"):
-        assert np.isfinite(SampledTotals(totals_of("freshness", np.ones(n), options)).respond(0.3)).all()
+    options = {"weights": np.ones(n), "upper": None, "groups": groups, "group_caps": np.full(2, 1e9)}
+    totals = totals_of("freshness", np.ones(n), options)
+    assert SampledTotals(totals).respond(0.3)[0] <= 1.01 * totals.respond(0.3)[:, 0].sum()
 
 
 @pytest.mark.parametrize("n_groups", [4, 100, 14_000])

@@ -146,6 +146,18 @@ def test_memory_stays_below_three_arrays_where_models_of_large_and_small_groups_
     assert peak_of(criteria.Freshness(rates), capacity, **options) <= 3 * 8 * n
 
 
+@pytest.mark.parametrize("size", [2.0, 2.5])
+@pytest.mark.parametrize("upper", [None, 50.0])
+def test_memory_stays_below_three_arrays_where_items_start_together(size, upper):
+    """Exact totals are taken of all groups there, with slopes where there is a bound."""
+    n, n_groups, generator = 1_000_000, int(1_000_000 / size), np.random.default_rng(0)
+    groups, rates = generator.integers(0, n_groups, n), 1.0 + 1e-4 * generator.standard_normal(n)
+    caps = 1e-3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.3, 1.5, n_groups) + 1e-12
+    options = {"weights": rates.copy(), "upper": upper, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), 0.3 * caps.sum(), **options) <= 3 * 8 * n
+
+
 @pytest.mark.parametrize("size", [3.4, 5.0])
 def test_memory_stays_below_three_arrays_where_a_large_group_is_near_its_cap(size):
     """Its model listed a quarter of its items."""
