@@ -106,8 +106,8 @@ cdef nefk_move move_of(pair):
 
 
 cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down):
-    """Where items go, given a table (g + 1,) or guesses of runs, their first groups and the guesses' bits; and where the
-    next of each run does.
+    """Where items go, given a table (g + 1,) or guesses of runs, their first groups and the guesses' bits; and where
+    the next of each run does.
     """
     cdef nefk_runs runs
     cdef const uint32_t[::1] table, first
@@ -236,8 +236,8 @@ def surely_capped(total, slope, const double[::1] caps, double least, int8_t[::1
 
 
 def rough_guesses(total, const double[::1] caps, double price, double farthest, double[::1] own):
-    """Write a rough guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a price;
-    NaN where a cap is loose.
+    """Write a rough guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a
+    price; NaN where a cap is loose.
     """
     cdef nefk_taken taken = taken_of(total, None)
     with nogil:
