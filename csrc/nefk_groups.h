@@ -40,8 +40,8 @@ void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                        double *total, double *slope);
 
-/* The same, as pairs (last - first, 2) of a total, within NEFK_ROUGH of itself but for its rounding, and a slope; for items that have a
- * `member`. O(items). */
+/* The same, as pairs (last - first, 2) of a total, within NEFK_ROUGH of itself but for its rounding, and a slope; for
+ * items that have a `member`. O(items). */
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken);
 
 /* As nefk_expand_range over the groups that are not marked 1 in `capped` (g,). A group above its cap over the whole

@@ -169,7 +169,9 @@ def respond_each(Items items, double price, size_t start, size_t stop, bint roug
 
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
            float[::1] singles, int8_t[::1] side=None):
-    """Write amounts, and their sides unless that is None; (x high, low, value high, low, violation) of items [start, stop)."""
+    """Write amounts, and their sides unless that is None, of items [start, stop); (x high, low, value high, low,
+    violation).
+    """
     cdef nefk_prices prices
     cdef nefk_audit out
     cdef double *wide = NULL if doubles is None else &doubles[0]
@@ -295,8 +297,8 @@ cdef class Tiles:
             nefk_tile_bounds(&self.view, tile, space.view, &lower[0], &upper[0])
 
     def respond(self, run, TileSpace space, double price, double[::1] total, double[::1] slope, float[::1] single):
-        """What a tile's groups take at a price, and the slope, written to total (g,) and to that one of slope and single
-        (g,) that is not None.
+        """What a tile's groups take at a price, and the slope, written to total (g,) and to that one of slope and
+        single (g,) that is not None.
         """
         cdef nefk_tile tile = tile_of(run)
         cdef double[NEFK_TILE_GROUPS] steep
