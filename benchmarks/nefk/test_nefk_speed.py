@@ -216,7 +216,7 @@ def test_groups_beside_none(n, gives_out):
     plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=out)
     free = plain().amounts.copy()
     print("\n" + ("out is given" if gives_out else "out is not given"))
-    for n_groups in (10, n // 1000, n // 5, n // 3, n // 2):
+    for n_groups in sorted({10, n // 1000, n // 5, n // 3, n // 2}):
         groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
         taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
         few = generator.uniform(0.3, 0.9, n_groups)

@@ -73,7 +73,7 @@ def test_items_are_copied_only_where_more_have_caps_if_their_groups_names_are_ma
 
 
 @pytest.mark.parametrize("gives_out", [False, True])
-def test_a_solve_with_two_items_a_group_copies_them_where_it_is_given_room(gives_out, monkeypatch):
+def test_a_solve_that_names_groups_of_two_items_copies_them_where_it_is_given_room(gives_out, monkeypatch):
     layouts, generator = [], np.random.default_rng(8)
     monkeypatch.setattr(solver_module, "lay_out", lambda *given: layouts.append(lay_out(*given)) or layouts[0])
     rates, groups = np.exp(generator.standard_normal(N)), generator.integers(0, N // 2, N)
