@@ -6,6 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nefk_oracle import FAMILIES, assert_optimal, solve
 
+from knapsolve import criteria, solve_nefk
+
 positive = st.floats(1e-6, 1e6)
 SCALED = ["detection", "freshness", "poisson", "harmonic", "logarithmic"]  # f'(x) depends on x / p
 
@@ -109,3 +111,19 @@ def test_more_capacity_is_worth_its_price(family):
     more, less = (solve(family, p, 20.0 + d, weights=w) for d in (step, -step))
     assert (more.value - less.value) / (2 * step) == pytest.approx(base.price, rel=1e-6, abs=1e-9)
     assert more.price <= base.price <= less.price
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_bounds_that_are_all_alike_are_one_number(grouped):
+    generator = np.random.default_rng(3)
+    rates, groups = generator.lognormal(0, 1, 500), generator.integers(-1, 20, 500)
+    options = {"groups": groups, "group_caps": generator.uniform(2, 9, 20)} if grouped else {}
+    ours, theirs = (
+        solve_nefk(criteria.Freshness(rates), 100.0, lower=low, upper=high, **options)
+        for low, high in ((0.01, 0.9), (np.full(500, 0.01), np.full(500, 0.9)))
+    )
+    np.testing.assert_array_equal(ours.amounts, theirs.amounts)
+    np.testing.assert_array_equal(ours.side, theirs.side)
+    assert ours.n_passes == theirs.n_passes
+    other = solve_nefk(criteria.Freshness(rates), 100.0, upper=np.append(0.5, np.full(499, 0.9)), **options)
+    assert other.amounts[0] <= 0.5 < other.amounts.max()
