@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nefk_oracle import FAMILIES, assert_optimal, solve
 
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.problem import check_problem
 
 positive = st.floats(1e-6, 1e6)
 SCALED = ["detection", "freshness", "poisson", "harmonic", "logarithmic"]  # f'(x) depends on x / p
@@ -124,6 +125,8 @@ def test_bounds_that_are_all_alike_are_one_number(grouped):
     )
     np.testing.assert_array_equal(ours.amounts, theirs.amounts)
     np.testing.assert_array_equal(ours.side, theirs.side)
-    assert ours.n_passes == theirs.n_passes
+    bounds = np.full(500, 0.01), np.full(500, 0.9)
+    problem = check_problem(criteria.Freshness(rates), 100.0, None, *bounds, None, None, True)
+    assert (problem.lower, problem.upper) == (0.01, 0.9)
     other = solve_nefk(criteria.Freshness(rates), 100.0, upper=np.append(0.3, np.full(499, 0.31)), **options)
     assert other.amounts[0] <= 0.3 < other.amounts.max() <= 0.31
