@@ -206,6 +206,16 @@ def test_every_family_and_bounds_beside_freshness():
         )
 
 
+def print_beside_none(what, alone, groups, caps):
+    capped = partial(alone, groups=groups, group_caps=caps)
+    base, seconds = best_of_each([alone, capped], clock=time.process_time)
+    result = capped()
+    print(
+        f"{what}: {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none; {result.n_passes} passes, "
+        f"{np.mean(result.group_prices > 0):.0%} of caps bind, residual {result.residual:.0e}"
+    )
+
+
 @pytest.mark.parametrize(
     ("n", "gives_out"), [(10**4, True), (10**5, True), (10**6, True), (10**6, False), (10**7, False)]
 )
@@ -222,13 +232,7 @@ def test_groups_beside_none(n, gives_out):
         few = generator.uniform(0.3, 0.9, n_groups)
         shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "binding": few}
         for name, share in shares.items():
-            grouped = partial(plain, groups=groups, group_caps=share * taken)
-            base, seconds = best_of_each([plain, grouped], clock=time.process_time)
-            result = grouped()
-            print(
-                f"n = {n:.0e}, {n_groups:6d} groups, {np.mean(result.group_prices > 0):4.0%} of caps bind ({name}): "
-                f"{seconds * 1e3:7.2f} ms, {seconds / base:.2f} of none; residual {result.residual:.0e}"
-            )
+            print_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, groups, share * taken)
 
 
 @pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])
@@ -248,14 +252,7 @@ def test_groups_of_very_different_sizes_beside_none(exponent):
     print()
     for name, share in shares.items():
         alone = partial(plain, min(capacity, 0.95 * (share * taken).sum()))
-        capped = partial(alone, groups=groups, group_caps=share * taken)
-        base, seconds = best_of_each([alone, capped], clock=time.process_time)
-        result = capped()
-        print(
-            f"{n_groups:6d} groups, exponent {exponent}, {np.mean(result.group_prices > 0):4.0%} of caps ({name}): "
-            f"{seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; {result.n_passes} passes, "
-            f"residual {result.residual:.0e}"
-        )
+        print_beside_none(f"{n_groups:6d} groups, exponent {exponent}, {name}", alone, groups, share * taken)
 
 
 @pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
@@ -264,13 +261,8 @@ def test_one_cap_for_all_groups_beside_none(load, over):
     n, n_groups, generator = 10**6, 200_000, np.random.default_rng(5)
     rate, groups = generator.lognormal(0, 1.5, n), generator.integers(0, n_groups, n)
     plain = partial(solve_nefk, criteria.Freshness(rate), load * n, n_jobs=1, out=np.empty(n))
-    capped = partial(plain, groups=groups, group_caps=np.full(n_groups, over * load * n / n_groups))
-    base, seconds = best_of_each([plain, capped], clock=time.process_time)
-    result = capped()
-    print(
-        f"\ncaps of {over} times the mean, capacity {load} n: {seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; "
-        f"{result.n_passes} passes, {np.mean(result.group_prices > 0):.0%} bind; residual {result.residual:.0e}"
-    )
+    caps = np.full(n_groups, over * load * n / n_groups)
+    print_beside_none(f"\ncaps of {over} times the mean, capacity {load} n", plain, groups, caps)
 
 
 @pytest.mark.parametrize("load", [0.8, 0.95, 0.999, 1 - 1e-6])
@@ -284,13 +276,23 @@ def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, l
     free, groups = plain(capacity).amounts.copy(), generator.integers(0, n // size, n)
     caps = np.bincount(groups, free, n // size) * generator.uniform(0.3, 0.95, n // size) + 1e-9
     alone = partial(plain, load * caps.sum())
-    capped = partial(alone, groups=groups, group_caps=caps)
-    base, seconds = best_of_each([alone, capped], clock=time.process_time)
-    result = capped()
-    print(
-        f"\n{size} items a group, capacity {load:.7g} of caps: {seconds * 1e3:.0f} ms, {seconds / base:.1f} of none; "
-        f"{result.n_passes} passes, {np.mean(result.group_prices > 0):.0%} bind; residual {result.residual:.0e}"
-    )
+    print_beside_none(f"\n{size} items a group, capacity {load:.7g} of caps", alone, groups, caps)
+
+
+@pytest.mark.parametrize("n_groups", [1000, 100_000])
+@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "bounds"])
+def test_groups_of_other_criteria_and_with_bounds_beside_none(kind, n_groups):
+    """Bounds differ from item to item."""
+    n = 10**6
+    rate, weight, capacity = problem(n)
+    generator = np.random.default_rng(7)
+    criterion = (criteria.Freshness if kind == "bounds" else getattr(criteria, kind))(rate)
+    bounds = {"upper": generator.uniform(1.0, 3.0, n)} if kind == "bounds" else {}
+    plain = partial(solve_nefk, criterion, capacity, weights=weight, n_jobs=1, out=np.empty(n), **bounds)
+    groups = generator.integers(0, n_groups, n)
+    share = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
+    caps = np.bincount(groups, plain().amounts, n_groups) * share + 1e-9
+    print_beside_none(f"\n{kind}, {n_groups} groups", plain, groups, caps)
 
 
 def test_instruction_sets():

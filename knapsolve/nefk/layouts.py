@@ -118,9 +118,7 @@ class Tiled:
 
     order = None
 
-    def __init__(
-        self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int = 1, most_rough: int = LARGEST_ORDER
-    ) -> None:
+    def __init__(self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int, most_rough: int) -> None:
         self.given, self._entries, self.runs, self._n_jobs = problem, entries, runs, n_jobs
         self.most_rough = most_rough  # items that a model has room for
         columns, n = _columns(problem), problem.n

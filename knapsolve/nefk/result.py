@@ -32,7 +32,8 @@ class NEFKResult:
     n_passes : int
         Passes over all items.
     side : ndarray of shape (n,), int8
-        -1 at the lower bound, 1 at the upper bound, 0 between them; with groups, after amounts are rounded to `out`.
+        -1 at the lower bound, 1 at the upper bound, 0 between them; with groups of several items, after amounts are
+        rounded to `out`.
     group_prices : ndarray of shape (n_groups,) or None
         Value of one more unit of each group's cap; 0 where the cap is not reached.
 

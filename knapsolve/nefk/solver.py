@@ -216,7 +216,8 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
     if not kept.any():
         before, sums = float(search[core.PRICE]), reduced.known.pop()
         step(search, passes.shape, *(float(x[0]) for x in sums))
-        prices, settled = find_and_settle(replace(some, groups=None), passes, search, *place(), n_jobs, before)
+        alone = replace(some, groups=None)
+        prices, settled = find_and_settle(alone, passes, search, place.amounts(), None, n_jobs, before)
     else:
         layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
         with GroupPasses(some, n_jobs, layout) as grouped:
@@ -225,7 +226,7 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         del grouped
         layout.deliver(place)
         del layout
-        place.mark_sides(problem.lower, problem.upper)
+    place.mark_sides(problem.lower, problem.upper)
     del some, reduced  # room for the prices
     if not kept.all():
         own = put_back(own, kept)
