@@ -44,7 +44,7 @@ NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items,
 /* nefk_instructions.respond_roughly: what is near cancels in double precision, the rest is in single. */
 NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block items, double price,
                                       double *restrict x, double *restrict d) {
-    const float least = 1e-30f;
+    const float least_y = 1e-24f, least_e = 1e-30f; /* slopes are rough from there on */
     const double tiny = 1e-290;
     float y[NEFK_BLOCK], e[NEFK_BLOCK], amount[NEFK_BLOCK], slope[NEFK_BLOCK];
     int n_beyond = 0;
@@ -57,8 +57,8 @@ NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block
     }
     for (size_t i = 0; i < m; i++) {
         float odds, r = nefk_inverse_single(e[i], y[i], &odds);
-        int takes = e[i] > 0.0f, is_within = (y[i] >= least) & (e[i] >= least) & (e[i] <= 1.0f);
-        amount[i] = takes ? r : 0.0f;
+        int takes = e[i] > 0.0f, is_within = (y[i] >= least_y) & (e[i] >= least_e) & (e[i] <= 1.0f);
+        amount[i] = takes ? (is_within ? r : NAN) : 0.0f;
         slope[i] = takes ? (r * odds) * ((r + 1.0f) * r) : 0.0f; /* r^3 alone would overflow */
         n_beyond += takes & !is_within;
     }

@@ -31,8 +31,7 @@ typedef struct {
     void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d,
                     double *c);
     /* The same, of detection and freshness without bounds at one positive price, within NEFK_ROUGH of themselves,
-     * which stay far below any ceiling; 0 where an item is beyond the range of single precision, and x and d are
-     * undefined. */
+     * which stay far below any ceiling; 0 if some items are beyond the range of single precision, whose x are NaN. */
     int (*respond_roughly)(int shape, size_t m, nefk_block items, double price, double *x, double *d);
     /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
      * nefk_cut_series. */

@@ -3,6 +3,8 @@
 #include "nefk_load.h"
 #include "nefk_series.h"
 
+enum { ADDED = 2048 /* items that are added to their groups at a time */ };
+
 typedef struct { double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK]; } buffers;
 
 static size_t block_size(size_t at, size_t stop) { return stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK; }
@@ -32,7 +34,46 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
         if (single && use->respond_roughly(problem->shape, m, items, price, x, d)) continue;
-        use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
+        double exact[NEFK_BLOCK], slope[NEFK_BLOCK];
+        use->respond(problem->shape, m, items, prices, problem->ceiling, exact, slope, NULL);
+        for (size_t i = 0; i < m; i++) {
+            if (single && !isnan(x[i])) continue; /* an item's answer is the same whatever its neighbours */
+            x[i] = exact[i];
+            d[i] = slope[i];
+        }
+    }
+}
+
+static void add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums) {
+    for (size_t i = 0; i < count; i++) {
+        if (i + NEFK_AHEAD < count) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
+        double *sum = &sums[2 * (group[i] + 1)];
+        sum[0] += x[i];
+        sum[1] += d[i];
+    }
+}
+
+void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
+                           double price, size_t first, size_t last, size_t rows, double *sums) {
+    double x[ADDED], d[ADDED];
+    ptrdiff_t own[ADDED];
+    uint32_t listed[ADDED];
+    nefk_problem some = *problem;
+    some.order = listed;
+    for (size_t at = 0; at < count; at += ADDED) {
+        size_t n = count - at < ADDED ? count - at : ADDED, m = 0;
+        for (size_t i = at; i < at + n && last - first < rows; i++) {
+            own[m] = group[i];
+            listed[m] = (uint32_t)(start + i);
+            m += (size_t)(group[i] + 1) - first < last - first;
+        }
+        if (last - first < rows) {
+            nefk_respond_each(&some, price, 0, m, 1, x, d);
+            add_by_group(own, m, x, d, sums);
+        } else {
+            nefk_respond_each(problem, price, start + at, start + at + n, 1, x, d);
+            add_by_group(group + at, n, x, d, sums);
+        }
     }
 }
 

@@ -75,12 +75,3 @@ void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_m
     if (a.width == 8) move(group, count, runs, a, a, 8, 0, 1, NULL);
     else move(group, count, runs, a, a, 4, 0, 1, NULL);
 }
-
-void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + NEFK_AHEAD < count) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
-        double *sum = &sums[2 * (group[i] + 1)];
-        sum[0] += x[i];
-        sum[1] += d[i];
-    }
-}

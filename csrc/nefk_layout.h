@@ -1,5 +1,4 @@
-/* Items brought into order by group: through a list of their positions, or copied side by side; and sums by group
- * that need no order. */
+/* Items brought into order by group: through a list of their positions, or copied side by side. */
 #ifndef NEFK_LAYOUT_H
 #define NEFK_LAYOUT_H
 
@@ -32,8 +31,5 @@ void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nef
 
 /* The same backwards: entries i (count,) of a column from there. O(count). */
 void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a);
-
-/* Add x (count,) and d (count,) to the pairs sums[group + 1] (g + 1, 2), in the order of the items. O(count). */
-void nefk_add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums);
 
 #endif

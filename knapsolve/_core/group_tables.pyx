@@ -21,8 +21,6 @@ cdef extern from "nefk_layout.h":
     void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            uint16_t *member) noexcept nogil
     void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a) noexcept nogil
-    void nefk_add_by_group(const Py_ssize_t *group, size_t count, const double *x, const double *d,
-                           double *sums) noexcept nogil
 
 cdef extern from "nefk_load.h":
     enum:
@@ -53,12 +51,6 @@ cdef extern from "nefk_by_group.h":
     void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) noexcept nogil
     void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names) noexcept nogil
     void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
-
-
-def add_by_group(const Py_ssize_t[::1] group, const double[:, ::1] taken, double[:, ::1] sums):
-    """Add what items take and their slopes, rows of taken (2, m), to the pairs of their groups in sums (g + 1, 2)."""
-    with nogil:
-        nefk_add_by_group(&group[0], group.shape[0], &taken[0, 0], &taken[1, 0], &sums[0, 0])
 
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order,

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int8_t, uint16_t, uint32_t
 
+import numpy as np
+
 cdef extern from "nefk_kernel.h":
     double NEFK_ROUGH
     ctypedef struct nefk_column:
@@ -36,6 +38,8 @@ cdef extern from "nefk_kernel.h":
                             double *amounts, nefk_response *response) noexcept nogil
     void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly,
                            double *x, double *d) noexcept nogil
+    void nefk_respond_by_group(const nefk_problem *problem, const Py_ssize_t *group, size_t start, size_t count,
+                               double price, size_t first, size_t last, size_t rows, double *sums) noexcept nogil
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, int streams,
                            nefk_audit *audit) noexcept nogil
@@ -167,6 +171,16 @@ def respond_each(Items items, double price, size_t start, size_t stop, bint roug
         nefk_respond_each(&items.problem, price, start, stop, roughly, &out[0, 0], &out[1, 0])
 
 
+def respond_by_group(Items items, const Py_ssize_t[::1] group, size_t start, double price, size_t first, size_t last,
+                     double[:, ::1] sums):
+    """Add what items start .. take at a price, roughly, and slopes, to the pairs of their groups (m,) in sums (g + 1, 2),
+    of no group first; those of rows [first, last) alone. Less than 2**32 items.
+    """
+    with nogil:
+        nefk_respond_by_group(&items.problem, &group[0], start, group.shape[0], price, first, last, sums.shape[0],
+                              &sums[0, 0])
+
+
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
            float[::1] singles, int8_t[::1] side=None):
     """Write amounts, and their sides unless that is None, of items [start, stop); (x high, low, value high, low,
@@ -251,15 +265,17 @@ LED = NEFK_DEPTH  # most items of a group whose search is led near by single pre
 
 
 cdef class TileSpace:
-    """Working space of one thread."""
+    """Working space of one thread, and entries (k,) to list items in, mostly of many tiles."""
 
     cdef object _keep
+    cdef readonly object listed
     cdef nefk_tile_space *view
 
     def __cinit__(self):
         cdef char[::1] memory = bytearray(nefk_tile_space_size())
         self._keep = memory
         self.view = <nefk_tile_space *> &memory[0]
+        self.listed = np.empty(4 * NEFK_TILE, dtype=np.uint32)
 
 
 ctypedef fused real:
@@ -267,17 +283,17 @@ ctypedef fused real:
     double
 
 
-cdef nefk_tile tile_of(run):
+cdef inline nefk_tile tile_of(const Py_ssize_t *run) noexcept nogil:
     cdef nefk_tile tile
-    tile.first, tile.last, tile.begin, tile.end = run
+    tile.first, tile.last, tile.begin, tile.end = run[0], run[1], run[2], run[3]
     return tile
 
 
 cdef class Tiles:
     """Items in order by group, where each group starts in its tile (g,), and caps (g - 1,) of all but the first.
 
-    With `member` (n,), an item's group within its tile, they are in order by tile alone. Tiles are runs of
-    knapsolve.nefk.runs.
+    With `member` (n,), an item's group within its tile, they are in order by tile alone. Tiles are runs (k, 4) of
+    knapsolve.nefk.runs; several are worked on in one call, as threads wait for each other between calls.
     """
 
     cdef nefk_grouped view
@@ -290,57 +306,82 @@ cdef class Tiles:
         self.view.member = NULL if member is None else &member[0]
         self.view.cap = &cap[0] if cap.shape[0] else NULL
 
-    def bounds(self, run, TileSpace space, double[::1] lower, double[::1] upper):
-        """Sums of the bounds of a tile's groups, written to lower and upper (g,)."""
-        cdef nefk_tile tile = tile_of(run)
+    def bounds(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double[::1] lower, double[::1] upper):
+        """Sums of the bounds of the tiles' groups, written to lower and upper (g,)."""
+        cdef Py_ssize_t k
         with nogil:
-            nefk_tile_bounds(&self.view, tile, space.view, &lower[0], &upper[0])
+            for k in range(tiles.shape[0]):
+                nefk_tile_bounds(&self.view, tile_of(&tiles[k, 0]), space.view, &lower[0], &upper[0])
 
-    def respond(self, run, TileSpace space, double price, double[::1] total, double[::1] slope, float[::1] single):
-        """What a tile's groups take at a price, and the slope, written to total (g,) and to that one of slope and
+    def respond(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double price, double[::1] total,
+                double[::1] slope, float[::1] single):
+        """What the tiles' groups take at a price, and the slope, written to total (g,) and to that one of slope and
         single (g,) that is not None.
         """
-        cdef nefk_tile tile = tile_of(run)
+        cdef nefk_tile tile
         cdef double[NEFK_TILE_GROUPS] steep
         cdef size_t g
+        cdef Py_ssize_t k
         with nogil:
-            nefk_tile_respond(&self.view, tile, space.view, price, &total[tile.first], steep)
-            for g in range(tile.last - tile.first if slope is not None else 0):
-                slope[tile.first + g] = steep[g]
-            for g in range(tile.last - tile.first if single is not None else 0):
-                single[tile.first + g] = <float> steep[g]
+            for k in range(tiles.shape[0]):
+                tile = tile_of(&tiles[k, 0])
+                nefk_tile_respond(&self.view, tile, space.view, price, &total[tile.first], steep)
+                for g in range(tile.last - tile.first if slope is not None else 0):
+                    slope[tile.first + g] = steep[g]
+                for g in range(tile.last - tile.first if single is not None else 0):
+                    single[tile.first + g] = <float> steep[g]
 
-    def respond_roughly(self, run, double price, float[:, ::1] taken):
+    def respond_roughly(self, const Py_ssize_t[:, ::1] tiles, double price, float[:, ::1] taken):
         """The same as pairs (g, 2), totals within ROUGH of themselves, of items with a `member`."""
-        cdef nefk_tile tile = tile_of(run)
+        cdef nefk_tile tile
+        cdef Py_ssize_t k
         with nogil:
-            nefk_tile_respond_roughly(&self.view, tile, price, &taken[tile.first, 0])
+            for k in range(tiles.shape[0]):
+                tile = tile_of(&tiles[k, 0])
+                nefk_tile_respond_roughly(&self.view, tile, price, &taken[tile.first, 0])
 
-    def expand(self, run, TileSpace space, double price, double half, double tolerance, int8_t[::1] capped,
-               uint32_t[::1] rough):
-        """As `expand`, of a tile's groups that are not capped; marks in capped (g,) change.
+    def expand(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double price, double half, double tolerance,
+               int8_t[::1] capped, uint32_t[::1] listed):
+        """As `expand`, of the tiles' groups that are not capped; marks in capped (g,) change.
 
-        After the rough items come those of groups that pass their caps; (how many are rough, how many are those, then
-        the pairs)
+        Of every tile the rough items are listed, and then those of groups that pass their caps. How many are rough, how
+        many are those, and the pairs, a row for each tile from the first one on that is done: all while there is room
+        to list as many as any tile may have.
         """
-        cdef nefk_tile tile = tile_of(run)
+        cdef double[:, ::1] rows = np.empty((tiles.shape[0], 12))
         cdef nefk_series_sum sums
-        cdef size_t count, opened
+        cdef size_t rough, opened, used = 0, room = listed.shape[0]
+        cdef Py_ssize_t k = 0
+        cdef int t
         with nogil:
-            count = nefk_tile_expand(&self.view, tile, space.view, price, half, tolerance, &capped[0], &rough[0],
-                                     &opened, &sums)
-        return (count, opened, *pairs(&sums))
+            while k < tiles.shape[0] and room - used > NEFK_TILE:
+                rough = nefk_tile_expand(&self.view, tile_of(&tiles[k, 0]), space.view, price, half, tolerance,
+                                         &capped[0], &listed[used], &opened, &sums)
+                rows[k, 0], rows[k, 1] = rough, opened
+                for t in range(5):
+                    rows[k, 2 + 2 * t], rows[k, 3 + 2 * t] = sums.term[t].high, sums.term[t].low
+                used += rough + opened
+                k += 1
+        return np.asarray(rows)[:k].tolist()
 
-    def settle(self, run, TileSpace space, double low, double high, double share, double floor, double[::1] own,
-               double[::1] doubles, float[::1] singles):
-        """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged."""
-        cdef nefk_tile tile = tile_of(run)
+    def settle(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double low, double high, double share,
+               double floor, double[::1] own, double[::1] doubles, float[::1] singles):
+        """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged: a row for each
+        tile.
+        """
+        cdef double[:, ::1] rows = np.empty((tiles.shape[0], 8))
         cdef nefk_prices prices
         cdef nefk_tile_audit out
         cdef double *wide = NULL if doubles is None else &doubles[0]
         cdef float *narrow = NULL if singles is None else &singles[0]
+        cdef Py_ssize_t k
         prices.low, prices.high, prices.share = low, high, share
         with nogil:
-            nefk_tile_settle(&self.view, tile, space.view, prices, floor, &own[0], wide, narrow, &out)
-        return (out.audit.amount.high, out.audit.amount.low, out.audit.value.high, out.audit.value.low,
-                out.audit.residual, out.over, out.n_passes, out.n_wrong)
+            for k in range(tiles.shape[0]):
+                nefk_tile_settle(&self.view, tile_of(&tiles[k, 0]), space.view, prices, floor, &own[0], wide, narrow,
+                                 &out)
+                rows[k, 0], rows[k, 1] = out.audit.amount.high, out.audit.amount.low
+                rows[k, 2], rows[k, 3] = out.audit.value.high, out.audit.value.low
+                rows[k, 4], rows[k, 5] = out.audit.residual, out.over
+                rows[k, 6], rows[k, 7] = out.n_passes, out.n_wrong
+        return np.asarray(rows).tolist()

@@ -33,12 +33,6 @@ class ArrayPasses:
         self.group: Any = None if problem.groups is None else problem.groups.astype(np.intp)
         self.caps, self.n_groups = problem.caps, len(problem.caps)
 
-    def __enter__(self) -> ArrayPasses:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def search(self, search: Array) -> None:
         """Nothing is compiled here."""
 

@@ -11,7 +11,6 @@ import functools
 import math
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +19,17 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, leads_by_itself, list_items
-from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, worst
+from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
+from knapsolve.nefk.threads import work_through
 
 Array = NDArray[np.float64]
-BATCH = 2  # tiles that one thread takes at a time
+BATCHES = 8  # of tiles that a thread takes in a pass
+MOST_TILES = 256  # that one compiled call covers: some ten milliseconds
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 
 
@@ -40,6 +41,13 @@ def _tile_space() -> core.TileSpace:
     if not hasattr(_THREAD, "space"):
         _THREAD.space = core.TileSpace()
     return _THREAD.space
+
+
+def _split_listed(listed: NDArray[np.uint32], counts: NDArray[np.intp]) -> tuple[Any, Any]:
+    """Copies of the entries that are listed by turns: of a first and a second kind, counts (k, 2) times each."""
+    is_second = np.repeat(np.arange(counts.size) % 2 == 1, counts.ravel())
+    some = listed[: is_second.size]
+    return some[~is_second], some[is_second]
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,8 @@ class LargeGroup:
             return self._search(self.problem, self.passes, guess, floor, self._own(amounts), n_jobs)
         problem = self.problem.take(slice(None), self.problem.capacity)  # a copy, if it is listed
         x = np.empty(problem.n, amounts.dtype)
-        with problem.passes(n_jobs) as passes:
-            found = self._search(problem, passes, guess, floor, x, n_jobs)
+        passes = problem.passes(n_jobs)
+        found = self._search(problem, passes, guess, floor, x, n_jobs)
         amounts[self.problem.order if is_listed else self.where] = x
         return found
 
@@ -82,7 +90,7 @@ class LargeGroup:
 
 
 class GroupPasses:
-    """The compiled items of a problem with groups. Use as a context manager."""
+    """The compiled items of a problem with groups."""
 
     def __init__(self, problem: Problem, n_jobs: int, layout: Listed | Tiled | None = None) -> None:
         self.layout = layout or list_items(problem)
@@ -94,8 +102,6 @@ class GroupPasses:
         self.is_rough = self.layout.member is not None and has_single_slopes(problem)
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
         self.large = [self._large(run) for run in self.runs.large]
-        jobs = min(n_jobs, -(-len(self.tiles) // BATCH))
-        self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
 
     def _large(self, run: Run) -> LargeGroup:
         group, where = run.first, slice(run.begin, run.end)
@@ -120,35 +126,26 @@ class GroupPasses:
         """As `layouts.leads_by_itself` says."""
         return leads_by_itself(self.given, self.runs)
 
-    def __enter__(self) -> GroupPasses:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-        for one in self.large:
-            one.passes.__exit__()
-
     def cap_of(self, group: int) -> float:
         """Cap of one of g + 1 groups, of which the first has none."""
         return float(self.caps[group - 1]) if group else math.inf
 
-    def _run(self, work: Callable[[Run, core.TileSpace], Any], every: int = 1) -> list[Any]:
-        """`work(tile, space)` of every tile, or every so many-th, in order."""
-        tiles = self.tiles[::every]
+    def _run(self, work: Callable[[NDArray[np.intp], core.TileSpace], Any], every: int = 1) -> list[Any]:
+        """Rows of `work(tiles, space)` of some tiles at a time, of all or of every so many-th, in order."""
+        tiles = np.array(self.tiles[::every], dtype=np.intp).reshape(-1, 4)
+        size = min(max(len(tiles) // (BATCHES * self.n_jobs), 1), MOST_TILES)
 
-        def batch(start: int) -> list[Any]:
-            space = _tile_space()
-            return [work(tile, space) for tile in tiles[start : start + BATCH]]
+        def batch(some: slice) -> Any:
+            return work(tiles[some], _tile_space()) or ()
 
-        run: Any = map if self._pool is None else self._pool.map
-        return [part for parts in run(batch, range(0, len(tiles), BATCH)) for part in parts]
+        batches = work_through(batch, list(parts_of(len(tiles), size)), self.n_jobs)
+        return [row for rows in batches for row in rows]
 
     def bounds_by_group(self) -> tuple[Array, float]:
         """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps."""
         lower, upper = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
         if any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
-            self._run(lambda tile, space: self._tiles.bounds(tile, space, lower, upper))
+            self._run(lambda tiles, space: self._tiles.bounds(tiles, space, lower, upper))
             for one in self.large:
                 lower[one.group], upper[one.group], _ = one.passes.bounds()
         else:
@@ -171,7 +168,11 @@ class GroupPasses:
         total = np.zeros(len(self.caps) + 1)
         slope = None if self.is_rough and self.leads else np.zeros(len(self.caps) + 1, self._slopes)
         doubles, singles = (slope, None) if self._slopes == np.float64 else (None, slope)
-        self._run(lambda tile, space: self._tiles.respond(tile, space, price, total, doubles, singles), max(every, 1))
+
+        def work(tiles: NDArray[np.intp], space: core.TileSpace) -> None:
+            self._tiles.respond(tiles, space, price, total, doubles, singles)
+
+        self._run(work, max(every, 1))
         if not every:
             self._respond_large(price, total, slope)
         return total, slope
@@ -184,7 +185,7 @@ class GroupPasses:
             return self.respond(price)
         self.layout.restore()
         pairs = np.empty((len(self.caps) + 1, 2), np.float32)
-        self._run(lambda tile, _: self._tiles.respond_roughly(tile, price, pairs))
+        self._run(lambda tiles, _: self._tiles.respond_roughly(tiles, price, pairs))
         self._respond_large(price, *pairs.T)
         return pairs[:, 0], pairs[:, 1]
 
@@ -209,21 +210,25 @@ class GroupPasses:
         """
         found = [0]  # so far, which spares room; threads that count at once may make it less, which is no matter
 
-        def work(tile: Run, space: core.TileSpace) -> tuple:
-            listed = np.empty(core.TILE + 1, dtype=np.uint32)
-            n_rough, n_opened, *terms = self._tiles.expand(tile, space, price, half, tolerance, capped, listed)
-            found[0] += n_rough + n_opened
-            kept = listed[: n_rough + n_opened] if found[0] <= most else listed[:0]
-            return (*terms, kept[:n_rough].copy(), kept[n_rough:].copy(), n_rough + n_opened)
+        def work(tiles: NDArray[np.intp], space: core.TileSpace) -> list[tuple]:
+            parts: list[tuple] = []
+            while len(tiles):
+                rows = self._tiles.expand(tiles, space, price, half, tolerance, capped, space.listed)
+                counts = np.array([row[:2] for row in rows], dtype=np.intp)
+                found[0] += int(counts.sum())
+                parts.append((rows, *_split_listed(space.listed, counts if found[0] <= most else 0 * counts)))
+                tiles = tiles[len(rows) :]
+            return parts
 
         self.layout.restore()
         self.count += 1
         parts = self._run(work)
-        terms = tuple(fold(parts, position) for position in range(0, 10, 2))
+        rows = [row for part in parts for row in part[0]]
+        terms = tuple(fold(rows, position) for position in range(2, 12, 2))
         none = np.empty(0, np.uint32)
-        if sum(part[12] for part in parts) > most:
+        if sum(row[0] + row[1] for row in rows) > most:
             return None, none, terms
-        rough, opened = (np.concatenate([*(part[k] for part in parts), none]) for k in (10, 11))
+        rough, opened = (np.concatenate([*(part[k] for part in parts), none]) for k in (1, 2))
         return rough, opened, terms
 
     def settle(self, prices: Prices, own: Array, floor: float, place: Place) -> tuple[Settled, int]:
@@ -235,8 +240,8 @@ class GroupPasses:
         amounts = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
-        parts = self._run(lambda tile, space: self._tiles.settle(tile, space, *common, floor, own, wide, narrow))
-        wrong = sum(part[7] for part in parts)
+        parts = self._run(lambda tiles, space: self._tiles.settle(tiles, space, *common, floor, own, wide, narrow))
+        wrong = int(sum(part[7] for part in parts))
         self.count += 1 + int(max((part[6] for part in parts), default=0.0))
         total = [part[:2] for part in parts]
         over, value = [part[5] for part in parts], fold(parts, 2)

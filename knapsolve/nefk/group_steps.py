@@ -198,7 +198,8 @@ def price_by_groups(
     chosen, scale = _some_groups(total[1:], problem.caps, sums[0])
     taken, steep = (np.append(x[0], x[1 + chosen]).astype(np.float64) for x in (total, slope))
     cap, scale = np.append(np.inf, problem.caps[chosen]), np.append(1.0, scale)
-    with problem.sample(SAMPLE).passes() as sample, np.errstate(all="ignore"):
+    sample = problem.sample(SAMPLE).passes()
+    with np.errstate(all="ignore"):
         first = sample.respond(price)[0]
         of_all = float(slope.sum(dtype=np.float64) / total.sum(dtype=np.float64))
         power = steep / taken / of_all

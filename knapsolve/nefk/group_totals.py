@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
 from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.threads import work_through
 
 Array = NDArray[np.float64]
-PART = 16384  # items whose amounts stay in the second-level cache
+BLOCKS = 1024  # of groups whose items are counted to share them out
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 FEW = 32  # items of no group are all sampled if they are at most one in so many
@@ -69,29 +69,24 @@ class GroupTotals:
         """
         sums = np.zeros((len(self.caps) + 1, 2))
         self.count += 1
-        for part, taken in self._amounts(price):
-            group_tables.add_by_group(self.groups(part), taken, sums)
+
+        def add(rows: slice) -> None:
+            for part in parts_of(self.problem.n):
+                core.respond_by_group(self.items, self.groups(part), part.start, price, rows.start, rows.stop, sums)
+
+        work_through(add, self._shares, self.n_jobs)
         return sums
 
-    def _amounts(self, price: float) -> Iterator[tuple[slice, Array]]:
-        """Amounts and slopes (2, m) of one part of the items after the other; good until the next is asked for."""
-        jobs = min(self.n_jobs, -(-self.problem.n // CHUNK))
-        size = PART if jobs < 2 else CHUNK
-        buffers = np.empty((max(jobs, 1), 2, size))
-
-        def fill(part: slice, buffer: Array) -> tuple[slice, Array]:
-            m = part.stop - part.start
-            taken = buffer if m == size else np.empty((2, m))
-            core.respond_each(self.items, price, part.start, part.stop, True, taken)
-            return part, taken
-
-        parts = parts_of(self.problem.n, size)
+    @functools.cached_property
+    def _shares(self) -> list[slice]:
+        """Rows of the groups that one thread sums: about as many items each, as far as groups allow."""
+        jobs, rows = min(self.n_jobs, -(-self.problem.n // CHUNK)), len(self.sizes)
         if jobs < 2:
-            yield from map(fill, parts, itertools.repeat(buffers[0]))
-            return
-        with ThreadPoolExecutor(jobs) as pool:
-            while wave := list(itertools.islice(parts, jobs)):
-                yield from list(pool.map(fill, wave, buffers))
+            return [slice(0, rows)]
+        starts = np.arange(0, rows, -(-rows // BLOCKS))
+        items = np.add.reduceat(self.sizes, starts, dtype=np.intp).cumsum()
+        cuts = starts[np.searchsorted(items, np.arange(1, jobs) * self.problem.n // jobs)]
+        return [slice(int(a), int(b)) for a, b in itertools.pairwise([0, *cuts, rows]) if a < b]
 
 
 def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:

@@ -150,10 +150,10 @@ def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
     """
     part, prices = passes.given.sample(CURVE_SAMPLE), [mu]
     totals: list[float] = []
-    with part.passes() as sample:
-        while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
-            totals.append(sample.respond(prices[-1])[0])
-            prices.append(prices[-1] * CURVE_STEP)
+    sample = part.passes()
+    while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
+        totals.append(sample.respond(prices[-1])[0])
+        prices.append(prices[-1] * CURVE_STEP)
     taken = np.maximum(totals, 1e-300)
     return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
 

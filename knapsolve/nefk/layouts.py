@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
+from knapsolve.nefk.threads import work_through
 
 LARGEST_ORDER = 2**32
 MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; what the caller gives for the answer is
@@ -145,20 +145,16 @@ class Tiled:
         parts, runs = list(parts_of(self.given.n)), self.runs.every
         half = len(parts) // 2 if self._n_jobs > 1 and len(parts) > 1 else len(parts)
 
-        def run(some: list[slice], bounds: list[int], down: bool) -> None:
+        def run(way: tuple[list[slice], list[int], bool]) -> None:
+            some, bounds, down = way
             following = np.array(bounds, dtype=np.uint32)
             for part in some:
                 groups = np.ascontiguousarray(self.given.groups[part], dtype=np.intp)
                 work(part, groups, self._entries, following, down)
 
         up = parts[:half], [one.begin for one in runs], False
-        if half == len(parts):
-            run(*up)
-            return
-        with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(run, parts[: half - 1 : -1], [one.end for one in runs], True)
-            run(*up)
-            other.result()
+        down = parts[half:][::-1], [one.end for one in runs], True
+        work_through(run, [up, down] if half < len(parts) else [up], 2)
 
     @property
     def problem(self) -> Problem:

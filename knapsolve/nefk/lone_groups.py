@@ -47,8 +47,8 @@ def price_caps(problem: Problem, side: NDArray[np.int8]) -> NDArray[np.float64]:
         which = np.flatnonzero(((place == 1) | fixed) & (cap < _part_of(problem.upper, part)))
         place[which[place[which] == 1]] = 0
         if which.size:
-            with problem.take(part.start + which, 1.0).passes() as passes:
-                own[problem.groups[part][which]] = passes.worth(cap[which])[1]
+            passes = problem.take(part.start + which, 1.0).passes()
+            own[problem.groups[part][which]] = passes.worth(cap[which])[1]
     return own
 
 

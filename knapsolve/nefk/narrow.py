@@ -101,12 +101,12 @@ def widest_half(problem: Problem, price: float) -> tuple[float, float]:
     if not has_bracket(part.criterion._shape, price):
         return half, needed
     amounts = np.empty(part.n)
-    with part.passes() as passes:
-        for half in HALVES:
-            rough, _ = passes.expand(price, half * size_of(passes.shape, price), BENT)
-            if rough is not None and len(rough) * FEW_ROUGH <= part.n:
-                break
-        answer = core.respond(passes.items, core.Column(price), 0, part.n, amounts)
+    passes = part.passes()
+    for half in HALVES:
+        rough, _ = passes.expand(price, half * size_of(passes.shape, price), BENT)
+        if rough is not None and len(rough) * FEW_ROUGH <= part.n:
+            break
+    answer = core.respond(passes.items, core.Column(price), 0, part.n, amounts)
     with np.errstate(all="ignore"):
         error = amounts.std() * part.n / np.float64((answer[2] + answer[3]) * size_of(passes.shape, price))
         needed = float((ERRORS * error / half) ** 2)
@@ -119,13 +119,13 @@ def sharpen(problem: Problem, search: NDArray[np.float64], needed: float, n_jobs
         return False
     part, shape, rough = problem.sample(max(int(needed), PROBE), RUN, n_jobs), problem.criterion._shape, search.copy()
     rough[core.TARGET] = part.capacity
-    with part.passes(n_jobs) as passes:
-        for _ in range(SAMPLE_STEPS):
-            before = float(rough[core.PRICE])
-            step(rough, shape, *passes.respond(before))
-            price = float(rough[core.PRICE])
-            if rough[core.STATE] != core.RUNNING or next_half(shape, before, price, SHORT) <= MARGIN * SHORT:
-                break
+    passes = part.passes(n_jobs)
+    for _ in range(SAMPLE_STEPS):
+        before = float(rough[core.PRICE])
+        step(rough, shape, *passes.respond(before))
+        price = float(rough[core.PRICE])
+        if rough[core.STATE] != core.RUNNING or next_half(shape, before, price, SHORT) <= MARGIN * SHORT:
+            break
     if has_bracket(shape, price) and search[core.LOW] < price < search[core.HIGH]:
         search[core.PRICE] = price
     return True
@@ -142,9 +142,9 @@ def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any)
     if not (0.0 < rate <= LARGEST and problem.lower == 0.0 and problem.upper == math.inf):
         return None
     one = replace(problem, n=1, criterion=type(problem.criterion)(rate), groups=None, order=None)
-    with one.passes() as alone:
-        search = new_searches(passes.shape, np.array([problem.capacity]), one.weights, 0.5 * one.weights)[0]
-        prices = find_prices(alone, search)
+    alone = one.passes()
+    search = new_searches(passes.shape, np.array([problem.capacity]), one.weights, 0.5 * one.weights)[0]
+    prices = find_prices(alone, search)
     settled = passes.settle(prices, amounts, side)
     return (prices, settled) if abs(settled.total - problem.capacity) <= CONFIRMED * problem.capacity else None
 

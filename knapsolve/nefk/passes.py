@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.threads import work_through
 
 Slopes = NDArray[np.floating[Any]]  # they, and rough totals, guide steps: single precision does where room is short
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
@@ -44,21 +44,13 @@ class Settled:
 
 
 class Passes:
-    """The compiled items of one problem, and who works on them. Use as a context manager."""
+    """The compiled items of one problem, and how many threads work on them."""
 
     def __init__(self, items: core.Items, n: int, n_jobs: int = 1, even: tuple[float, float] | None = None) -> None:
         self._even = even  # bounds that are the same for all items
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
-        jobs = max(min(n_jobs, -(-n // CHUNK)), 1)
-        self._stripes = list(stripes_of(n, jobs))
-        self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
-
-    def __enter__(self) -> Passes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        self._jobs = max(min(n_jobs, -(-n // CHUNK)), 1)
+        self._stripes = list(stripes_of(n, self._jobs))
 
     def _run(self, work: Callable[[int, int], tuple]) -> list[tuple]:
         """`work(start, stop)` of every chunk in order."""
@@ -68,8 +60,7 @@ class Passes:
             starts = range(part.start, part.stop, CHUNK)
             return [work(start, min(start + CHUNK, part.stop)) for start in starts]
 
-        run: Any = map if self._pool is None else self._pool.map
-        return [part for chunk in run(stripe, self._stripes) for part in chunk]
+        return [part for chunk in work_through(stripe, self._stripes, self._jobs) for part in chunk]
 
     def search(self, search: NDArray[np.float64]) -> None:
         """Take a search (8,) some steps further in one compiled call, where that does not take long."""

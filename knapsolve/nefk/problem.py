@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from knapsolve._validation import check_column, check_flag, check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 from knapsolve.nefk.passes import parts_of
+from knapsolve.nefk.threads import work_through
 
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 MANY_TAKEN = 65536  # items of which threads take one column each
@@ -48,11 +48,8 @@ class Problem:
         if self.order is not None:
             which = pick(self.order, which)
         takes: list[Any] = [self.criterion._take, *(partial(pick, x) for x in (self.weights, self.lower, self.upper))]
-        if n_jobs > 1 and n > MANY_TAKEN:
-            with ThreadPoolExecutor(n_jobs) as pool:
-                criterion, weights, lower, upper = pool.map(lambda take: take(which), takes)
-        else:
-            criterion, weights, lower, upper = (take(which) for take in takes)
+        jobs = n_jobs if n > MANY_TAKEN else 1
+        criterion, weights, lower, upper = work_through(lambda take: take(which), takes, jobs)
         return replace(
             self,
             order=None,

@@ -141,12 +141,12 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
     A `known` guess of the answer's price stays.
     """
     part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
-    with part.passes() as passes:
-        top, guess = _even_price(part, passes)
-        if not math.isnan(known):
-            guess = known
-        elif part.n < problem.n:
-            guess = sampled_price(part, passes, top, guess, 1e-3)
+    passes = part.passes()
+    top, guess = _even_price(part, passes)
+    if not math.isnan(known):
+        guess = known
+    elif part.n < problem.n:
+        guess = sampled_price(part, passes, top, guess, 1e-3)
     return top, guess
 
 

@@ -151,20 +151,20 @@ def _check_out(out: Any, n: int) -> NDArray[Any] | None:
 
 
 def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
-    with problem.passes(n_jobs) as passes:
-        if problem.groups is None:
-            prices, settled = _solve_single(problem, passes, place, n_jobs)
-            return _result(problem, prices, settled, passes.count, place, None)
-        if isinstance(passes, ArrayPasses):
-            return _solve_array_groups(problem, passes, place)
-        lone = _solve_lone(problem, n_jobs, place)
-        if lone:
-            return lone
-        reduced = _solve_reduced(problem, passes, n_jobs, place)
-        if reduced:
-            return reduced
-        with GroupPasses(problem, n_jobs) as grouped:
-            return _solve_groups(problem, passes, grouped, place)
+    passes = problem.passes(n_jobs)
+    if problem.groups is None:
+        prices, settled = _solve_single(problem, passes, place, n_jobs)
+        return _result(problem, prices, settled, passes.count, place, None)
+    if isinstance(passes, ArrayPasses):
+        return _solve_array_groups(problem, passes, place)
+    lone = _solve_lone(problem, n_jobs, place)
+    if lone:
+        return lone
+    reduced = _solve_reduced(problem, passes, n_jobs, place)
+    if reduced:
+        return reduced
+    grouped = GroupPasses(problem, n_jobs)
+    return _solve_groups(problem, passes, grouped, place)
 
 
 def _solve_single(problem: Problem, passes: Any, place: Place, n_jobs: int) -> tuple[Prices, Settled]:
@@ -184,9 +184,9 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
     bounded = as_bounds(problem)
     if bounded is None:
         return None
-    with bounded.passes(n_jobs) as passes:
-        prices, settled = _solve_single(bounded, passes, place, n_jobs)
-        count = passes.count
+    passes = bounded.passes(n_jobs)
+    prices, settled = _solve_single(bounded, passes, place, n_jobs)
+    count = passes.count
     del bounded, passes  # room for the prices
     return _result(problem, prices, settled, count, place, price_caps(problem, place()[1]))
 
@@ -220,8 +220,8 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         prices, settled = find_and_settle(alone, passes, search, place.amounts(), None, n_jobs, before)
     else:
         layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
-        with GroupPasses(some, n_jobs, layout) as grouped:
-            prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
+        grouped = GroupPasses(some, n_jobs, layout)
+        prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count
         del grouped
         layout.deliver(place)

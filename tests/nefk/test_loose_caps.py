@@ -43,11 +43,11 @@ def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_thread
     for jobs in (2, 3):
         for ours, theirs in zip(totals.respond(0.3), totals_of("freshness", p, options, jobs).respond(0.3)):
             np.testing.assert_array_equal(ours, theirs)
-    with GroupPasses(totals.problem, 1) as passes:
-        for ours, tiles in zip(totals.respond(0.3).T, passes.respond(0.3)):
-            np.testing.assert_allclose(ours, tiles, rtol=core.ROUGH)
-        for ours, theirs in zip(totals.bounds_by_group(), passes.bounds_by_group()):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+    passes = GroupPasses(totals.problem, 1)
+    for ours, tiles in zip(totals.respond(0.3).T, passes.respond(0.3)):
+        np.testing.assert_allclose(ours, tiles, rtol=core.ROUGH)
+    for ours, theirs in zip(totals.bounds_by_group(), passes.bounds_by_group()):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
 
 
 def test_a_samples_total_follows_the_sum_of_all_caps():
@@ -164,12 +164,12 @@ def test_totals_of_tiles_are_as_near_as_they_say():
     p, options = grouped("freshness", 14_000, 3, [0.5])
     problem = totals_of("freshness", p, options).problem
     starts = np.append([0, 0], np.cumsum(np.bincount(options["groups"] + 1))).astype(np.uint32)
-    with GroupPasses(problem, 1, lay_out(problem, [(None, starts)], Place(N, None))) as tiles:
-        assert tiles.is_rough
-        rough, exact = (
-            tiles.respond_roughly(0.1),
-            (tiles.respond(0.1)[0], totals_of("freshness", p, options).respond(0.1)[:, 1]),
-        )
+    tiles = GroupPasses(problem, 1, lay_out(problem, [(None, starts)], Place(N, None)))
+    assert tiles.is_rough
+    rough, exact = (
+        tiles.respond_roughly(0.1),
+        (tiles.respond(0.1)[0], totals_of("freshness", p, options).respond(0.1)[:, 1]),
+    )
     for ours, theirs in zip(rough, exact):
         assert (ours != theirs).mean() > 0.9
         np.testing.assert_allclose(ours, theirs, rtol=1.01 * core.ROUGH)

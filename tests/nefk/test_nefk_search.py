@@ -23,10 +23,10 @@ def problem_of(family, n, seed, share=0.3):
 def run(problem, guess=None, most=400):
     """A search from a guess to its end; (search, totals taken)."""
     shape = problem.criterion._shape
-    with problem.passes() as passes:
-        top, first = guess_price(problem)
-        search = new_searches(shape, np.array([problem.capacity]), top, first if guess is None else guess)[0]
-        return search, core.search(passes.items, problem.n, search, most)
+    passes = problem.passes()
+    top, first = guess_price(problem)
+    search = new_searches(shape, np.array([problem.capacity]), top, first if guess is None else guess)[0]
+    return search, core.search(passes.items, problem.n, search, most)
 
 
 @pytest.mark.parametrize("guess", [None, 1e-200, 1e-5, 1e200])
@@ -51,17 +51,17 @@ def test_the_search_ends_where_brent_ends_from_any_guess(family, guess):
 def test_the_bracket_encloses_the_target_at_every_step(family, n, seed, share):
     problem, _ = problem_of(family, n, seed, share)
     shape = problem.criterion._shape
-    with problem.passes() as passes:
-        search = new_searches(shape, np.array([problem.capacity]), 1.0, 1.0)[0]
-        for _ in range(300):
-            if search[core.STATE] != core.RUNNING:
-                break
-            assert search[core.LOW] < search[core.PRICE] < search[core.HIGH]
-            core.search(passes.items, problem.n, search, 1)
-            if search[core.LOW] > -1.0:
-                assert passes.respond(search[core.LOW])[0] >= problem.capacity
-            if search[core.HIGH] < 1e300:
-                assert passes.respond(search[core.HIGH])[0] <= problem.capacity
+    passes = problem.passes()
+    search = new_searches(shape, np.array([problem.capacity]), 1.0, 1.0)[0]
+    for _ in range(300):
+        if search[core.STATE] != core.RUNNING:
+            break
+        assert search[core.LOW] < search[core.PRICE] < search[core.HIGH]
+        core.search(passes.items, problem.n, search, 1)
+        if search[core.LOW] > -1.0:
+            assert passes.respond(search[core.LOW])[0] >= problem.capacity
+        if search[core.HIGH] < 1e300:
+            assert passes.respond(search[core.HIGH])[0] <= problem.capacity
     assert search[core.STATE] != core.RUNNING
     if search[core.STATE] == core.ENCLOSED:
         assert np.nextafter(search[core.LOW], np.inf) == search[core.HIGH]
@@ -69,9 +69,9 @@ def test_the_bracket_encloses_the_target_at_every_step(family, n, seed, share):
 
 def test_a_jump_ends_between_neighbouring_doubles():
     items = check_problem(criteria.Quadratic(0.0), 1.5, np.array([1.0, 3.0, 2.0]), 0.0, 1.0, None, None, True)
-    with items.passes() as passes:
-        search = new_searches(core.QUADRATIC, np.array([1.5]), 1.0, 0.3)[0]
-        core.search(passes.items, 3, search, 300)
+    passes = items.passes()
+    search = new_searches(core.QUADRATIC, np.array([1.5]), 1.0, 0.3)[0]
+    core.search(passes.items, 3, search, 300)
     assert search[core.STATE] == core.ENCLOSED
     assert search[core.PRICE] == 2.0 == np.nextafter(search[core.LOW], 3.0)
 
@@ -124,18 +124,18 @@ def test_many_items_with_nothing_left_to_buy_stop_at_price_zero(family):
 def test_the_model_of_the_total_is_exact_within_its_bracket(family, half):
     problem, _ = problem_of(family, 20_000, 3)
     price = solve_nefk(problem.criterion, problem.capacity, weights=problem.weights).price
-    with problem.passes() as passes:
-        size = price if family == "quadratic" else 1.0
-        rough, terms = passes.expand(price, half * size, BENT)
-        assert rough is not None
-        model = SeriesModel(problem, rough, price, half * size, terms, 1)
-        low, high = model.ends
-        for share in (0.0, 0.2, 0.5, 0.7, 1.0):
-            inside = low + share * (high - low)
-            exact, modelled = passes.respond(inside), model.respond(inside)
-            off = 1e-10 if family == "power" else 4e-12  # of the fifth term at the ends
-            assert modelled[0] == pytest.approx(exact[0], rel=2e-14 + off * abs(2 * share - 1) ** 5)
-            assert modelled[1] == pytest.approx(exact[1], rel=1e-7)
+    passes = problem.passes()
+    size = price if family == "quadratic" else 1.0
+    rough, terms = passes.expand(price, half * size, BENT)
+    assert rough is not None
+    model = SeriesModel(problem, rough, price, half * size, terms, 1)
+    low, high = model.ends
+    for share in (0.0, 0.2, 0.5, 0.7, 1.0):
+        inside = low + share * (high - low)
+        exact, modelled = passes.respond(inside), model.respond(inside)
+        off = 1e-10 if family == "power" else 4e-12  # of the fifth term at the ends
+        assert modelled[0] == pytest.approx(exact[0], rel=2e-14 + off * abs(2 * share - 1) ** 5)
+        assert modelled[1] == pytest.approx(exact[1], rel=1e-7)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -151,15 +151,15 @@ def test_items_that_are_not_rough_follow_their_series_alone(family):
     n_rough = 0
     for i in range(300):
         part = check_problem(FAMILIES[family](p[i : i + 1]), 1.0, w[i], low[i], high[i], None, None, True)
-        with part.passes() as passes:
-            rough, terms = passes.expand(price, half * size, BENT)
-            n_rough += len(rough)
-            if len(rough):
-                assert not any(terms)
-                continue
-            model = SeriesModel(part, rough, price, half * size, terms, 1)
-            for at in (*model.ends, price):
-                assert model.respond(at)[0] == pytest.approx(passes.respond(at)[0], rel=1e-9, abs=1e-300)
+        passes = part.passes()
+        rough, terms = passes.expand(price, half * size, BENT)
+        n_rough += len(rough)
+        if len(rough):
+            assert not any(terms)
+            continue
+        model = SeriesModel(part, rough, price, half * size, terms, 1)
+        for at in (*model.ends, price):
+            assert model.respond(at)[0] == pytest.approx(passes.respond(at)[0], rel=1e-9, abs=1e-300)
     assert 0 < n_rough < 300
 
 
@@ -212,24 +212,24 @@ def test_a_sample_replaces_the_first_pass_where_amounts_differ_little():
 def test_a_price_at_which_an_item_starts_is_found_in_few_steps(kind):
     """Newton's method only creeps towards a jump of the total: without trying starts it takes 40 steps and more."""
     problem, _ = problem_of(kind, 3000, 4)
-    with problem.passes() as passes:
-        for start in np.sort(problem.starts())[500:2500:250]:
-            price, half = start * 1.002, 4e-3
-            rough, terms = passes.expand(price, half, BENT)
-            model, prices = SeriesModel(problem, rough, price, half, terms, 1), []
-            below, above = (model.respond(start * (1 + beside))[0] for beside in (-4e-16, 4e-16))
-            target = 0.5 * (below + above)
-            respond = model.respond
-            model.respond = lambda x, own=respond, seen=prices: seen.append(x) or own(x)
-            search = new_searches(passes.shape, np.array([target]), 1.0, price)[0]
-            search[core.LOW], search[core.HIGH] = model.ends
-            found = find_prices(model, search)
-            assert found.low <= start * (1 + 4e-16)
-            assert found.high >= start * (1 - 4e-16)
-            assert found.high - found.low <= 3e-16 * start
-            assert len(prices) <= 14
-            totals = [respond(x)[0] for x in (found.high, found.low)]
-            assert totals[0] + found.share * (totals[1] - totals[0]) == pytest.approx(target, rel=1e-12)
+    passes = problem.passes()
+    for start in np.sort(problem.starts())[500:2500:250]:
+        price, half = start * 1.002, 4e-3
+        rough, terms = passes.expand(price, half, BENT)
+        model, prices = SeriesModel(problem, rough, price, half, terms, 1), []
+        below, above = (model.respond(start * (1 + beside))[0] for beside in (-4e-16, 4e-16))
+        target = 0.5 * (below + above)
+        respond = model.respond
+        model.respond = lambda x, own=respond, seen=prices: seen.append(x) or own(x)
+        search = new_searches(passes.shape, np.array([target]), 1.0, price)[0]
+        search[core.LOW], search[core.HIGH] = model.ends
+        found = find_prices(model, search)
+        assert found.low <= start * (1 + 4e-16)
+        assert found.high >= start * (1 - 4e-16)
+        assert found.high - found.low <= 3e-16 * start
+        assert len(prices) <= 14
+        totals = [respond(x)[0] for x in (found.high, found.low)]
+        assert totals[0] + found.share * (totals[1] - totals[0]) == pytest.approx(target, rel=1e-12)
 
 
 @pytest.mark.parametrize("bend", [0.1, 1.0, 2.0])

@@ -21,14 +21,13 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     def passes_of(caps):
         return GroupPasses(check_problem(kind(rates), 1.0, weights, 0.0, np.inf, groups, caps, True), 1)
 
-    with passes_of(np.ones(n // size)) as free:
-        taken = free.respond(mu)[0][1:]
+    free = passes_of(np.ones(n // size))
+    taken = free.respond(mu)[0][1:]
     starts = (weights / rates if kind is criteria.Freshness else weights).reshape(-1, size)
     caps = caps_of(generator, taken, rates.reshape(-1, size), starts)
     own, amounts = np.append(np.nan, np.full(n // size, mu)), np.empty(n)
-    with passes_of(caps) as passes:
-        (tile,) = passes.tiles
-        found = passes._tiles.settle(tile, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
+    passes = passes_of(caps)
+    (found,) = passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
     assert max(found[4:6]) <= 1e-12
     assert found[7] == 0
     return found[6]
@@ -57,10 +56,9 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
     groups = np.repeat(np.arange(m), 2)
     problem = check_problem(criteria.Freshness(rates), 1.0, weights, 0.0, np.inf, groups, caps, True)
     own, amounts = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m)
-    with GroupPasses(problem, 1) as passes:
-        for tile in passes.tiles:
-            found = passes._tiles.settle(tile, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None)
-            assert max(found[4:6]) <= 1e-12
+    passes = GroupPasses(problem, 1)
+    for found in passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None):
+        assert max(found[4:6]) <= 1e-12
     np.testing.assert_allclose(own[1:], price, rtol=1e-11)
 
 

@@ -62,22 +62,22 @@ def summarise(criterion: Criterion, request: Request, **columns: Any) -> Array:
     ndarray of shape (k + 2, 3)
         Lower bounds and upper bounds, then for each price the total, its low part and its slope.
     """
-    with _passes(criterion, columns) as passes:
-        lower, upper, crossed = passes.bounds()
-        if crossed < passes.n:
-            raise InfeasibleError(f"lower exceeds upper at position {crossed} of a partition")
-        out = np.zeros((len(request.prices) + 2, 3))
-        out[0, 0], out[1, 0] = lower, upper
-        part, scale = passes, 1.0
-        if request.sample is not None and passes.n > request.sample:
-            some = slice(None, None, -(-passes.n // request.sample))
-            chosen = {name: x[some] if np.ndim(x) else x for name, x in columns.items() if x is not None}
-            part = _passes(criterion._take(some), chosen)
-            scale = passes.n / part.n
-        for row, price in zip(out[2:], request.prices):
-            total, slope = part.respond(float(price))
-            row[0], row[2] = scale * total, scale * slope
-        return out
+    passes = _passes(criterion, columns)
+    lower, upper, crossed = passes.bounds()
+    if crossed < passes.n:
+        raise InfeasibleError(f"lower exceeds upper at position {crossed} of a partition")
+    out = np.zeros((len(request.prices) + 2, 3))
+    out[0, 0], out[1, 0] = lower, upper
+    part, scale = passes, 1.0
+    if request.sample is not None and passes.n > request.sample:
+        some = slice(None, None, -(-passes.n // request.sample))
+        chosen = {name: x[some] if np.ndim(x) else x for name, x in columns.items() if x is not None}
+        part = _passes(criterion._take(some), chosen)
+        scale = passes.n / part.n
+    for row, price in zip(out[2:], request.prices):
+        total, slope = part.respond(float(price))
+        row[0], row[2] = scale * total, scale * slope
+    return out
 
 
 def combine(first: Array, second: Array) -> Array:
@@ -92,10 +92,10 @@ def combine(first: Array, second: Array) -> Array:
 
 def allocate(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
     """Amounts (n,) of one partition's items once the rounds are done."""
-    with _passes(criterion, columns) as passes:
-        amounts = np.empty(passes.n)
-        passes.settle(_prices(answer), amounts)
-        return amounts
+    passes = _passes(criterion, columns)
+    amounts = np.empty(passes.n)
+    passes.settle(_prices(answer), amounts)
+    return amounts
 
 
 def check(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
@@ -103,9 +103,9 @@ def check(criterion: Criterion, answer: Answer, **columns: Any) -> Array:
 
     Add the first two rows as `combine` does; of the third, take the largest.
     """
-    with _passes(criterion, columns) as passes:
-        settled: Settled = passes.settle(_prices(answer), np.empty(passes.n))
-        return np.array([[settled.total, 0.0, 0.0], [settled.value, 0.0, 0.0], [settled.residual, 0.0, 0.0]])
+    passes = _passes(criterion, columns)
+    settled: Settled = passes.settle(_prices(answer), np.empty(passes.n))
+    return np.array([[settled.total, 0.0, 0.0], [settled.value, 0.0, 0.0], [settled.residual, 0.0, 0.0]])
 
 
 def _prices(answer: Answer) -> Prices:

@@ -1,0 +1,46 @@
+"""Work in parts, shared out to threads that are kept from one solve to the next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+_POOL: list[ThreadPoolExecutor] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.clear)  # threads are not copied
+
+
+def _pool() -> ThreadPoolExecutor:
+    if not _POOL:
+        _POOL.append(ThreadPoolExecutor(os.cpu_count() or 1, "knapsolve"))
+    return _POOL[0]
+
+
+def work_through(work: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int) -> list[Any]:
+    """`work(part)` of every part, in order, on at most so many threads.
+
+    The thread that asks works too, and others take parts as soon as they are awake: waking one takes as long as some
+    small parts. After an error, no part is begun any more.
+    """
+    results: list[Any] = [None] * len(parts)
+    numbers = iter(range(len(parts)))  # whose next is one thread's at a time
+
+    def take_parts() -> None:
+        try:
+            for k in numbers:
+                results[k] = work(parts[k])
+        except BaseException:
+            list(numbers)
+            raise
+
+    helpers = [_pool().submit(take_parts) for _ in range(min(n_jobs, len(parts)) - 1)]
+    try:
+        take_parts()
+    finally:
+        at_work = [helper for helper in helpers if not helper.cancel()]
+        errors = [helper.exception() for helper in at_work]  # waits
+    for error in filter(None, errors):
+        raise error
+    return results
