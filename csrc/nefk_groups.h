@@ -14,7 +14,7 @@
 
 #include "nefk_kernel.h"
 
-enum { NEFK_TILE = 16384, NEFK_TILE_BITS = 11, NEFK_TILE_GROUPS = 1 << NEFK_TILE_BITS };
+enum { NEFK_TILE = 16384, NEFK_TILE_BITS = 13, NEFK_TILE_GROUPS = 1 << NEFK_TILE_BITS };
 
 typedef struct {
     const nefk_problem *problem;

@@ -37,7 +37,7 @@ _THREAD = threading.local()
 
 
 def _tile_space() -> core.TileSpace:
-    """The working space of this thread: two megabytes, kept because making them takes as long as a small solve."""
+    """The working space of this thread: four megabytes, kept because making them takes as long as a small solve."""
     if not hasattr(_THREAD, "space"):
         _THREAD.space = core.TileSpace()
     return _THREAD.space

@@ -31,6 +31,7 @@ ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 TRIES = 4
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
+MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 19, 0.3  # whose sums leave the cache: in the items' order they take long
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
 BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
 
@@ -52,7 +53,8 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
-    few, curve = sample.capped <= WORTH_NAMING, sample.curve(price, margin)
+    worth = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY
+    few, curve = sample.capped <= worth, sample.curve(price, margin)
     if few or not tiled:
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin)

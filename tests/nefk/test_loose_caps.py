@@ -11,6 +11,7 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.layouts as layouts_module
+import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_passes import GroupPasses
@@ -38,7 +39,10 @@ def grouped(family, n_groups, seed, tightness, upper=None):
 
 @pytest.mark.parametrize("n_groups", [4, 14_000])
 def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_threads(n_groups):
+    """Items that single precision cannot answer are next to others in one list of a thread's, but not in another's."""
     p, options = grouped("freshness", n_groups, 1, [0.5, 2.0])
+    options["weights"][::700] = 1e-295
+    p[::700] = 1e-298
     totals = totals_of("freshness", p, options)
     for jobs in (2, 3):
         for ours, theirs in zip(totals.respond(0.3), totals_of("freshness", p, options, jobs).respond(0.3)):
@@ -301,3 +305,16 @@ def test_steps_on_a_sample_do_not_fly_off():
     result = solve("freshness", rates, 0.98 * caps.sum(), **options)
     assert result.residual <= 1e-12
     assert result.n_passes <= 10  # 22 where the sample's price ends nowhere
+
+
+def test_groups_too_many_for_the_cache_are_all_kept_unless_few_caps_bind(monkeypatch):
+    for tightness, are_kept in (([0.5, 0.9, 2.0, 2.0, 2.0], True), ([0.5] + [2.0] * 7, False)):
+        p, options = grouped("freshness", 20_000, 3, tightness)
+        totals = totals_of("freshness", p, options)
+        few = reduce(totals, new_search(totals.problem, totals.problem.passes()))
+        assert not few.kept.all()
+        monkeypatch.setattr(loose_caps_module, "MANY_GROUPS", 10_000)
+        totals = totals_of("freshness", p, options)
+        many = reduce(totals, new_search(totals.problem, totals.problem.passes()))
+        monkeypatch.undo()
+        assert many.kept.all() == are_kept

@@ -103,7 +103,8 @@ def test_rough_amounts_are_as_near_as_they_say_whatever_the_range(family):
             w[some], p[some] = 0.0, np.inf
         p[7000:7500] = 0.0
     columns = [core.Column(np.ascontiguousarray(x)) for x in (p, w)]
-    items = core.Items(FAMILIES[family]._shape, *columns, core.Column(0.0), core.Column(math.inf), 1e250)
+    bounds = core.Column(0.0), core.Column(math.inf), 1e250
+    items = core.Items(FAMILIES[family]._shape, *columns, *bounds)
     exact, first = np.empty((2, n)), None
     core.respond_each(items, price, 0, n, False, exact)
     for level in (0, 1, 2):
@@ -115,6 +116,10 @@ def test_rough_amounts_are_as_near_as_they_say_whatever_the_range(family):
     np.testing.assert_array_equal(rough[0] > 0.0, exact[0] > 0.0)
     np.testing.assert_allclose(rough, exact, rtol=core.ROUGH)
     assert (rough[0] == exact[0]).all() == (family not in ("detection", "freshness"))
+    order = generator.permutation(n).astype(np.uint32)
+    columns = [core.Column(np.ascontiguousarray(x[order])) for x in (p, w)]
+    core.respond_each(core.Items(FAMILIES[family]._shape, *columns, *bounds), price, 0, n, True, exact)
+    np.testing.assert_array_equal(rough[:, order], exact)  # whatever an item's neighbours are
 
 
 @pytest.mark.parametrize("grouped", [False, True])

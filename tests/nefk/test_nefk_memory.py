@@ -19,7 +19,7 @@ def peak_of(*arguments, **options):
 
 
 def warm_up():
-    """Make the two megabytes that a thread keeps to work in."""
+    """Make the four megabytes that a thread keeps to work in."""
     solve_nefk(criteria.Freshness(np.ones(30)), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
 
 
@@ -39,7 +39,7 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
 @pytest.mark.parametrize("caps", [(0.2, 0.9), (0.3, 1.5), (0.5, 3.0), (2.0, 4.0), (20.0, 30.0)])
 @pytest.mark.parametrize("items", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (1.2, 1.5)), 2.0, 4.0])
 def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(items, caps, in_order):
-    """There every array by group counts. The two megabytes that a thread keeps to work in are made before."""
+    """There every array by group counts. The four megabytes that a thread keeps to work in are made before."""
     n, dtype = 1_000_000, np.float32 if in_order else np.float64
     n_groups, generator = int(n / items), np.random.default_rng(8)
     groups, rates = generator.integers(-1, n_groups, n), np.exp(generator.standard_normal(n)).astype(dtype)

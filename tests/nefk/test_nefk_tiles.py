@@ -12,7 +12,9 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_passes import BATCHES, GroupPasses
 from knapsolve.nefk.layouts import sort_by_group
+from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.runs import Runs
 
 
@@ -259,3 +261,31 @@ def test_a_cap_is_met_where_an_item_starts_with_less_than_it(part):
     assert result.residual <= 1e-12
     np.testing.assert_allclose(np.bincount(groups + 1, result.amounts)[1:], caps, rtol=1e-12)
     np.testing.assert_allclose(result.group_prices + result.price, starts, rtol=1e-12)
+
+
+def test_tiles_of_one_call_list_what_they_list_one_by_one():
+    """All groups pass their caps within the bracket: what is listed fills the room of a call after a few tiles."""
+    n = 800_000
+    generator = np.random.default_rng(4)
+    groups, rates = generator.integers(-1, n // 5, n), np.exp(1.5 * generator.standard_normal(n))
+    free = GroupPasses(check_problem(criteria.Freshness(rates), 1.0, None, 0.0, None, groups, np.ones(n // 5), True), 1)
+    caps = free.respond(0.1)[0][1:] + 1e-9
+    passes = GroupPasses(check_problem(criteria.Freshness(rates), 1.0, None, 0.0, None, groups, caps, True), 1)
+    marks = np.zeros(n // 5 + 1, dtype=np.int8)
+    rough, opened, terms = passes.expand(0.1, 1e-3, 1e-17, marks, n)
+    alone, space = np.zeros_like(marks), core.TileSpace()
+    assert len(opened) > BATCHES * len(space.listed)
+    listed = np.empty(core.TILE + 1, dtype=np.uint32)
+    ours = [], [], []
+    for tile in passes.tiles:
+        (row,) = passes._tiles.expand(np.array([tile]), space, 0.1, 1e-3, 1e-17, alone, listed)
+        n_rough, n_opened = int(row[0]), int(row[1])
+        for found, part in zip(ours, (listed[:n_rough], listed[n_rough : n_rough + n_opened], row[2:4])):
+            found.extend(part)
+    np.testing.assert_array_equal(rough, ours[0])
+    np.testing.assert_array_equal(opened, ours[1])
+    np.testing.assert_array_equal(marks, alone)
+    assert terms[0] == math.fsum(ours[2])
+    few = passes.expand(0.1, 1e-3, 1e-17, np.zeros_like(marks), len(opened) // 2)
+    assert few[0] is None
+    assert len(few[1]) == 0

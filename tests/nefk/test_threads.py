@@ -1,0 +1,69 @@
+"""Work that is shared out to threads."""
+
+import multiprocessing
+import threading
+import time
+
+import pytest
+
+from knapsolve.nefk.threads import work_through
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5, 100])
+def test_results_are_in_the_order_of_the_parts(jobs):
+    def work(part):
+        time.sleep(0.001 * (part % 3))
+        return -part
+
+    assert work_through(work, range(30), jobs) == [-part for part in range(30)]
+    assert work_through(work, [], jobs) == []
+
+
+def test_the_thread_that_asks_works_and_others_do_too():
+    both = threading.Barrier(2, timeout=30)
+    names = work_through(lambda _: (both.wait(), threading.current_thread())[1], range(2), 2)
+    assert threading.current_thread() in names
+    assert len(set(names)) == 2
+
+
+@pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("here", [False, True])
+def test_after_an_error_in_any_thread_no_part_is_begun(fault, here):
+    """The error arrives once all threads have come to rest, and the next work is done as if it had not been."""
+    asked, begun, both = threading.current_thread(), [], threading.Barrier(2, timeout=30)
+
+    def work(part):
+        begun.append(part)
+        if part < 2:
+            both.wait()
+            if (threading.current_thread() is asked) is here:
+                raise fault("part")
+            time.sleep(0.05)
+
+    with pytest.raises(fault):
+        work_through(work, range(10), 2)
+    count = len(begun)
+    assert count <= 3
+    time.sleep(0.05)
+    assert len(begun) == count
+    assert work_through(str, range(3), 2) == ["0", "1", "2"]
+
+
+def test_work_may_ask_for_threads_itself():
+    assert work_through(lambda k: sum(work_through(lambda j: j * k, range(4), 3)), range(50), 3) == [
+        6 * k for k in range(50)
+    ]
+
+
+def _works_on_two_threads():
+    both = threading.Barrier(2, timeout=10)
+    work_through(lambda _: both.wait(), range(2), 2)
+    return True
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_after_a_solve_has_threads_of_its_own():
+    assert _works_on_two_threads()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_works_on_two_threads).get(timeout=60)
