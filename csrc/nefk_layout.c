@@ -7,22 +7,25 @@
 
 enum { LINE = 64 /* bytes */ };
 
-static inline size_t place_of(const ptrdiff_t *group, const int32_t *names, size_t i) {
-    return (size_t)((names ? names[group[i] + 1] : group[i]) + 1);
+static inline size_t place_of(const ptrdiff_t *group, const int32_t *names) {
+    return (size_t)((names ? names[*group + 1] : *group) + 1);
 }
 
-void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
-                           uint32_t *order) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + NEFK_AHEAD < count) {
-            ptrdiff_t ahead = group[i + NEFK_AHEAD] + 1;
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, int down,
+                           uint32_t *next, uint32_t *order) {
+    ptrdiff_t step = down ? -1 : 1;
+    const ptrdiff_t *at = down ? group + count - 1 : group;
+    for (size_t left = count; left > 0; left--, at += step) {
+        if (left > NEFK_AHEAD) {
+            ptrdiff_t ahead = at[step * NEFK_AHEAD] + 1;
             __builtin_prefetch(names ? (const void *)&names[ahead] : &next[ahead], 1);
         }
-        if (i + NEFK_AHEAD * 2 / 3 < count)
-            __builtin_prefetch(&next[place_of(group, names, i + NEFK_AHEAD * 2 / 3)], 1);
-        if (i + NEFK_AHEAD / 3 < count)
-            __builtin_prefetch(&order[next[place_of(group, names, i + NEFK_AHEAD / 3)]], 1);
-        order[next[place_of(group, names, i)]++] = (uint32_t)(start + i);
+        if (left > NEFK_AHEAD * 2 / 3) __builtin_prefetch(&next[place_of(at + step * (NEFK_AHEAD * 2 / 3), names)], 1);
+        if (left > NEFK_AHEAD / 3)
+            __builtin_prefetch(&order[next[place_of(at + step * (NEFK_AHEAD / 3), names)]], 1);
+        uint32_t *own = &next[place_of(at, names)];
+        order[*own - (uint32_t)down] = (uint32_t)(start + (size_t)(at - group));
+        *own += (uint32_t)step;
     }
 }
 

@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Counting sort. `next` (k + 1,) holds where each group starts, and in the end where it stops; item start + i of
- * group names[group[i] + 1] (-1 .. k - 1, here counted from 0; group[i] without names) goes into `order`. O(count). */
-void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, uint32_t *next,
-                           uint32_t *order);
+/* Counting sort. Item start + i of group names[group[i] + 1] (-1 .. k - 1, here counted from 0; group[i] without names)
+ * goes into `order`: to next[group] (k + 1,), which moves on; if items are taken from the last one on (`down`), before
+ * next[group], which moves back. O(count). */
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, int down,
+                           uint32_t *next, uint32_t *order);
 
 /* Where items go that lie in runs, one after the other. entries[group + 1] >> NEFK_TILE_BITS is an item's run, and the
  * rest the number of its group within that. Where `entries` is NULL, runs are of groups as they are numbered: `first` of

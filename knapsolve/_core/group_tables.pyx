@@ -16,7 +16,7 @@ cdef extern from "nefk_layout.h":
         const char *from_ "from"
         char *to
         size_t width
-    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count,
+    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count, int down,
                                uint32_t *next, uint32_t *order) noexcept nogil
     void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            uint16_t *member) noexcept nogil
@@ -53,15 +53,14 @@ cdef extern from "nefk_by_group.h":
     void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
 
 
-def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order,
+def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
                      const int32_t[::1] names=None):
-    """Put items start .. (group - 1 of each in group, (m,)) into the order by group; next_ (g + 1,) moves on.
-
-    With `names`, by names[group + 1].
+    """Put items start .. (group - 1 of each in group, (m,)) into the order by group: see csrc/nefk_layout.h. next_
+    (g + 1,) moves on. With `names`, by names[group + 1].
     """
     cdef int32_t *known = NULL if names is None else <int32_t *> &names[0]
     with nogil:
-        nefk_sort_into_groups(&group[0], known, start, group.shape[0], &next_[0], &order[0])
+        nefk_sort_into_groups(&group[0], known, start, group.shape[0], down, &next_[0], &order[0])
 
 
 def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):

@@ -173,8 +173,8 @@ def respond_each(Items items, double price, size_t start, size_t stop, bint roug
 
 def respond_by_group(Items items, const Py_ssize_t[::1] group, size_t start, double price, size_t first, size_t last,
                      double[:, ::1] sums):
-    """Add what items start .. take at a price, roughly, and slopes, to the pairs of their groups (m,) in sums (g + 1, 2),
-    of no group first; those of rows [first, last) alone. Less than 2**32 items.
+    """Add what items start .. take at a price, roughly, and slopes, to the pairs of their groups (m,) in sums
+    (g + 1, 2), of no group first; those of rows [first, last) alone. Less than 2**32 items.
     """
     with nogil:
         nefk_respond_by_group(&items.problem, &group[0], start, group.shape[0], price, first, last, sums.shape[0],

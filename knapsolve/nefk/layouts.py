@@ -53,16 +53,34 @@ def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint3
     np.cumsum(starts, out=starts)
     if in_order:
         return None, starts[1:]
-    return _order_by(groups, None, starts), starts[:-1]
+    return _order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
 
 
-def _order_by(groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def _order_by(
+    groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], n_jobs: int = 1
+) -> NDArray[np.uint32]:
     """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
     order = np.empty(len(groups), dtype=np.uint32)
-    for part in parts_of(order.size):  # each start moves on to the next group's
-        chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
-        group_tables.sort_into_groups(chunk, part.start, starts[1:], order, names)
+    ends = starts[2:].copy() if n_jobs > 1 else None
+
+    def work(parts: list[slice], down: bool) -> None:
+        for part in parts:
+            chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
+            group_tables.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
+
+    _from_both_ends(work, order.size, n_jobs)
     return order
+
+
+def _from_both_ends(work: Callable[[list[slice], bool], None], n: int, n_jobs: int) -> None:
+    """`work(parts, down)` of parts of n items in order. With several jobs, one thread works on the first half from the
+    first one on, and another one on the second half from the last one back (`down`): what goes to places in the order
+    of the items comes to the same.
+    """
+    parts = list(parts_of(n))
+    half = len(parts) // 2 if n_jobs > 1 else len(parts)
+    ways = [(parts[:half], False), (parts[half:][::-1], True)]
+    work_through(lambda way: work(*way), [way for way in ways if way[0]], n_jobs)
 
 
 class Listed:
@@ -112,8 +130,7 @@ class Tiled:
     """Copies of the items' columns, run by run. `entries` (g + 1,) says of groups, -1 first, where their items go: the
     number of their run, and their own within it in the last bits; or how that is guessed, as `Runs.guesses` does.
 
-    With several jobs, one thread moves the first half of the items from the first one on and to where their runs begin,
-    and another one the second half from the last one back and to where the runs end: the copies are the same.
+    With several jobs, items are moved from both ends: the copies are the same.
     """
 
     order = None
@@ -142,19 +159,14 @@ class Tiled:
         """`work(part, groups, entries, following, down)` of all parts of the items, their groups, where these go, where
         the next item of each run does, which has to move on, and whether the parts are taken from the last one back.
         """
-        parts, runs = list(parts_of(self.given.n)), self.runs.every
-        half = len(parts) // 2 if self._n_jobs > 1 and len(parts) > 1 else len(parts)
 
-        def run(way: tuple[list[slice], list[int], bool]) -> None:
-            some, bounds, down = way
-            following = np.array(bounds, dtype=np.uint32)
-            for part in some:
+        def work_all(parts: list[slice], down: bool) -> None:
+            following = np.array([one.end if down else one.begin for one in self.runs.every], dtype=np.uint32)
+            for part in parts:
                 groups = np.ascontiguousarray(self.given.groups[part], dtype=np.intp)
                 work(part, groups, self._entries, following, down)
 
-        up = parts[:half], [one.begin for one in runs], False
-        down = parts[half:][::-1], [one.end for one in runs], True
-        work_through(run, [up, down] if half < len(parts) else [up], 2)
+        _from_both_ends(work_all, self.given.n, self._n_jobs)
 
     @property
     def problem(self) -> Problem:
@@ -221,7 +233,7 @@ def lay_out(
         if most * LEAST_ROUGH >= problem.n:
             del starts  # room for copies
             return Tiled(problem, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
-    return Listed(problem, _order_by(problem.groups, names, starts), runs)
+    return Listed(problem, _order_by(problem.groups, names, starts, n_jobs), runs)
 
 
 def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:

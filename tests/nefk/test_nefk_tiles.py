@@ -13,7 +13,7 @@ import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import BATCHES, GroupPasses
-from knapsolve.nefk.layouts import sort_by_group
+from knapsolve.nefk.layouts import _order_by, sort_by_group
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.runs import Runs
 
@@ -23,6 +23,19 @@ def test_sorting_is_stable_and_counts_every_item():
     order, offset = sort_by_group(groups, 7)
     np.testing.assert_array_equal(order, np.argsort(groups, kind="stable"))
     np.testing.assert_array_equal(np.diff(offset), np.bincount(groups + 1, minlength=8))
+
+
+@pytest.mark.parametrize("are_named", [False, True])
+@pytest.mark.parametrize("n", [1, 32_768, 32_769, 300_001])
+def test_items_sorted_from_both_ends_are_in_the_same_order(n, are_named):
+    groups = np.random.default_rng(3).integers(-1, 1000, n)
+    names = np.r_[-1, np.where(np.arange(1000) % 3, -1, np.arange(1000) // 3)].astype(np.int32) if are_named else None
+    own = names[groups + 1] if are_named else groups
+    sizes = np.bincount(own + 1, minlength=1001)
+    starts = np.append([0, 0], np.cumsum(sizes)).astype(np.uint32)
+    for jobs in (1, 2, 3):
+        order = _order_by(groups, names, starts.copy(), jobs)
+        np.testing.assert_array_equal(order, np.argsort(own, kind="stable"))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64])
