@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 _POOL: list[ThreadPoolExecutor] = []
@@ -35,12 +36,15 @@ def work_through(work: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int) 
             list(numbers)
             raise
 
-    helpers = [_pool().submit(take_parts) for _ in range(min(n_jobs, len(parts)) - 1)]
+    helpers: list[Future[None]] = []
     try:
+        with contextlib.suppress(RuntimeError):  # no more threads, or the interpreter ends
+            for _ in range(min(n_jobs, len(parts)) - 1):
+                helpers.append(_pool().submit(take_parts))
         take_parts()
     finally:
-        at_work = [helper for helper in helpers if not helper.cancel()]
-        errors = [helper.exception() for helper in at_work]  # waits
+        list(numbers)
+        errors = [helper.exception() for helper in helpers if not helper.cancel()]  # waits
     for error in filter(None, errors):
         raise error
     return results

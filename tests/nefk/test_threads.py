@@ -1,6 +1,8 @@
 """Work that is shared out to threads."""
 
 import multiprocessing
+import subprocess
+import sys
 import threading
 import time
 
@@ -59,6 +61,18 @@ def _works_on_two_threads():
     both = threading.Barrier(2, timeout=10)
     work_through(lambda _: both.wait(), range(2), 2)
     return True
+
+
+def test_where_no_thread_can_be_had_the_one_that_asks_does_all():
+    """As when the interpreter ends."""
+    script = """
+import atexit
+from knapsolve.nefk.threads import work_through
+work_through(str, range(9), 3)
+atexit.register(lambda: print(work_through(str, range(3), 3)))
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert (ran.stdout, ran.stderr) == ("['0', '1', '2']\n", "")
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
