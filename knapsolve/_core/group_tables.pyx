@@ -1,33 +1,8 @@
-"""Loops over the groups of items, and over tables by group: what numpy would take several passes for."""
+"""Loops over tables by group, which numpy would take several passes for."""
 
-from libc.stdint cimport UINT64_MAX, int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
-
-cdef extern from "nefk_layout.h":
-    ctypedef struct nefk_runs:
-        const uint32_t *entries
-        const uint32_t *guess
-        const uint32_t *first
-        uint32_t *next
-        int bits
-        int down
-    ctypedef struct nefk_move:
-        const char *from_ "from"
-        char *to
-        size_t width
-    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count, int down,
-                               uint32_t *next, uint32_t *order) noexcept nogil
-    void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
-                           uint16_t *member) noexcept nogil
-    void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a) noexcept nogil
-
-cdef extern from "nefk_load.h":
-    enum:
-        NEFK_AHEAD
-
-cdef extern from *:
-    void __builtin_prefetch(const void *, int) noexcept nogil
 
 cdef extern from "nefk_by_group.h":
     ctypedef struct nefk_taken:
@@ -53,23 +28,6 @@ cdef extern from "nefk_by_group.h":
     void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
 
 
-def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
-                     const int32_t[::1] names=None):
-    """Put items start .. (group - 1 of each in group, (m,)) into the order by group: see csrc/nefk_layout.h. next_
-    (g + 1,) moves on. With `names`, by names[group + 1].
-    """
-    cdef int32_t *known = NULL if names is None else <int32_t *> &names[0]
-    with nogil:
-        nefk_sort_into_groups(&group[0], known, start, group.shape[0], down, &next_[0], &order[0])
-
-
-def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
-    """Add the items of each group, -1 first, to count (g + 1,)."""
-    cdef Py_ssize_t i
-    for i in range(group.shape[0]):
-        count[group[i] + 1] += 1
-
-
 def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int most):
     """Items of groups with more than `most`, the first group aside: starts (g,) and runs of knapsolve.nefk.runs."""
     cdef Py_ssize_t r, g, last, rest, count = 0
@@ -82,99 +40,6 @@ def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int
         rest = runs[r, 3] - runs[r, 2] - starts[last]
         count += part + (rest if rest > most and last > 0 else 0)
     return count
-
-
-cdef nefk_move move_of(pair):
-    """How a column moves, given where from and where to: two arrays of one type; None for no column."""
-    cdef nefk_move move
-    cdef const uint8_t[::1] given
-    cdef uint8_t[::1] to
-    move.from_, move.to, move.width = NULL, NULL, 0
-    if pair is not None:
-        given, to = (x.view("u1") for x in pair)
-        move.from_, move.to, move.width = <const char *> &given[0], <char *> &to[0], pair[0].dtype.itemsize
-    return move
-
-
-cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down):
-    """Where items go, given a table (g + 1,) or guesses of runs, their first groups and the guesses' bits; and where
-    the next of each run does.
-    """
-    cdef nefk_runs runs
-    cdef const uint32_t[::1] table, first
-    runs.entries, runs.guess, runs.first = NULL, NULL, NULL
-    runs.next, runs.bits, runs.down = &next_[0], 0, down
-    if isinstance(entries, tuple):
-        table, first, runs.bits = entries
-        runs.guess, runs.first = &table[0], &first[0]
-    else:
-        table = entries
-        runs.entries = &table[0]
-    return runs
-
-
-def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, a, b,
-                 uint16_t[::1] member=None):
-    """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_, down)
-    cdef nefk_move first = move_of(a), second = move_of(b)
-    with nogil:
-        nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
-
-
-def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, column):
-    """Copy a column (m,) back from there. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_, down)
-    cdef nefk_move move = move_of(column)
-    with nogil:
-        nefk_move_back(&group[0], group.shape[0], where, move)
-
-
-cdef enum:
-    LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
-
-cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern
-
-
-cdef inline bint is_sampled(Py_ssize_t group, uint64_t limit) noexcept nogil:
-    return <uint64_t> group * SPREAD < limit
-
-
-def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t start, uint64_t every, uint32_t most,
-                     bint or_none, Py_ssize_t[::1] found):
-    """As `count_groups`; list items start + i of the groups that `sampled_groups` names, at most so many of each, and
-    if `or_none` of none, in found, which has room for one more than there are. How many are listed.
-    """
-    cdef uint64_t limit = UINT64_MAX // every
-    cdef Py_ssize_t i, g, listed = 0, near = group.shape[0] - NEFK_AHEAD if count.shape[0] > LARGE_TABLE else 0
-    cdef uint32_t known
-    with nogil:
-        for i in range(group.shape[0]):
-            g = group[i]
-            if i < near:
-                __builtin_prefetch(&count[group[i + NEFK_AHEAD] + 1], 1)
-            known = count[g + 1] + 1
-            count[g + 1] = known
-            found[listed] = start + i
-            listed += (is_sampled(g, limit) & (known <= most)) if g >= 0 else or_none
-    return listed
-
-
-def sampled_groups(Py_ssize_t n_groups, uint64_t every):
-    """Numbers of about one in `every` groups, in order."""
-    cdef uint64_t limit = UINT64_MAX // every
-    cdef Py_ssize_t g, count = 0
-    cdef Py_ssize_t[::1] found
-    with nogil:
-        for g in range(n_groups):
-            count += is_sampled(g, limit)
-    found = np.empty(count + 1, dtype=np.intp)  # room for one more than there are
-    count = 0
-    with nogil:
-        for g in range(n_groups):
-            found[count] = g
-            count += is_sampled(g, limit)
-    return np.asarray(found)[:count]
 
 
 cdef nefk_taken taken_of(total, slope):

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.layouts import Listed, Tiled, has_single_slopes, leads_by_itself, list_items
+from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.room import has_single_slopes, leads_by_itself
 from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
@@ -123,7 +124,7 @@ class GroupPasses:
 
     @functools.cached_property
     def leads(self) -> bool:
-        """As `layouts.leads_by_itself` says."""
+        """As `room.leads_by_itself` says."""
         return leads_by_itself(self.given, self.runs)
 
     def cap_of(self, group: int) -> float:

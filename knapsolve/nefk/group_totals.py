@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
@@ -40,11 +41,11 @@ class GroupTotals:
             chunk = self.groups(part)
             if every and n_listed <= most:
                 few = int(counts[0]) * FEW <= problem.n
-                m = group_tables.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
+                m = group_layout.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
                 listed.append(found[:m].copy())
                 n_listed += m
             else:
-                group_tables.count_groups(chunk, counts)
+                group_layout.count_groups(chunk, counts)
             self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
         self.sizes = counts

@@ -8,15 +8,15 @@ another column lies where the caller wants the amounts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_tables as group_tables
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
+import knapsolve.nefk.room as room
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
@@ -24,18 +24,7 @@ from knapsolve.nefk.runs import Runs
 from knapsolve.nefk.threads import work_through
 
 LARGEST_ORDER = 2**32
-MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; what the caller gives for the answer is
-# room beyond that
-BY_TOTAL, BY_SLOPE, BY_PRICE = 8, (4, 8), 8  # bytes by group of what it takes, or of a pair in single precision
-BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely binds
-BY_ROUGH, LEAST_ROUGH = 32, 84  # bytes of an item of a model, and items to one that a model must have room for
-ENTRY, CAP = 4, 8  # of a group's number, and of its cap, if not all are kept
-SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
-LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
-# beside its columns
 WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
-LARGE_NAMES = 4  # a table that takes as much as one in so many items
-LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
@@ -49,7 +38,7 @@ def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint3
     for part in chunks:
         chunk = groups[part].astype(np.intp)
         in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
-        group_tables.count_groups(chunk, starts[2:])
+        group_layout.count_groups(chunk, starts[2:])
     np.cumsum(starts, out=starts)
     if in_order:
         return None, starts[1:]
@@ -66,7 +55,7 @@ def _order_by(
     def work(parts: list[slice], down: bool) -> None:
         for part in parts:
             chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
-            group_tables.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
+            group_layout.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
 
     _from_both_ends(work, order.size, n_jobs)
     return order
@@ -97,11 +86,7 @@ class Listed:
 
     def has_room_for(self, part: Problem) -> bool:
         """Whether a copy of some of the items fits beside the list and the answer."""
-        copied = BY_COPIED + sum(
-            x.dtype.itemsize for x in (*_columns(part).values(), part.lower, part.upper) if np.ndim(x)
-        )
-        tables = (BY_PRICE + BY_KEPT) * len(self.runs.starts)
-        return (LISTED + BY_LISTED) * self.given.n + tables + copied * part.n <= MOST_ROOM * self.given.n
+        return room.may_copy(part, self.given.n, len(self.runs.starts))
 
     def target(self, place: Place) -> NDArray[Any]:
         """Where a settling pass writes amounts."""
@@ -138,7 +123,7 @@ class Tiled:
     def __init__(self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int, most_rough: int) -> None:
         self.given, self._entries, self.runs, self._n_jobs = problem, entries, runs, n_jobs
         self.most_rough = most_rough  # items that a model has room for
-        columns, n = _columns(problem), problem.n
+        columns, n = room.columns_of(problem), problem.n
         same = [name for name, column in columns.items() if column.dtype == place.dtype]
         rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
         rooms |= {name: place.amounts() for name in same[:-1]}
@@ -150,7 +135,7 @@ class Tiled:
 
         def move(part: slice, *where: Any) -> None:
             a, b = [(given[part], room) for given, room in moves] + [None] * (2 - len(moves))
-            group_tables.move_to_runs(*where, a, b, self.member)
+            group_layout.move_to_runs(*where, a, b, self.member)
 
         self._move(move)
         self._problem = problem.with_columns(rooms.get("parameter"), rooms.get("weights"))
@@ -177,8 +162,8 @@ class Tiled:
     def restore(self) -> None:
         """Bring back the column that amounts were written over, if they were."""
         if self._is_over:
-            column = _columns(self.given)[self._over]
-            self._move(lambda part, *where: group_tables.move_to_runs(*where, (column[part], self.amounts), None))
+            column = room.columns_of(self.given)[self._over]
+            self._move(lambda part, *where: group_layout.move_to_runs(*where, (column[part], self.amounts), None))
         self._is_over = False
 
     def target(self, place: Place) -> NDArray[Any]:
@@ -205,13 +190,7 @@ class Tiled:
         """Bring the amounts where they belong; there are no passes after that."""
         del self.member, self._problem  # room for the amounts
         there = place.amounts()
-        self._move(lambda part, *where: group_tables.move_back(*where, (self.amounts, there[part])))
-
-
-def _columns(problem: Problem) -> dict[str, Any]:
-    """The columns that are arrays, bounds aside."""
-    columns = {"parameter": problem.criterion._parameter, "weights": problem.weights}
-    return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
+        self._move(lambda part, *where: group_layout.move_back(*where, (self.amounts, there[part])))
 
 
 def lay_out(
@@ -229,8 +208,8 @@ def lay_out(
     names, starts = tables.pop()
     runs = Runs(starts[1:])
     if _is_worth_it(problem, names, runs):
-        most = _most_rough(problem, names, runs, place, known)
-        if most * LEAST_ROUGH >= problem.n:
+        most = room.most_rough(problem, names, runs, place, known)
+        if most * room.LEAST_ROUGH >= problem.n:
             del starts  # room for copies
             return Tiled(problem, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
     return Listed(problem, _order_by(problem.groups, names, starts, n_jobs), runs)
@@ -238,73 +217,14 @@ def lay_out(
 
 def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
     """Whether copies cost less than a list: all items are moved and back, while only those of groups are listed."""
-    least = WORTH_COPYING if names is None or len(names) * LARGE_NAMES < problem.n else WORTH_COPYING_BY_NAME
+    least = WORTH_COPYING if names is None or len(names) * room.LARGE_NAMES < problem.n else WORTH_COPYING_BY_NAME
     ungrouped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
     return problem.n - ungrouped >= least * problem.n
 
 
-def _most_rough(problem: Problem, names: Any, runs: Runs, place: Place, known: bool) -> int:
-    """How many items models may take beside copies and all else that a solve takes, but for the threads' working space;
-    -1 if copies have no room, or amounts are not of a column's type and can't be written over it.
-    """
-    kept = len(runs.starts)
-    largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
-    by_group = ENTRY * kept if _have_table(runs, problem.n) else 0
-    if names is not None:
-        by_group = (ENTRY + 1) * len(names) + CAP * kept
-    slopes = known or not leads_by_itself(problem, runs)
-    room = room_of_models(problem, kept, place, slopes, place.dtype.itemsize * largest + by_group)
-    return int(max(room, -BY_ROUGH) / BY_ROUGH)
-
-
-def _have_table(runs: Runs, n: int) -> bool:
-    """Whether a table of where the items of groups go is faster than guesses, and takes little room."""
-    return len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
-
-
-def may_have_room(problem: Problem, kept: int, place: Place) -> bool:
-    """Whether copies fit beside tables of so many groups."""
-    return room_of_models(problem, kept, place, not has_no_bounds(problem), 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
-
-
-def room_of_models(problem: Problem, kept: int, place: Place, slopes: bool, always: int) -> float:
-    """Bytes that are left for models beside copies, tables of so many groups, also of slopes beside totals, and so many
-    bytes that are always taken; negative if there is no room for copies.
-    """
-    width, single = place.dtype.itemsize, has_single_slopes(problem)
-    copies = [column.dtype.itemsize for column in _columns(problem).values()]
-    if width not in copies:
-        return -math.inf
-    copied = 2 + sum(copies)  # one of two lies in the room of the amounts
-    taken = BY_TOTAL if single and not slopes else BY_TOTAL + BY_SLOPE[not single]
-    room = (MOST_ROOM + place.given) * problem.n - always
-    if copied * problem.n + (taken + BY_KEPT) * kept > room:
-        return -math.inf
-    return room - max(copied, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
-
-
-def has_no_bounds(problem: Problem) -> bool:
-    """Whether items may take anything."""
-    bounds = (problem.lower, problem.upper)
-    return not any(isinstance(bound, np.ndarray) for bound in bounds) and bounds == (0.0, math.inf)
-
-
-def leads_by_itself(problem: Problem, runs: Runs) -> bool:
-    """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
-    if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS) or not has_no_bounds(problem):
-        return False
-    uncapped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
-    return 2 * runs.count_in_long(core.LED) < problem.n - uncapped
-
-
-def has_single_slopes(problem: Problem) -> bool:
-    """Whether slopes of groups' totals are kept in single precision; those of other shapes have any size."""
-    return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
-
-
 def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:
     """Where items of groups go, as Tiled asks for it; written over the names."""
-    if names is None and not _have_table(runs, n):
+    if names is None and not room.have_table(runs, n):
         return runs.guesses()
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_tables as group_tables
+import knapsolve._core.group_layout as group_layout
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 
@@ -22,7 +22,7 @@ def as_bounds(problem: Problem) -> Problem | None:
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
     for part in parts_of(problem.n):
         groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
-        group_tables.count_groups(groups, count)
+        group_layout.count_groups(groups, count)
         if (count[1 + groups[groups >= 0]] > 1).any():
             return None
     del count

@@ -10,9 +10,9 @@ from nefk_oracle import solve, totals_of
 
 import knapsolve.nefk.group_samples as samples_module
 import knapsolve.nefk.groups as groups_module
-import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
+import knapsolve.nefk.room as room_module
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
@@ -89,7 +89,7 @@ def test_a_search_ends_where_a_rough_total_is_near_on_one_side_alone(monkeypatch
     for module, name, value in (
         (narrow_module, "MANY", 20),
         (groups_module, "MANY", 20),
-        (layouts_module, "MOST_ROOM", 10**6),
+        (room_module, "MOST_ROOM", 10**6),
         (samples_module, "LEAST_SAMPLE", 64),
         (loose_caps_module, "FEWEST", 16),
     ):

@@ -7,12 +7,12 @@ import pytest
 from group_fuzz import residual
 from nefk_oracle import FAMILIES, random_parameters, solve, totals_of
 
-import knapsolve._core.group_tables as group_tables
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
-import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
+import knapsolve.nefk.room as room_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
@@ -100,7 +100,7 @@ def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups)
     large[0] = n_groups < 32  # else few items have no group
     assert sample.ungrouped == (every if large[0] else 1.0)
     assert large[1:].all() == (n_groups < 1000)
-    whole = np.append(0, 1 + group_tables.sampled_groups(n_groups, every))
+    whole = np.append(0, 1 + group_layout.sampled_groups(n_groups, every))
     assert whole.size == pytest.approx(1 + n_groups / every, abs=3)
     expected = totals.sizes[large].sum() / every + totals.sizes[whole][~large[whole]].sum()
     assert part.n == pytest.approx(expected, rel=0.05, abs=300)
@@ -135,7 +135,7 @@ def test_dropped_caps_are_loose_at_the_answer_and_the_others_are_kept_in_order(
     if kept.size < n_groups:
         np.testing.assert_array_equal(group_names, np.append(-1, names[:-1]))
     if kept.size:
-        monkeypatch.setattr(layouts_module, "MOST_ROOM", 0)
+        monkeypatch.setattr(room_module, "MOST_ROOM", 0)
         listed = lay_out(totals.problem, reduced.tables, Place(N, None))
         np.testing.assert_array_equal(listed.order, np.argsort(left, kind="stable"))
     ((total, slope),) = reduced.known
@@ -182,7 +182,7 @@ def test_totals_of_tiles_are_as_near_as_they_say():
 @pytest.mark.parametrize("are_sampled", [False, True])
 def test_numbers_of_groups_that_the_sample_leaves_out_or_takes_all_cost_no_room_and_no_answer(are_sampled):
     n, n_groups, generator = 400_000, 1_000_000, np.random.default_rng(1)
-    sampled = group_tables.sampled_groups(n_groups, sampled_groups_of(n))
+    sampled = group_layout.sampled_groups(n_groups, sampled_groups_of(n))
     used = sampled if are_sampled else np.setdiff1d(np.arange(n_groups), sampled)[:40_000]
     groups, rates = generator.choice(used, n), generator.lognormal(0, 1, n)
     caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.choice([0.9, 1.5], n_groups) + 1e-9

@@ -7,8 +7,8 @@ import pytest
 
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
-import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
+import knapsolve.nefk.room as room_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
@@ -158,7 +158,7 @@ def test_the_answer_does_not_depend_on_the_layout(kind, dtype, width, monkeypatc
     options = {"weights": weights, "groups": groups, "group_caps": caps}
     answers = []
     for room in (0, 10**6):
-        monkeypatch.setattr(layouts_module, "MOST_ROOM", room)
+        monkeypatch.setattr(room_module, "MOST_ROOM", room)
         out = None if width is None else np.empty(N, width)
         answers.append(solve_nefk(criteria.Freshness(rates), 0.2 * N, out=out, **options))
     listed, tiled = answers
@@ -197,7 +197,7 @@ def test_a_large_group_that_settles_several_times_keeps_its_columns(monkeypatch)
     rates, weights, groups, caps = grouped("large", 3)
     monkeypatch.setattr(narrow_module, "CONFIRMED", -1.0)  # no settling pass is good enough
     monkeypatch.setattr(narrow_module, "MANY", 10_000)
-    monkeypatch.setattr(layouts_module, "MOST_ROOM", 30)
+    monkeypatch.setattr(room_module, "MOST_ROOM", 30)
     result = solve_nefk(criteria.Freshness(rates), 0.2 * N, weights=weights, groups=groups, group_caps=caps)
     assert (result.group_prices > 0).any()
     assert result.residual <= 1e-12
