@@ -1,9 +1,9 @@
 /* Passes over items in groups with caps: what every group takes at a price, and the groups' own prices.
  *
  * A tile is a run of whole groups [first, last) and of their items [begin, end), at most NEFK_TILE items and
- * NEFK_TILE_GROUPS groups; its columns are gathered once into buffers of a few hundred kilobytes, and all else (also
- * every step of its groups' searches) happens there. Either the problem's `order` lists the items group by group, or
- * items lie side by side with the others of their tile, and `member` says of which of its groups each is.
+ * NEFK_TILE_GROUPS groups; its columns are gathered once into buffers of a few megabytes, of which it uses a part, and
+ * all else (also every step of its groups' searches) happens there. Either the problem's `order` lists the items group
+ * by group, or items lie side by side with the others of their tile, and `member` says of which of its groups each is.
  * Larger groups are no matter of this file: they are knapsacks by themselves. Group 0 has no cap. Nothing is
  * allocated; results depend on the tile alone. Units: amounts in capacity, prices in value per capacity.
  */

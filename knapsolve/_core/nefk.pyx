@@ -168,17 +168,15 @@ LED = NEFK_DEPTH  # most items of a group whose search is led near by single pre
 
 
 cdef class TileSpace:
-    """Working space of one thread, and entries (k,) to list items in, mostly of many tiles."""
+    """Working space of one thread."""
 
     cdef object _keep
-    cdef readonly object listed
     cdef nefk_tile_space *view
 
     def __cinit__(self):
         cdef char[::1] memory = bytearray(nefk_tile_space_size())
         self._keep = memory
         self.view = <nefk_tile_space *> &memory[0]
-        self.listed = np.empty(4 * NEFK_TILE, dtype=np.uint32)
 
 
 ctypedef fused real:

@@ -7,7 +7,6 @@ the items of tiles are found, a layout says.
 
 from __future__ import annotations
 
-import functools
 import math
 import threading
 from collections.abc import Callable
@@ -30,7 +29,8 @@ from knapsolve.nefk.threads import work_through
 
 Array = NDArray[np.float64]
 BATCHES = 8  # of tiles that a thread takes in a pass
-MOST_TILES = 256  # that one compiled call covers: some ten milliseconds
+MOST_TILES = 256  # that one compiled call covers: at most a tenth of a second or so
+MOST_LISTED = 4 * core.TILE  # entries that one call lists, mostly of many tiles
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 
 
@@ -99,6 +99,7 @@ class GroupPasses:
         self.shape, self.caps = problem.criterion._shape, problem.caps
         self.runs, self.tiles = self.layout.runs, self.layout.runs.tiles
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
+        self._leads: bool | None = None
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)
         self.is_rough = self.layout.member is not None and has_single_slopes(problem)
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
@@ -122,10 +123,12 @@ class GroupPasses:
         """The items' columns, as they are laid out."""
         return self.layout.problem
 
-    @functools.cached_property
+    @property
     def leads(self) -> bool:
         """As `room.leads_by_itself` says."""
-        return leads_by_itself(self.given, self.runs)
+        if self._leads is None:  # cached_property would lock threads out, and forked children for good
+            self._leads = leads_by_itself(self.given, self.runs)
+        return self._leads
 
     def cap_of(self, group: int) -> float:
         """Cap of one of g + 1 groups, of which the first has none."""
@@ -213,11 +216,12 @@ class GroupPasses:
 
         def work(tiles: NDArray[np.intp], space: core.TileSpace) -> list[tuple]:
             parts: list[tuple] = []
+            listed = np.empty(MOST_LISTED, dtype=np.uint32)
             while len(tiles):
-                rows = self._tiles.expand(tiles, space, price, half, tolerance, capped, space.listed)
+                rows = self._tiles.expand(tiles, space, price, half, tolerance, capped, listed)
                 counts = np.array([row[:2] for row in rows], dtype=np.intp)
                 found[0] += int(counts.sum())
-                parts.append((rows, *_split_listed(space.listed, counts if found[0] <= most else 0 * counts)))
+                parts.append((rows, *_split_listed(listed, counts if found[0] <= most else 0 * counts)))
                 tiles = tiles[len(rows) :]
             return parts
 

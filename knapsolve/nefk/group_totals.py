@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from typing import Any
 
@@ -17,7 +16,7 @@ from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.threads import work_through
 
 Array = NDArray[np.float64]
-BLOCKS = 1024  # of groups whose items are counted to share them out
+BLOCKS = 64  # of groups whose items are counted to share them out
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 FEW = 32  # items of no group are all sampled if they are at most one in so many
@@ -34,6 +33,7 @@ class GroupTotals:
     def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
+        self._shares: list[slice] = []
         counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
         listed, found, n_listed = [], np.empty(CHUNK + 1, dtype=np.intp), 0
         most = MOST_LISTED * problem.n // every + problem.n // FEW if every else 0
@@ -75,19 +75,19 @@ class GroupTotals:
             for part in parts_of(self.problem.n):
                 core.respond_by_group(self.items, self.groups(part), part.start, price, rows.start, rows.stop, sums)
 
+        self._shares = self._shares or self._shared_out()
         work_through(add, self._shares, self.n_jobs)
         return sums
 
-    @functools.cached_property
-    def _shares(self) -> list[slice]:
+    def _shared_out(self) -> list[slice]:
         """Rows of the groups that one thread sums: about as many items each, as far as groups allow."""
         jobs, rows = min(self.n_jobs, -(-self.problem.n // CHUNK)), len(self.sizes)
         if jobs < 2:
             return [slice(0, rows)]
-        starts = np.arange(0, rows, -(-rows // BLOCKS))
-        items = np.add.reduceat(self.sizes, starts, dtype=np.intp).cumsum()
-        cuts = starts[np.searchsorted(items, np.arange(1, jobs) * self.problem.n // jobs)]
-        return [slice(int(a), int(b)) for a, b in itertools.pairwise([0, *cuts, rows]) if a < b]
+        blocks = list(parts_of(rows, -(-rows // BLOCKS)))
+        items = np.cumsum([self.sizes[block].sum(dtype=np.intp) for block in blocks])
+        cuts = [blocks[k].start for k in np.searchsorted(items, np.arange(1, jobs) * self.problem.n // jobs)]
+        return [slice(a, b) for a, b in itertools.pairwise([0, *cuts, rows]) if a < b]
 
 
 def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:

@@ -1,11 +1,14 @@
 """Solves with groups take at most three arrays of doubles beyond their input."""
 
+import threading
 import tracemalloc
 
 import numpy as np
 import pytest
 
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_passes import _tile_space
+from knapsolve.nefk.threads import work_through
 
 
 def peak_of(*arguments, **options):
@@ -19,8 +22,9 @@ def peak_of(*arguments, **options):
 
 
 def warm_up():
-    """Make the four megabytes that a thread keeps to work in."""
-    solve_nefk(criteria.Freshness(np.ones(30)), 1.0, groups=np.arange(30) // 2, group_caps=np.ones(15))
+    """Make the four megabytes that a thread keeps to work in, of two threads."""
+    both = threading.Barrier(2, timeout=30)
+    work_through(lambda _: (both.wait(), _tile_space()), range(2), 2)
 
 
 @pytest.mark.parametrize("n_groups", [10, 200_000, 1_000_000])
@@ -35,10 +39,10 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
     assert peak_of(criterion, 0.25 * n, groups=groups, group_caps=caps, n_jobs=2) <= 3 * 8 * n
 
 
-@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize(("in_order", "n_jobs"), [(False, 1), (False, 2), (True, 1)])
 @pytest.mark.parametrize("caps", [(0.2, 0.9), (0.3, 1.5), (0.5, 3.0), (2.0, 4.0), (20.0, 30.0)])
 @pytest.mark.parametrize("items", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (1.2, 1.5)), 2.0, 4.0])
-def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(items, caps, in_order):
+def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(items, caps, in_order, n_jobs):
     """There every array by group counts. The four megabytes that a thread keeps to work in are made before."""
     n, dtype = 1_000_000, np.float32 if in_order else np.float64
     n_groups, generator = int(n / items), np.random.default_rng(8)
@@ -47,7 +51,7 @@ def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(ite
         groups.sort()
     limits = 0.3 * np.bincount(groups + 1, minlength=n_groups + 1)[1:] * generator.uniform(*caps, n_groups) + 1e-9
     capacity, criterion = min(0.25 * n, 0.98 * limits.sum()), criteria.Freshness(rates)
-    options = {"groups": groups, "group_caps": limits, "n_jobs": 1}
+    options = {"groups": groups, "group_caps": limits, "n_jobs": n_jobs}
     warm_up()
     assert peak_of(criterion, capacity, **options) <= 3 * 8 * n
 

@@ -12,7 +12,7 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.group_passes import BATCHES, GroupPasses
+from knapsolve.nefk.group_passes import BATCHES, MOST_LISTED, GroupPasses
 from knapsolve.nefk.layouts import _order_by, sort_by_group
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.runs import Runs
@@ -287,7 +287,7 @@ def test_tiles_of_one_call_list_what_they_list_one_by_one():
     marks = np.zeros(n // 5 + 1, dtype=np.int8)
     rough, opened, terms = passes.expand(0.1, 1e-3, 1e-17, marks, n)
     alone, space = np.zeros_like(marks), core.TileSpace()
-    assert len(opened) > BATCHES * len(space.listed)
+    assert len(opened) > BATCHES * MOST_LISTED
     listed = np.empty(core.TILE + 1, dtype=np.uint32)
     ours = [], [], []
     for tile in passes.tiles:

@@ -5,9 +5,13 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
+import numpy as np
 import pytest
 
+import knapsolve.nefk.threads as threads_module
+from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.threads import work_through
 
 
@@ -51,6 +55,52 @@ def test_after_an_error_in_any_thread_no_part_is_begun(fault, here):
     assert work_through(str, range(3), 2) == ["0", "1", "2"]
 
 
+def test_an_interrupt_while_threads_are_asked_for_leaves_none_at_work(monkeypatch):
+    begun, pool = [], threads_module._pool()
+
+    class Interrupted:
+        def submit(self, work):
+            monkeypatch.setattr(threads_module, "_pool", refuse)
+            return pool.submit(work)
+
+    def refuse():
+        while not begun:
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+    def work(part):
+        begun.append(part)
+        time.sleep(0.02)
+
+    monkeypatch.setattr(threads_module, "_MOST", 3)
+    monkeypatch.setattr(threads_module, "_pool", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work_through(work, range(20), 3)
+    count = len(begun)
+    assert count < 20
+    time.sleep(0.1)
+    assert len(begun) == count
+
+
+def test_an_interrupt_while_others_end_their_part_waits_for_them(monkeypatch):
+    ended, both = [], threading.Barrier(2, timeout=30)
+
+    def work(part):
+        both.wait()
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.1)
+            ended.append(part)
+
+    def interrupted(futures):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads_module, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work_through(work, range(2), 2)
+    assert len(ended) == 1
+
+
 def test_work_may_ask_for_threads_itself():
     assert work_through(lambda k: sum(work_through(lambda j: j * k, range(4), 3)), range(50), 3) == [
         6 * k for k in range(50)
@@ -81,3 +131,35 @@ def test_a_process_forked_after_a_solve_has_threads_of_its_own():
     assert _works_on_two_threads()
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_works_on_two_threads).get(timeout=60)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_while_threads_solve_can_solve():
+    """No lock that another thread held is waited for."""
+    n, stop = 200_000, threading.Event()
+    generator = np.random.default_rng(1)
+    rates, groups = generator.random(n) + 0.1, generator.integers(0, n // 5, n)
+    solve = partial(
+        solve_nefk, criteria.Freshness(rates), 0.2 * n, groups=groups, group_caps=np.full(n // 5, 1.1), n_jobs=3
+    )
+
+    def solve_on():
+        while not stop.is_set():
+            solve()
+
+    others = [threading.Thread(target=solve_on) for _ in range(3)]
+    for other in others:
+        other.start()
+    try:
+        for _ in range(40):
+            child = multiprocessing.get_context("fork").Process(target=solve)
+            child.start()
+            child.join(60)
+            assert child.exitcode == 0
+    finally:
+        child.kill()
+        stop.set()
+        for other in others:
+            other.join()
