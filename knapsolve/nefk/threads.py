@@ -28,6 +28,8 @@ def work_through(work: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int) 
     The thread that asks works too, and others take parts as soon as they are awake: waking one takes as long as some
     small parts. After an error, no part is begun any more, and it is raised once all threads are done.
     """
+    if min(n_jobs, len(parts)) < 2:
+        return [work(part) for part in parts]
     results: list[Any] = [None] * len(parts)
     numbers = iter(range(len(parts)))  # whose next is one thread's at a time
     todo = [work]  # in the end none: what is cancelled is kept in the queue until a thread is free
