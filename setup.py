@@ -65,6 +65,7 @@ EXTENSIONS: dict[str, list[str]] = {
     "_core.curve_draws": ["gp_posterior.c", "truncated_normal.c", "cpu_level.c"],
     "_core.gpoks": ["gp_posterior.c", "curve_market.c", "cpu_level.c"],
     "_core.credit_order": [],
+    "_core.threads": [],
 }
 
 # What Cython would else write into every module that has typed memoryviews: more than half of the C

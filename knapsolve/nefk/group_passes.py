@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
 from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
@@ -25,7 +26,6 @@ from knapsolve.nefk.room import has_single_slopes, leads_by_itself
 from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
-from knapsolve.nefk.threads import work_through
 
 Array = NDArray[np.float64]
 BATCHES = 8  # of tiles that a thread takes in a pass

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.threads import work_through
 
 Array = NDArray[np.float64]
 BLOCKS = 64  # of groups whose items are counted to share them out

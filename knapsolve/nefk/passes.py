@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.threads import work_through
+from knapsolve._core.threads import work_through
 
 Slopes = NDArray[np.floating[Any]]  # they, and rough totals, guide steps: single precision does where room is short
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond

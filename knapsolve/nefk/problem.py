@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
 from knapsolve._validation import check_column, check_flag, check_real, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 from knapsolve.nefk.passes import parts_of
-from knapsolve.nefk.threads import work_through
 
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 MANY_TAKEN = 65536  # items of which threads take one column each

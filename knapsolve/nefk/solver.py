@@ -62,7 +62,8 @@ def solve_nefk(
     capacity : float
         What there is to share out; non-negative. Infinite is allowed with ``equality=False``.
     weights : array-like of shape (n,), default=None
-        Weight of each item's value; non-negative. None weighs all items by 1.
+        Weight of each item's value; non-negative. None weighs all items by 1. Columns go by position: labels of a pandas
+        Series are not looked at.
     lower, upper : float or array-like of shape (n,), default=0 and None
         Bounds of each amount; None or infinity means no upper bound.
     groups : array-like of int of shape (n,), default=None
@@ -115,7 +116,7 @@ def solve_nefk(
     else:
         place = Place(problem.n, given, given.itemsize)
     check_jobs(n_jobs)
-    jobs = effective_n_jobs(n_jobs)
+    jobs = n_jobs if n_jobs and n_jobs > 0 else effective_n_jobs(n_jobs)  # threads may be had where processes may not
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from knapsolve import criteria, solve_nefk
+from knapsolve._core.threads import work_through
 from knapsolve.nefk.group_passes import _tile_space
-from knapsolve.nefk.threads import work_through
 
 
 def peak_of(*arguments, **options):

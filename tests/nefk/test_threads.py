@@ -1,6 +1,7 @@
 """Work that is shared out to threads."""
 
 import multiprocessing
+import signal
 import subprocess
 import sys
 import threading
@@ -10,9 +11,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-import knapsolve.nefk.threads as threads_module
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.threads import work_through
+from knapsolve._core.threads import work_through
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5, 100])
@@ -55,50 +55,42 @@ def test_after_an_error_in_any_thread_no_part_is_begun(fault, here):
     assert work_through(str, range(3), 2) == ["0", "1", "2"]
 
 
-def test_an_interrupt_while_threads_are_asked_for_leaves_none_at_work(monkeypatch):
-    begun, pool = [], threads_module._pool()
-
-    class Interrupted:
-        def submit(self, work):
-            monkeypatch.setattr(threads_module, "_pool", refuse)
-            return pool.submit(work)
-
-    def refuse():
-        while not begun:
-            time.sleep(0.001)
-        raise KeyboardInterrupt
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+@pytest.mark.parametrize("every", [0.0, 3e-4])
+def test_no_thread_is_at_work_after_interrupts_however_fast_they_come(every):
+    """A part that is interrupted is not done, but all others that are begun are, before the interrupt gets out."""
+    begun, ended, interrupted, own = [], [], 0, sys._getframe().f_code
 
     def work(part):
         begun.append(part)
-        time.sleep(0.02)
+        time.sleep(0.002)
+        ended.append(part)
 
-    monkeypatch.setattr(threads_module, "_MOST", 3)
-    monkeypatch.setattr(threads_module, "_pool", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        work_through(work, range(20), 3)
-    count = len(begun)
-    assert count < 20
-    time.sleep(0.1)
-    assert len(begun) == count
+    def interrupt(number, frame):
+        if frame.f_code is not own:
+            raise KeyboardInterrupt
 
-
-def test_an_interrupt_while_others_end_their_part_waits_for_them(monkeypatch):
-    ended, both = [], threading.Barrier(2, timeout=30)
-
-    def work(part):
-        both.wait()
-        if threading.current_thread() is not threading.main_thread():
-            time.sleep(0.1)
-            ended.append(part)
-
-    def interrupted(futures):
-        monkeypatch.undo()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(threads_module, "wait", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        work_through(work, range(2), 2)
-    assert len(ended) == 1
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for k in range(150):
+            begun.clear()
+            ended.clear()
+            signal.setitimer(signal.ITIMER_REAL, 1e-3 + 1e-4 * (k % 40), every)
+            try:
+                work_through(work, range(4), 3)
+            except KeyboardInterrupt:
+                interrupted += 1
+                count = len(begun)
+                assert len(ended) >= count - 1  # but for this thread's own
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+                time.sleep(0.004)
+                assert len(begun) == count
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 30
+    assert work_through(str, range(3), 3) == ["0", "1", "2"]
 
 
 def test_work_may_ask_for_threads_itself():
@@ -117,7 +109,7 @@ def test_where_no_thread_can_be_had_the_one_that_asks_does_all():
     """As when the interpreter ends."""
     script = """
 import atexit
-from knapsolve.nefk.threads import work_through
+from knapsolve._core.threads import work_through
 work_through(str, range(9), 3)
 atexit.register(lambda: print(work_through(str, range(3), 3)))
 """
