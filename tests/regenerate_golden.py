@@ -28,9 +28,9 @@ DAY = 86_400.0
 
 def digest(*arrays):
     """Bytes of the arrays as float64, hashed; all of them are results of +, -, * and / alone."""
-    return hashlib.sha256(b"".join(np.ascontiguousarray(a, dtype=np.float64).tobytes() for a in arrays)).hexdigest()[
-        :24
-    ]
+    return hashlib.sha256(
+        b"".join(np.ascontiguousarray(a, dtype=np.float64).tobytes() for a in arrays)
+    ).hexdigest()[:24]
 
 
 def learners():
@@ -55,7 +55,9 @@ def compute():
     for name in learners():
         for world, environment in environments.items():
             for scheduler in ("edf", "random"):
-                history = simulate(learners()[name], environment, 5_000, scheduler=scheduler, n_runs=3, random_state=12)
+                history = simulate(
+                    learners()[name], environment, 5_000, scheduler=scheduler, n_runs=3, random_state=12
+                )
                 results[f"{name} {world} {scheduler}"] = digest(history.detections, history.amounts)
     items, times = load_debian_uploads()
     trace = TraceEnvironment(items, times / DAY, start=15_000.0, stop=15_400.0)

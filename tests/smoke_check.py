@@ -20,7 +20,9 @@ def load_everything() -> int:
     assert Path(knapsolve.__file__).is_relative_to(sys.prefix), knapsolve.__file__
     for name in knapsolve.__all__:
         getattr(knapsolve, name)
-    modules = [importlib.import_module(f"knapsolve._core.{m.name}") for m in pkgutil.iter_modules(_core.__path__)]
+    modules = [
+        importlib.import_module(f"knapsolve._core.{m.name}") for m in pkgutil.iter_modules(_core.__path__)
+    ]
     return len(modules)
 
 

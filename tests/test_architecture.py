@@ -109,7 +109,9 @@ def test_imports_point_one_way(path):
 def test_learners_never_import_each_other(path):
     if path.name == "__init__.py":
         return
-    siblings = re.findall(r"^\s*from\s+(?:\.|knapsolve\.learners\.)([a-z]\w*)\s+import", path.read_text(), re.MULTILINE)
+    siblings = re.findall(
+        r"^\s*from\s+(?:\.|knapsolve\.learners\.)([a-z]\w*)\s+import", path.read_text(), re.MULTILINE
+    )
     assert not set(siblings) - {"base", "crawl_base", "policy_base", "traa"}  # what they share
 
 

@@ -17,7 +17,9 @@ ENDS = (("low", -1), ("high", 1))  # of an interval
 def result():
     generator = np.random.default_rng(0)
     items = np.concatenate([np.arange(30), generator.choice(30, 300, p=np.arange(1, 31) / 465)])
-    return replay((items, np.arange(items.size) / 10), 5, ["uniform", "lakg", "optimal"], start=0, random_state=0)
+    return replay(
+        (items, np.arange(items.size) / 10), 5, ["uniform", "lakg", "optimal"], start=0, random_state=0
+    )
 
 
 def test_points_and_intervals_are_those_of_the_table(result):

@@ -74,7 +74,9 @@ def test_public_methods_are_documented_in_full(method):
     doc = FunctionDoc(method)
     arguments = takes_arguments(method)
     assert doc["Summary"]
-    assert names_in(doc["Parameters"]) == set(arguments) | ({"kwargs"} if "kwargs" in str(doc["Parameters"]) else set())
+    assert names_in(doc["Parameters"]) == set(arguments) | (
+        {"kwargs"} if "kwargs" in str(doc["Parameters"]) else set()
+    )
     assert doc["Returns"] or method.__annotations__.get("return") in ("None", None)
     assert doc["Raises"] or not arguments
 

@@ -19,7 +19,9 @@ def agrees(series, reference, digits=3):
     series = np.asarray(series)
     error = series.std(ddof=1) * np.sqrt(1 / series.size + 1 / 20)
     allowed = 3 * error + 0.5 * 10.0**-digits
-    assert abs(series.mean() - reference) < allowed, f"{series.mean():.5f} is not {reference} +- {allowed:.5f}"
+    assert abs(series.mean() - reference) < allowed, (
+        f"{series.mean():.5f} is not {reference} +- {allowed:.5f}"
+    )
 
 
 def digits_of(number):
@@ -122,7 +124,9 @@ def test_switching_ranks_give_the_reference_values(kind, n_perturbations, switch
         unchanged = zipf_unchanged(N, 0.9, 1.5, n_perturbations, random_state=run)
         learner = LAKG(resolution=1500, exponent=1.3) if kind == "lakg" else HTRAA(resolution=500)
         environment = BernoulliEnvironment(unchanged, switch_every=switch_every)
-        history = simulate(learner, environment, 1_000_000, scheduler="random", record_every=2_000, random_state=run)
+        history = simulate(
+            learner, environment, 1_000_000, scheduler="random", record_every=2_000, random_state=run
+        )
         means.append(history.value[0, history.polls >= 500_000].mean())
     agrees(means, value, digits_of(value))
 
@@ -141,9 +145,9 @@ def test_deadlines_beat_random_access_on_pages(learner):
     """What a crawler meets: evenly spaced polls find more changes than random ones, for both learners."""
     environment = PollingEnvironment(zipf_unchanged(N, 0.9, 1.5))
     found = {
-        scheduler: simulate(learner, environment, 300_000, scheduler=scheduler, n_runs=6, random_state=2).detections[
-            :, -1
-        ]
+        scheduler: simulate(
+            learner, environment, 300_000, scheduler=scheduler, n_runs=6, random_state=2
+        ).detections[:, -1]
         for scheduler in ("edf", "random")
     }
     gain = found["edf"].mean() - found["random"].mean()

@@ -57,14 +57,18 @@ DTYPE = (
     | hnp.timedelta64_dtypes()
     | hnp.byte_string_dtypes(max_len=3)
 )
-ARRAY = DTYPE.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)))
+ARRAY = DTYPE.flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5))
+)
 MIXED = st.lists(st.lists(ODD, min_size=0, max_size=3), max_size=5)
 SLOW = settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
 ALLOWED = (ValueError, TypeError)
 
 
 @SLOW
-@given(st.sampled_from(sorted(LEARNERS)), ARRAY | MIXED | ODD, ARRAY | st.lists(ODD, max_size=5) | ODD, st.data())
+@given(
+    st.sampled_from(sorted(LEARNERS)), ARRAY | MIXED | ODD, ARRAY | st.lists(ODD, max_size=5) | ODD, st.data()
+)
 @pytest.mark.filterwarnings("ignore")
 def test_logs_of_any_kind_never_do_worse_than_an_error(name, log, target, data):
     learner = clone(LEARNERS[name]).fit(X, Y)
@@ -120,7 +124,9 @@ def test_parameters_of_any_kind_never_do_worse_than_an_error(kind, data):
 
 
 @SLOW
-@given(st.sampled_from([EDFScheduler, RandomScheduler]), ARRAY | ODD | st.lists(ODD, max_size=3), ODD, ODD, ODD)
+@given(
+    st.sampled_from([EDFScheduler, RandomScheduler]), ARRAY | ODD | st.lists(ODD, max_size=3), ODD, ODD, ODD
+)
 @pytest.mark.filterwarnings("ignore")
 def test_schedulers_never_do_worse_than_an_error(kind, amounts, n, material, amount):
     for arguments in ([amounts], [[1.0, 0.5, 0.0], material]):
@@ -152,7 +158,9 @@ def test_schedulers_never_do_worse_than_an_error(kind, amounts, n, material, amo
 @pytest.mark.filterwarnings("ignore")
 def test_environments_never_do_worse_than_an_error(kind, first, second, start, stop):
     try:
-        environment = kind(first, second, start, stop) if kind is TraceEnvironment else kind(first, switch_every=start)
+        environment = (
+            kind(first, second, start, stop) if kind is TraceEnvironment else kind(first, switch_every=start)
+        )
     except ALLOWED:
         return
     learner = (

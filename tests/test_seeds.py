@@ -39,7 +39,9 @@ def same(a: History, b: History):
 def test_the_answer_does_not_depend_on_n_jobs_or_engine(learner, scheduler):
     def run(n_jobs):
         environment = PollingEnvironment(UNCHANGED, switch_every=300)
-        return simulate(learner, environment, 3_000, scheduler=scheduler, n_runs=18, n_jobs=n_jobs, random_state=1)
+        return simulate(
+            learner, environment, 3_000, scheduler=scheduler, n_runs=18, n_jobs=n_jobs, random_state=1
+        )
 
     one = run(1)
     for n_jobs in (2, 3, -1, None):

@@ -29,7 +29,9 @@ def test_ensembles_leave_the_learner_alone_and_single_runs_train_it():
     history = simulate(learner, BERNOULLI, 1_000, random_state=0)
     assert learner.amounts_.tolist() == history.amounts[0].tolist()
     again = simulate(learner, BERNOULLI, 1_000, random_state=0)
-    assert again.amounts.tolist() != history.amounts.tolist(), "a second run goes on from where the first ended"
+    assert again.amounts.tolist() != history.amounts.tolist(), (
+        "a second run goes on from where the first ended"
+    )
 
 
 def test_a_simulated_learner_goes_on_from_a_log():
@@ -152,7 +154,9 @@ class WearingOut:
 
 def test_runs_on_a_stateful_environment_start_alike_whatever_the_jobs():
     learner, environment = LAKG(resolution=50), WearingOut()
-    one, two = (simulate(learner, environment, 2000, n_runs=3, n_jobs=n_jobs, random_state=0) for n_jobs in (1, 2))
+    one, two = (
+        simulate(learner, environment, 2000, n_runs=3, n_jobs=n_jobs, random_state=0) for n_jobs in (1, 2)
+    )
     assert one.detections.tolist() == two.detections.tolist()
     assert one.amounts.tolist() == two.amounts.tolist()
     assert environment.polls == 0

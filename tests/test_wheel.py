@@ -34,7 +34,9 @@ pytestmark = [
 def call(*command: object, **options) -> str:
     """Return a command's output; skip if the package index is out of reach, fail with what it said."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "PYTHONPATH")}
-    done = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, **options)
+    done = subprocess.run(
+        [str(word) for word in command], env=environment, capture_output=True, text=True, **options
+    )
     if done.returncode and OFFLINE.search(done.stderr):
         pytest.skip("no package index within reach")
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
@@ -100,7 +102,9 @@ def test_wheel_holds_the_package_its_data_and_types_but_no_sources(wheel):
     with zipfile.ZipFile(wheel) as archive:
         held = {n for n in archive.namelist() if not n.endswith("/") and ".dist-info/" not in n}
     package = ROOT / "knapsolve"
-    wanted = {str(p.relative_to(ROOT)) for pattern in ("*.py", "*.npz", "py.typed") for p in package.rglob(pattern)}
+    wanted = {
+        str(p.relative_to(ROOT)) for pattern in ("*.py", "*.npz", "py.typed") for p in package.rglob(pattern)
+    }
     wanted |= {str(p.relative_to(ROOT).with_suffix(".abi3.so")) for p in package.rglob("*.pyx")}
     wanted.add("knapsolve/_core/_cyutility.abi3.so")  # what Cython's modules share
     assert held == wanted

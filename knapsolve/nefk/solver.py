@@ -62,8 +62,8 @@ def solve_nefk(
     capacity : float
         What there is to share out; non-negative. Infinite is allowed with ``equality=False``.
     weights : array-like of shape (n,), default=None
-        Weight of each item's value; non-negative. None weighs all items by 1. Columns go by position: labels of a pandas
-        Series are not looked at.
+        Weight of each item's value; non-negative. None weighs all items by 1. Columns go by position: labels of a
+        pandas Series are not looked at.
     lower, upper : float or array-like of shape (n,), default=0 and None
         Bounds of each amount; None or infinity means no upper bound.
     groups : array-like of int of shape (n,), default=None

@@ -36,7 +36,6 @@ def read(path):
     with open(path, newline="") as stream:
         return list(csv.DictReader(stream))
 
-
 COMMAND = ("allocate", "polls.csv", "--capacity", "30/day", "--time-unit", "day")
 
 

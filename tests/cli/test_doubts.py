@@ -131,7 +131,7 @@ def test_rows_merged_by_quotes_that_stand_alone_are_one_line(said):
         "knapsolve: warning: log.csv, row 6 (line 7): 'item' holds a line break, after 'a,4,0': if the quotes around "
         "it stand alone, the rows between them are taken for one\n"
     )
-    assert "after 'd': if" in said('time,changed,item\n0,0,a\n1,1,a\n2,0,"d\n3,1,a\n4,0,"\n', "--capacity", "1/s")
+    assert "after 'd': if" in said("time,changed,item\n0,0,a\n1,1,a\n2,0,\"d\n3,1,a\n4,0,\"\n", "--capacity", "1/s")
     text = 'item,timestamp\na,1\nb,2\n"a,3\nb,4\na",5\nb,6\n'
     assert "log.csv, row 3 (line 4): 'item' holds a line break" in said(text, "--capacity", "1/s", command="replay")
 

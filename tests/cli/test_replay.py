@@ -115,7 +115,7 @@ BAD_FILES = {
     "nan": ("item,timestamp\na,1\nb,nan\n", "row 2 (line 3) has no finite time"),
     "infinite": ("item,timestamp\na,1\nb,-inf\n", "row 2 (line 3) has no finite time"),
     "short row": ("item,timestamp\na,1\n\nb\n", "is malformed: row 2 (line 4) has 1 value, the header 2"),
-    "long row": ('item,timestamp\n"a\nb",1\nb,2,3\n', "is malformed: row 2 (line 4) has 3 values, the header 2"),
+    "long row": ("item,timestamp\n\"a\nb\",1\nb,2,3\n", "is malformed: row 2 (line 4) has 3 values, the header 2"),
     "cut short": (gzip.compress(b"item,timestamp\na,1\nb,2\n")[:30], "cannot be unpacked (gzip)"),
     "no item": ("item,timestamp\na,1\n,2\n", "row 2 (line 3) has no item"),
     "no time": ("item,timestamp\na,1\nb,\n", "row 2 (line 3) has no time"),

@@ -114,7 +114,9 @@ def test_fixed_amounts_equal_their_twin(pages, scheduler):
     history = simulate(policy, environment, N_POLLS, scheduler=scheduler, random_state=2)
     twin = FixedTwin(history.amounts[0])
     twin.capacity = 3.0
-    assert history.detections[0, -1] == simulate_twin(twin, RatesTwin(unchanged, pages), N_POLLS, scheduler, 2)
+    assert history.detections[0, -1] == simulate_twin(
+        twin, RatesTwin(unchanged, pages), N_POLLS, scheduler, 2
+    )
 
 
 @pytest.mark.parametrize("scheduler", ["random", "edf"])
@@ -148,5 +150,7 @@ def test_every_run_of_an_ensemble_equals_its_twin():
     )
     for run in range(7):
         twin = LAKGTwin(10, 60, 1.3)
-        assert history.detections[run, -1] == simulate_twin(twin, RatesTwin(unchanged, False), 2_000, "random", 4, run)
+        assert history.detections[run, -1] == simulate_twin(
+            twin, RatesTwin(unchanged, False), 2_000, "random", 4, run
+        )
         assert history.amounts[run].tolist() == [twin.amount(i) for i in range(10)]

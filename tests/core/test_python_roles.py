@@ -132,7 +132,9 @@ class Odd:
 @pytest.mark.parametrize("n_runs", [1, 2])
 @pytest.mark.parametrize("after", [0, 1, 5, 100])
 @pytest.mark.parametrize("method", ["amount", "observe", "poll", "value"])
-@pytest.mark.parametrize("error", [RuntimeError("on purpose"), KeyError("on purpose"), AssertionError("on purpose")])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("on purpose"), KeyError("on purpose"), AssertionError("on purpose")]
+)
 def test_exceptions_of_python_roles_reach_the_caller(method, after, error, n_runs, scheduler):
     learner, environment = Odd(method, after, error), Odd(method, after, error)
     with pytest.raises(type(error), match="on purpose"):

@@ -42,7 +42,9 @@ def fit(rows, prior_decay, prior_spread, max_age=np.inf):
         t = np.exp(log_decay) * ages
         slope = np.where(t > 1e-8, t / np.expm1(t) - 1, -t / 2)
         rate = contents.sum() / (counts * f).sum()
-        return ((contents - counts * rate * f) * slope).sum() - (log_decay - np.log(prior_decay)) / prior_spread**2
+        return ((contents - counts * rate * f) * slope).sum() - (
+            log_decay - np.log(prior_decay)
+        ) / prior_spread**2
 
     low, high = np.log(1e-9), np.log(50.0)
     best = low if score(low) <= 0 else high if score(high) >= 0 else brentq(score, low, high, xtol=1e-14)
@@ -59,6 +61,8 @@ def lspe(transitions, n_features, gain, delta, epsilon):
         A += step * (np.outer(before, after - before) - A)
         B += step * (np.outer(before, before) - B)
         eta += step * (reward - eta)
-        inverse = np.linalg.inv(B) if delta == 0 else np.linalg.solve(B.T @ B + delta * np.eye(n_features), B.T)
+        inverse = (
+            np.linalg.inv(B) if delta == 0 else np.linalg.solve(B.T @ B + delta * np.eye(n_features), B.T)
+        )
         r = r + gain * inverse @ (A @ r + b)
     return r, eta

@@ -115,7 +115,9 @@ def test_sites_are_drawn_in_proportion_to_their_odds():
     shares = -np.expm1(-learner.decay_rates_ * learner.ages_)
     others = (shares.sum() - shares) / 3
     lowest = -np.expm1(-learner.decay_rates_)
-    thresholds = np.clip(learner.thresholds_ @ np.ones(3) * 0 + learner.thresholds_[:, 0] + 0 * others, lowest, 1)
+    thresholds = np.clip(
+        learner.thresholds_ @ np.ones(3) * 0 + learner.thresholds_[:, 0] + 0 * others, lowest, 1
+    )
     ceiling = learner.arrival_rates_ / learner.decay_rates_
     odds = np.exp(2.0 * (shares - thresholds - 0.5 / np.maximum(ceiling, 0.5)))
     draws = np.zeros(4)

@@ -28,9 +28,9 @@ def test_is_a_scikit_learn_estimator(estimator, check):
 
 
 def random_log(random, n, n_sites=5):
-    return np.column_stack([random.integers(0, n_sites, n), random.integers(1, 12, n)]).astype(float), random.gamma(
-        2, 5, n
-    )
+    return np.column_stack([random.integers(0, n_sites, n), random.integers(1, 12, n)]).astype(
+        float
+    ), random.gamma(2, 5, n)
 
 
 @settings(max_examples=40, deadline=None)
@@ -151,7 +151,9 @@ def test_at_least_470_from_step_1000_on_for_each_of_20_seeds():
 
 
 def test_a_site_that_brought_nothing_is_not_given_up():
-    learner = PlugInWhittle(n_seeds=1).fit([[0, 1], [0, 1], [1, 3], [1, 1], [0, 3]], [5.0, 5.0, 0.0, 0.0, 8.0])
+    learner = PlugInWhittle(n_seeds=1).fit(
+        [[0, 1], [0, 1], [1, 3], [1, 1], [0, 3]], [5.0, 5.0, 0.0, 0.0, 8.0]
+    )
     assert learner.arrival_rates_[1] == 0.0
     assert learner.arrival_errors_[1] > 0.0
 

@@ -47,7 +47,9 @@ FRAMES = {
     "pandas-arrow": lambda columns: pd.DataFrame(columns).convert_dtypes(dtype_backend="pyarrow"),
     "pandas-category": lambda columns: pd.DataFrame(columns).astype({"page": "category"}),
     "polars": pl.DataFrame,
-    "polars-category": lambda columns: pl.DataFrame(columns).with_columns(pl.col("page").cast(pl.Categorical)),
+    "polars-category": lambda columns: pl.DataFrame(columns).with_columns(
+        pl.col("page").cast(pl.Categorical)
+    ),
     "pyarrow": pa.table,
     "pyarrow-chunked": lambda columns: pa.concat_tables([pa.table(columns)[:57], pa.table(columns)[57:]]),
 }

@@ -106,7 +106,9 @@ def lakg_by_hand(X, y, resolution, exponent, capacity):
 def test_lakg_learns_a_log_as_by_hand(resolution, exponent, capacity):
     X, y = poll_log(3_000, 12)
     learner = LAKG(resolution=resolution, exponent=exponent, capacity=capacity).fit(X, y)
-    assert (learner.materials_.tolist(), learner.states_.tolist()) == lakg_by_hand(X, y, resolution, exponent, capacity)
+    assert (learner.materials_.tolist(), learner.states_.tolist()) == lakg_by_hand(
+        X, y, resolution, exponent, capacity
+    )
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.4])
@@ -190,8 +192,6 @@ def test_newcomers_extend_the_lookup_and_a_refused_batch_takes_them_out_again(na
     assert lookup.find(everyone).tolist() == [0, 1, 2, 3, 4, -1]
     learner.partial_fit(np.array(log[::-1], dtype=object), np.ones(6))
     assert learner.materials_.tolist() == [names(k) for k in range(6)]
-
-
 @pytest.mark.parametrize("capacity", [0.1, 1.0, 1 / 3, 0.7, 1e-5])
 @pytest.mark.parametrize("n", [3, 7, 10, 49, 1000])
 def test_shares_of_zero_weights_sum_to_the_capacity_too(n, capacity):

@@ -27,7 +27,9 @@ def discounted_value(matrices, cost, discount):
     """Least discounted cost: maximise sum v with v <= c + discount P v."""
     rows, costs, states = pairs_of([np.asarray(m) for m in matrices], cost)
     n = len(cost)
-    found = linprog(-np.ones(n), np.eye(n)[states] - discount * rows, costs, bounds=(None, None), method="highs")
+    found = linprog(
+        -np.ones(n), np.eye(n)[states] - discount * rows, costs, bounds=(None, None), method="highs"
+    )
     assert found.status == 0, found.message
     return found.x
 

@@ -16,7 +16,9 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("method", ["policy-iteration", "modified-policy-iteration", "relative-value-iteration"])
+@pytest.mark.parametrize(
+    "method", ["policy-iteration", "modified-policy-iteration", "relative-value-iteration"]
+)
 def test_the_papers_model_as_matrices_has_the_same_gain_and_policy(problem, method):
     transitions, cost, states = explicit_model(*problem)
     general = solve_average_cost(transitions, cost, method=method, tol=1e-10)

@@ -9,9 +9,9 @@ ORDERED = "newcomers start at the pooled rate so far: the order of polls matters
 
 @parametrize_with_checks(
     [ChangeRateEstimator(name) for name in ("mle", "bayes", "recursive", "multiplicative")],
-    expected_failed_checks=lambda estimator: (
-        {} if estimator.estimator == "mle" else {"check_sample_weight_equivalence_on_dense_data": ORDERED}
-    ),
+    expected_failed_checks=lambda estimator: {}
+    if estimator.estimator == "mle"
+    else {"check_sample_weight_equivalence_on_dense_data": ORDERED},
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

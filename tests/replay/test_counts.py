@@ -50,7 +50,6 @@ def count_by_hand(changes, polls, split, stop):
         age += (end - begin) * ((begin + end) / 2 - missed[0]) if missed else 0.0
     return [sum(now > split for now in polls), found, carried, *(np.array([fresh, penalty, age]) / (stop - split))]
 
-
 ACCOUNT = ("item_polls", "item_detections", "item_carried", "item_fresh", "item_penalty", "item_age")
 
 

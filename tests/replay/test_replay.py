@@ -44,9 +44,13 @@ def test_bad_polls_are_refused(items, times, message):
     split=st.one_of(st.none(), st.floats(10, 70)),
     scheduler=st.sampled_from(["edf", "random"]),
 )
-def test_every_policy_polls_equally_often_and_stays_within_the_possible(seed, n_items, capacity, split, scheduler):
+def test_every_policy_polls_equally_often_and_stays_within_the_possible(
+    seed, n_items, capacity, split, scheduler
+):
     log = bursty_log(n_items, 50, seed)
-    result = replay(log, capacity, start=0, split=split, scheduler=scheduler, random_state=seed, n_bootstrap=100)
+    result = replay(
+        log, capacity, start=0, split=split, scheduler=scheduler, random_state=seed, n_bootstrap=100
+    )
     n_polls = int(np.floor((result.stop - (split or 0)) * capacity * (1 + 1e-12)))
     for run in result.runs.values():
         assert run.item_polls.sum() == n_polls
@@ -93,14 +97,18 @@ def test_uniform_polls_of_the_replay_are_those_of_the_scheduler():
     run = replayer.run(UniformPolicy(), name="mine")
     window = np.abs(run.item_polls - replayer.n_polls / 6)
     assert (window <= 1).all()
-    assert EDFScheduler(np.full(6, 1 / 6), random_state=0).next(replayer.n_polls)[0].size == run.item_polls.sum()
+    assert (
+        EDFScheduler(np.full(6, 1 / 6), random_state=0).next(replayer.n_polls)[0].size == run.item_polls.sum()
+    )
 
 
 def test_optimal_is_told_the_rates_of_the_test_stretch_and_told_those_of_the_training():
     items = ["a"] * 30 + ["b"] * 10 + ["a"] * 10 + ["b"] * 30
     times = np.concatenate([np.linspace(0.1, 49, 30), np.linspace(0.1, 49, 10), np.linspace(51, 99, 10),
                             np.linspace(51, 99, 30)])  # fmt: skip
-    result = replay((items, times), 10, ["told", "optimal"], start=0, split=50, stop=100, random_state=0)
+    result = replay(
+        (items, times), 10, ["told", "optimal"], start=0, split=50, stop=100, random_state=0
+    )
     assert result.runs["optimal"].item_polls == pytest.approx(500 * np.array([10.5, 30.5]) / 41, abs=1.01)
     shares = 1 - np.exp(-np.array([30.5, 10.5]) / 500)
     assert result.runs["told"].item_polls == pytest.approx(500 * shares / shares.sum(), abs=1.5)
@@ -200,6 +208,7 @@ def test_a_trace_environment_is_replayed_over_its_own_window():
     assert TraceReplay(trace, 3, split=None).n_polls == 30
 
 
+
 def test_a_trace_counts_from_where_it_says():
     trace = TraceEnvironment([0, 1, 0, 1], [1.0, 2.0, 8.0, 9.0], 0.0, 10.0, count_from=5.0)
     assert TraceReplay(trace, 4.0, random_state=0).n_changes.tolist() == trace.n_changes.tolist() == [1, 1]
@@ -270,7 +279,9 @@ def test_learners_without_a_mapping_go_by_their_class():
 
 def test_a_capacity_may_be_told_as_on_the_command_line():
     log = ["a", "b"], ["2021-01-01", "2021-02-01"]
-    as_text, as_number = (replay(log, capacity, "uniform", random_state=0) for capacity in ("1,440/day", 1 / 60))
+    as_text, as_number = (
+        replay(log, capacity, "uniform", random_state=0) for capacity in ("1,440/day", 1 / 60)
+    )
     assert as_text.capacity == pytest.approx(1 / 60, rel=1e-15)
     assert as_text.table() == as_number.table()
     assert TraceReplay(log, "2/h").capacity == 2 / 3600

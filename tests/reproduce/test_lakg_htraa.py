@@ -14,7 +14,9 @@ from knapsolve.simulation import History
 
 pytest.importorskip("matplotlib").use("agg")
 
-TINY = Sizes(n_runs=2, n_polls=100_000, scale_runs=2, scale_polls=10_000, scale_pages=(64, 128), phase_digits=(1,))
+TINY = Sizes(
+    n_runs=2, n_polls=100_000, scale_runs=2, scale_polls=10_000, scale_pages=(64, 128), phase_digits=(1,)
+)
 PAPERS = {
     "lakg": (lakg, [f"figure {k}" for k in range(2, 7)]),
     "htraa": (htraa, [*(f"figure {k}" for k in range(5, 13)), "theorem 1"]),
@@ -49,7 +51,9 @@ def test_the_same_seed_reproduces_every_number(tiny, tmp_path, monkeypatch):
 
 
 def test_another_seed_gives_other_numbers():
-    first, second = (lakg_curve(TINY.ensemble(seed), HARD, CONFIGURATIONS[0]).history.value for seed in (5, 6))
+    first, second = (
+        lakg_curve(TINY.ensemble(seed), HARD, CONFIGURATIONS[0]).history.value for seed in (5, 6)
+    )
     assert (first != second).any() and abs(first[:, -1].mean() - second[:, -1].mean()) < 0.1
 
 

@@ -13,7 +13,9 @@ from knapsolve.reproduce.report import Claim, Figure, Report
 
 def test_claims_are_sorted_by_what_the_numbers_say(tmp_path):
     with Report("paper", "heading", tmp_path) as report:
-        report.add_claims([Claim("up is up.", "it is.", np.bool_(True)), Claim("down is up.", "it is not.", False)])
+        report.add_claims(
+            [Claim("up is up.", "it is.", np.bool_(True)), Claim("down is up.", "it is not.", False)]
+        )
     held, failed = report.text().split("Claims that did not hold")
     assert "up is up." in held and "down is up." not in held and "down is up." in failed
 

@@ -10,7 +10,8 @@ def arms(n, seed=0):
     random = np.random.default_rng(seed)
     sizes = random.integers(2, 5, n)
     return [
-        (random.dirichlet(np.ones(s), s), random.dirichlet(np.ones(s), s), np.zeros(s), random.random(s)) for s in sizes
+        (random.dirichlet(np.ones(s), s), random.dirichlet(np.ones(s), s), np.zeros(s), random.random(s))
+        for s in sizes
     ]
 
 

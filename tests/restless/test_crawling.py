@@ -51,7 +51,9 @@ def test_constant_sites_earn_the_printed_numbers(site, expected):
 def test_threads_do_not_change_a_bit_and_the_original_stays_unfitted():
     environment, learner = EphemeralEnvironment(*RATES), PlugInWhittle()
     runs = [
-        simulate_ephemeral(learner, environment, 400, n_runs=4, n_jobs=jobs, record_every=100, random_state=2).reward
+        simulate_ephemeral(
+            learner, environment, 400, n_runs=4, n_jobs=jobs, record_every=100, random_state=2
+        ).reward
         for jobs in (1, 2)
     ]
     assert np.array_equal(*runs)

@@ -41,7 +41,9 @@ def test_index_equals_bisection_on_the_dynamic_program_for_1000_arms_and_states(
         else:
             ceiling = site["arrival_rate"] / site["decay_rate"]
             state = (
-                ceiling * -np.expm1(-site["decay_rate"] * random.uniform(0.01, 60.0)) * random.choice([1.0, 1.0, 1.3])
+                ceiling
+                * -np.expm1(-site["decay_rate"] * random.uniform(0.01, 60.0))
+                * random.choice([1.0, 1.0, 1.3])
             )
             found = whittle_index(float(state), **site)
         oracle = dynamic_program_index(state, site["arrival_rate"], site["decay_rate"], site["max_age"])
@@ -98,8 +100,12 @@ def test_corners():
 
 def test_cost_divides_the_index():
     site = {"arrival_rate": [3.0, 5.0], "decay_rate": 0.3}
-    assert np.array_equal(whittle_index(age=4, cost=[2.0, 4.0], **site), whittle_index(age=4, **site) / [2.0, 4.0])
-    assert np.array_equal(whittle_index(2.0, cost=[2.0, 4.0], **site), whittle_index(2.0, **site) / [2.0, 4.0])
+    assert np.array_equal(
+        whittle_index(age=4, cost=[2.0, 4.0], **site), whittle_index(age=4, **site) / [2.0, 4.0]
+    )
+    assert np.array_equal(
+        whittle_index(2.0, cost=[2.0, 4.0], **site), whittle_index(2.0, **site) / [2.0, 4.0]
+    )
 
 
 def test_arrays_broadcast_and_scalars_give_scalars():
@@ -116,7 +122,9 @@ def test_long_arrays_give_the_bits_of_single_sites_whatever_the_vector_width():
     age, limit = random.integers(0, 1000, n), random.integers(1, 2000, n).astype(float)
     together = whittle_index(age=age, arrival_rate=rate, decay_rate=decay, max_age=limit)
     for i in range(0, n, 37):
-        assert together[i] == whittle_index(age=age[i], arrival_rate=rate[i], decay_rate=decay[i], max_age=limit[i])
+        assert together[i] == whittle_index(
+            age=age[i], arrival_rate=rate[i], decay_rate=decay[i], max_age=limit[i]
+        )
     large = decay * age > 1e-3
     assert np.allclose(together[large], index_from_age(age, rate, decay, limit)[large], rtol=1e-10)
 
@@ -141,7 +149,11 @@ def test_inverse_state_has_the_index(rate, decay, limit, share):
     price = share * rate / decay
     state = inverse_whittle_index(price, of="state", **site)
     # the index is as steep as the age is large: rounding of the state is multiplied by it
-    slope = 1.0 + min(60.0, (60.0 / decay) * -np.expm1(-decay)) if np.isinf(limit) else 1.0 + min(limit, 60.0 / decay)
+    slope = (
+        1.0 + min(60.0, (60.0 / decay) * -np.expm1(-decay))
+        if np.isinf(limit)
+        else 1.0 + min(limit, 60.0 / decay)
+    )
     assert abs(whittle_index(state, **site) - price) <= 1e-12 * price + 4e-16 * slope * state
 
 

@@ -12,7 +12,9 @@ from knapsolve.restless import relaxed_bound
 from tests.restless.whittle_twins import EXAMPLE, whittle_policy
 
 
-@pytest.mark.parametrize(("n_crawls", "expected"), [(1, 471.3825180449), (2, 653.0022735388), (3, 743.5116865241)])
+@pytest.mark.parametrize(
+    ("n_crawls", "expected"), [(1, 471.3825180449), (2, 653.0022735388), (3, 743.5116865241)]
+)
 @pytest.mark.parametrize("method", ["brute", "calendar"])
 def test_example_earns_what_it_must(n_crawls, expected, method):
     policy = WhittlePolicy(**EXAMPLE, n_crawls=n_crawls, method=method)
@@ -113,7 +115,8 @@ def test_indices_that_nearly_touch_the_level_are_not_missed():
     # long ages at tiny decay: neighbouring ages differ by little more than rounding
     rate, decay = np.linspace(1.0, 1.0 + 1e-12, 600), np.full(600, 1e-9)
     runs = [
-        WhittlePolicy(rate, decay, 3, method=m).simulate(2000, return_crawls=True).crawls for m in ("brute", "calendar")
+        WhittlePolicy(rate, decay, 3, method=m).simulate(2000, return_crawls=True).crawls
+        for m in ("brute", "calendar")
     ]
     assert np.array_equal(*runs)
 
@@ -124,7 +127,9 @@ def test_reward_is_the_content_at_the_ages_of_the_crawls():
     ages = np.ones(2)
     for step, site in enumerate(history.crawls[:, 0]):
         rate, decay, limit = [(3.0, 0.1, 4), (2.0, 0.2, np.inf)][site]
-        assert history.reward[step] == pytest.approx(rate / decay * -np.expm1(-decay * min(ages[site], limit)))
+        assert history.reward[step] == pytest.approx(
+            rate / decay * -np.expm1(-decay * min(ages[site], limit))
+        )
         ages[site] = 0
         ages += 1
 
@@ -157,7 +162,9 @@ def test_policy_is_close_to_the_relaxed_bound_with_many_sites():
     reward = WhittlePolicy(rate, decay, 40).simulate(3000).reward
     bound = relaxed_bound(rate, decay, 40)
     assert reward[1000:].mean() > 0.99 * bound.value
-    assert reward.mean() <= bound.value  # no run from empty sites can beat it: what they hold at the end is not less
+    assert (
+        reward.mean() <= bound.value
+    )  # no run from empty sites can beat it: what they hold at the end is not less
 
 
 @pytest.mark.slow

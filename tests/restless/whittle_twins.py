@@ -52,7 +52,9 @@ def dynamic_program_index(state, rate, decay, max_age=np.inf, horizon=400):
     ceiling = rate / decay
     ages = np.arange(1, horizon + 1, dtype=long)
     lattice = ceiling * -np.expm1(-decay * np.minimum(ages, long(max_age)))
-    later = np.minimum(ceiling - (ceiling - state) * np.exp(-decay * ages), ceiling * -np.expm1(-decay * long(max_age)))
+    later = np.minimum(
+        ceiling - (ceiling - state) * np.exp(-decay * ages), ceiling * -np.expm1(-decay * long(max_age))
+    )
     later = np.maximum(later, state)
     low, high = long(0), max(ceiling, state) * 2
     for _ in range(70):
@@ -73,7 +75,9 @@ def whittle_policy(rate, decay, max_age, n_crawls, n_steps, index):
     ages = np.ones(len(rate))
     crawls = np.empty((n_steps, n_crawls), dtype=int)
     for step in range(n_steps):
-        order = np.argsort(-index(age=ages, arrival_rate=rate, decay_rate=decay, max_age=max_age), kind="stable")
+        order = np.argsort(
+            -index(age=ages, arrival_rate=rate, decay_rate=decay, max_age=max_age), kind="stable"
+        )
         crawls[step] = np.sort(order[:n_crawls])
         ages[crawls[step]] = 0
         ages += 1

@@ -22,7 +22,9 @@ problems = st.builds(
 
 
 def solve(problem, **options):
-    return solve_robot_control(*(getattr(problem, name) for name in RobotProblem.__dataclass_fields__), **options)
+    return solve_robot_control(
+        *(getattr(problem, name) for name in RobotProblem.__dataclass_fields__), **options
+    )
 
 
 @pytest.mark.parametrize(("weight", "gain"), [(1.0, 0.2090741), (1.4, 0.2592396), (2.0, 0.3221147)])

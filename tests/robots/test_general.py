@@ -62,7 +62,9 @@ def test_erlang_service_agrees_with_its_markov_chain(stages):
     for rate, buffer in ((0.3, 2), (0.9, 5), (2.0, 8)):
         chain = erlang_queue_cost(rate, buffer, 1.4, stages, 1.1)
         assert mg1k_cost(rate, buffer, 1.4, (1.1, 1 / stages)) == pytest.approx(chain, rel=1e-10)
-        assert mg1k_cost(rate, buffer, 1.4, stats.gamma(stages, scale=1.1 / stages)) == pytest.approx(chain, rel=1e-9)
+        assert mg1k_cost(rate, buffer, 1.4, stats.gamma(stages, scale=1.1 / stages)) == pytest.approx(
+            chain, rel=1e-9
+        )
 
 
 def test_constant_service_agrees_with_the_full_embedded_chain():

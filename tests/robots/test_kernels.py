@@ -92,9 +92,9 @@ def test_bounds_are_those_of_the_twin_moved_outwards():
         robots, buffer = rng.integers(1, 9), rng.integers(2, 9)
         bias = rng.normal(size=(robots + 1, buffer + 1)) * 10
         bias[0, 0] = np.inf
-        difference = (bellman(bias, robots, buffer, 0.3, 2.0, 0.3).ravel() - np.where(np.isinf(bias), 0, bias).ravel())[
-            1:
-        ]
+        difference = (
+            bellman(bias, robots, buffer, 0.3, 2.0, 0.3).ravel() - np.where(np.isinf(bias), 0, bias).ravel()
+        )[1:]
         lower, upper = RobotSolver(robots, buffer, 0.3, 2.0, 0.3).bounds(bias)
         assert lower <= difference.min() + 1e-14
         assert lower == pytest.approx(difference.min(), abs=1e-12)

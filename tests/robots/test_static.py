@@ -53,8 +53,12 @@ def test_optimal_load_solves_the_stationarity_equation(buffer):
         load = float(optimal_load(buffer, weight))
         g = mpmath.mpf(weight)
 
-        def equation(t, g=g):  # of t = (K + 1) log rho: the paper's R(rho) / rho^(K + 1), with its double zero at 1
-            return mpmath.expm1(t) + n * mpmath.expm1(-t / n) - g * (mpmath.expm1(-t) - n * mpmath.expm1(-t / n))
+        def equation(
+            t, g=g
+        ):  # of t = (K + 1) log rho: the paper's R(rho) / rho^(K + 1), with its double zero at 1
+            return (
+                mpmath.expm1(t) + n * mpmath.expm1(-t / n) - g * (mpmath.expm1(-t) - n * mpmath.expm1(-t / n))
+            )
 
         low, high = (n * mpmath.log(mpmath.mpf(load) * (1 + side * mpmath.mpf(4e-14))) for side in (-1, 1))
         assert equation(low) * equation(high) < 0 or abs(load - 1) < 1e-12
