@@ -5,7 +5,7 @@ Python is run.
 """
 
 from cpython.pythread cimport (
-    WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock,
+    NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock,
     PyThread_type_lock,
 )
 
@@ -39,6 +39,8 @@ cdef class Job:
 
     def __dealloc__(self):
         if self.left is not NULL:
+            PyThread_acquire_lock(self.left, NOWAIT_LOCK)  # only a lock that is free may be freed
+            PyThread_release_lock(self.left)
             PyThread_free_lock(self.left)
 
     cdef take_parts(self):
@@ -102,7 +104,7 @@ cdef ask(int most):
         n_threads += 1
 
 
-def work_through(work, parts, int n_jobs):
+def work_through(work, parts, n_jobs):
     """`work(part)` of every part of a sequence, in order, on at most so many threads.
 
     The thread that asks works too, and others take parts as soon as they are awake: waking one takes as long as some
