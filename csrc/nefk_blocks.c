@@ -44,7 +44,7 @@ NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items,
 /* nefk_instructions.respond_roughly: what is near cancels in double precision, the rest is in single. */
 NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block items, double price,
                                       double *restrict x, double *restrict d) {
-    const float least_y = 1e-24f, least_e = 1e-30f; /* slopes are rough from there on */
+    const float least_y = 1e-24f, least_e = 1e-30f; /* slopes are within NEFK_ROUGH from there on */
     const double tiny = 1e-290;
     float y[NEFK_BLOCK], e[NEFK_BLOCK], amount[NEFK_BLOCK], slope[NEFK_BLOCK];
     int n_beyond = 0;
