@@ -13,6 +13,7 @@ from knapsolve._validation.scalars import LEAST_AMOUNT, check_real
 
 DURATIONS = (np.timedelta64, timedelta)
 DATES = (np.datetime64, date)
+TEXTS = (str, bytes)
 
 
 def check_vector(
@@ -75,15 +76,27 @@ def _stamps(values: np.ndarray) -> type | None:
     return next((kind for kind in kinds if issubclass(kind, DURATIONS + DATES)), None)
 
 
+def _has_texts(values: np.ndarray) -> bool:
+    """Whether texts are among the values, perhaps of digits."""
+    return values.dtype.kind in "US" or (values.dtype == object and any(isinstance(x, TEXTS) for x in values.flat))
+
+
 def _culprit(values: Any, error: Exception) -> str:
-    """Which entry is no number, or else what the values are and why that is wrong."""
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "OUS":
-        for place, value in enumerate(values.tolist()):
-            try:
-                float(value)
-            except (TypeError, ValueError, OverflowError):
+    """Which entry is no number, or a text, or else what the values are and why that is wrong."""
+    entries = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "OUS" else values
+    for is_wrong in (_is_no_number, lambda value: isinstance(value, TEXTS)):
+        for place, value in enumerate(entries if isinstance(entries, list) else ()):
+            if is_wrong(value):
                 return f"{shown(value)} at position {place}"
     return f"{type(values).__name__}: {error}"
+
+
+def _is_no_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return True
+    return False
 
 
 def check_array(name: str, values: Any) -> np.ndarray:
@@ -123,21 +136,25 @@ def check_column(
 
     Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
     """
-    if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
+    if not isinstance(values, np.ndarray) and (np.isscalar(values) or not hasattr(values, "__len__")):
         if or_infinite and isinstance(values, float) and values == math.inf:
             return math.inf
         return check_real(name, values, low=low, high=high, low_open=low_open, high_open=high_open)
-    dtype = np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64
+    refuse_masks(name, values)
     try:
-        vector = np.ascontiguousarray(values, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}") from error
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO" or _stamps(given) or _has_texts(given):
+            raise TypeError(f"its type is {given.dtype}")
+        vector = np.ascontiguousarray(given, dtype=np.float32 if given.dtype == np.float32 else np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        refuse_stamps(name, values)
+        raise TypeError(f"{name} must be a number or an array of numbers, got {_culprit(values, error)}") from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
     if size is not None and vector.size != size:
         raise ValueError(f"{name} must have {size} entries, got {vector.size}")
     low, high = np.float64(low), np.float64(high)  # so that a float32 column is compared in double
-    is_plain = dtype == np.float64 and low == 0.0 < high and not (low_open or high_open)
+    is_plain = vector.dtype == np.float64 and low == 0.0 < high and not (low_open or high_open)
     for start in range(0, vector.size, 65536):
         part = vector[start : start + 65536]
         if is_plain and part.view(np.uint64).max() <= high.view(np.uint64):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
-from knapsolve._validation import check_column, check_flag, check_real, shown
+from knapsolve._validation import check_column, check_flag, check_real, refuse_masks, shown
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
 from knapsolve.nefk.passes import parts_of
@@ -155,6 +155,7 @@ def _check_labels(caps: Any) -> None:
 
 def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
     """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
+    refuse_masks("groups", groups)
     given = np.asarray(groups)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         allowed = "a one-dimensional array of integers (of names, pandas.factorize makes them)"
