@@ -196,6 +196,21 @@ NEFK_INLINE void follow_shape(int shape, size_t m, nefk_block items, const doubl
     }
 }
 
+/* nefk_instructions.cut. */
+NEFK_INLINE void cut_amounts(size_t m, nefk_block items, const double *x, double *restrict to) {
+    for (size_t i = 0; i < m; i++) {
+        double amount = x[i] < items.upper[i] ? x[i] : items.upper[i];
+        to[i] = amount > items.lower[i] ? amount : items.lower[i];
+    }
+}
+
+NEFK_INLINE void cut_others(size_t m, nefk_block items, const double *x, const double *of, double *restrict to) {
+    for (size_t i = 0; i < m; i++) {
+        double entry = x[i] < items.upper[i] ? of[i] : 0.0;
+        to[i] = x[i] > items.lower[i] ? entry : 0.0;
+    }
+}
+
 NEFK_INLINE void starts_shape(int shape, size_t m, nefk_block items, double *restrict starts) {
     for (size_t i = 0; i < m; i++) {
         nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
@@ -278,18 +293,23 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
     TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
-    TARGET static void approach_##SET(size_t m, const nefk_lanes *items, size_t rounds, const float *from,   \
-                                      float *price, float *gap) {                                            \
-        nefk_approach_lanes(m, items, rounds, from, price, gap);                                             \
+    TARGET static void approach_##SET(size_t m, const nefk_lanes *items, int bounded, size_t rounds,         \
+                                      const float *from, float *price, float *gap) {                         \
+        if (bounded) nefk_approach_lanes(m, items, 1, rounds, from, price, gap);                             \
+        else nefk_approach_lanes(m, items, 0, rounds, from, price, gap);                                     \
     }                                                                                                        \
-    TARGET static void approach_rows_##SET(size_t m, size_t n, const double *a, const double *starts,        \
-                                           const double *cap, const double *guess, double floor,             \
-                                           size_t rounds, float *price, float *gap) {                        \
+    TARGET static void approach_rows_##SET(size_t m, size_t n, nefk_row_columns rows, const double *cap,     \
+                                           const double *guess, double floor, size_t rounds, float *price,   \
+                                           float *gap) {                                                     \
         nefk_lanes items;                                                                                    \
         float from[NEFK_LANES];                                                                              \
-        nefk_load_rows(m, n, a, starts, cap, guess, &items);                                                 \
+        nefk_load_rows(m, n, rows, cap, guess, &items);                                                      \
         for (size_t l = 0; l < NEFK_LANES; l++) from[l] = (float)(floor / guess[l]), price[l] = 1.0f;        \
-        nefk_approach_lanes(m, &items, rounds, from, price, gap);                                            \
+        approach_##SET(m, &items, rows.lower != NULL, rounds, from, price, gap);                             \
+    }                                                                                                        \
+    TARGET static void cut_##SET(size_t m, nefk_block items, const double *x, const double *of, double *to) { \
+        if (of) cut_others(m, items, x, of, to);                                                             \
+        else cut_amounts(m, items, x, to);                                                                   \
     }                                                                                                        \
     TARGET static void follow_##SET(int shape, size_t m, nefk_block items, const double *next, const double *d, \
                                     double *price, double *x, double *c) {                                   \
@@ -317,13 +337,13 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, approach_portable, approach_rows_portable, follow_portable, starts_portable,
+     advance_portable, approach_portable, approach_rows_portable, follow_portable, cut_portable, starts_portable,
      add_rows_portable, top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
+     advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, starts_avx512,
+     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
      add_rows_avx512, top_rows_avx512},
 #endif
 };

@@ -51,25 +51,38 @@ static void find_slopes(const nefk_problem *problem, size_t groups, nefk_tops to
     }
 }
 
-size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, double floor,
-                          nefk_tops tops) {
+/* How far the amounts of m items of the tile are beyond their bounds. */
+static void find_excess(const nefk_tile_space *space, size_t m, const double *x, double *excess) {
+    for (size_t at = 0; at < m; at += NEFK_BLOCK)
+        nefk_instructions_in_use()->cut(m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, block_of(&space->all, at), x + at,
+                                        NULL, excess + at);
+    for (size_t i = 0; i < m; i++) excess[i] = fabs(excess[i] - x[i]);
+}
+
+size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, size_t m,
+                          double floor, nefk_tops tops) {
     size_t groups = space->searched, left = 0;
-    double *slope = space->slope;
+    double *slope = space->slope, *excess = space->total;
     find_tops(starts, space, tops);
     find_slopes(problem, groups, tops, 0, space->cap, space->total, slope);
-    for (size_t g = 0; g < groups; g++) {
-        int is_alone = (slope[g] >= tops.start[1][g]) & (slope[g] > floor);
-        is_alone &= (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
-        space->low[g] = space->high[g] = slope[g]; /* if it is not, they are found */
-        space->group[left] = (uint32_t)g;
-        left += !is_alone;
-    }
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
         for (size_t j = 0; j < rows.size; j++)
             take_if_first(n, starts + rows.begin + j * n, tops.start[0] + rows.first, space->cap + rows.first,
                           space->x + rows.begin + j * n);
+    }
+    fill(groups, 0.0, excess);
+    if (nefk_has_bounds(problem)) {
+        find_excess(space, m, space->x, space->d);
+        sum_rows(space->rows, space->searched_rows, space->d, excess);
+    }
+    for (size_t g = 0; g < groups; g++) {
+        int is_alone = (slope[g] >= tops.start[1][g]) & (slope[g] > floor) & (excess[g] == 0.0);
+        is_alone &= (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
+        space->low[g] = space->high[g] = slope[g]; /* if it is not, they are found */
+        space->group[left] = (uint32_t)g;
+        left += !is_alone;
     }
     return left;
 }

@@ -9,8 +9,8 @@
 /* Give the cap of each group that may need an own price to the item that starts first, into space->x, at its slope
  * there, into space->low and high; starts are those of the items. Lists the groups where that is not the answer in
  * space->group, and returns how many: their amounts are nothing of use. `tops` become those of all groups. O(items). */
-size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, double floor,
-                          nefk_tops tops);
+size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, size_t m,
+                          double floor, nefk_tops tops);
 
 /* Better guesses in space->at of so many groups, of which space->target are the caps: no lower than the price at which
  * the second item takes what the first one leaves where the second starts. That is near the answer where it is little,

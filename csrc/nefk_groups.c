@@ -47,6 +47,24 @@ void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double p
     }
 }
 
+void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *capped) {
+    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK];
+    const nefk_problem *problem = all->problem;
+    size_t g = tile.first;
+    for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
+        size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
+        const double *p = nefk_load(&problem->parameter, problem->order, at, m, parameter);
+        const double *w = nefk_load(&problem->weight, problem->order, at, m, weight);
+        for (size_t i = 0; i < m; i++) {
+            nefk_item item = nefk_item_of(problem->shape, p[i], w[i]);
+            if (!((item.v > low * item.p) & (item.v <= high * item.p))) continue;
+            if (all->member) g = tile.first + all->member[at + i];
+            else while (g + 1 < tile.last && tile.begin + all->start[g + 1] <= at + i) g++;
+            capped[g] = 0;
+        }
+    }
+}
+
 /* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
  * (groups + 1,). Returns how many. */
 static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which,

@@ -44,6 +44,10 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
  * items that have a `member`. O(items). */
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken);
 
+/* Unmark groups in `capped` (g,) of which an item starts at a price in (low, high]: an upper bound hides how far it
+ * falls. Of detection and freshness. O(items). */
+void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *capped);
+
 /* As nefk_expand_range over the groups that are not marked 1 in `capped` (g,). A group above its cap over the whole
  * bracket becomes marked 1, one that passes its cap within it (or nearly so) 2; neither is summed. `rough` has room for
  * one more than the items of a tile, and takes entries of the columns: the rough items of the groups that stay, whose

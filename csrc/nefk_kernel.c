@@ -22,25 +22,41 @@ static void fill(size_t m, double *x, double value) {
     for (size_t i = 0; i < m; i++) x[i] = value;
 }
 
+/* Exact answers of the items whose rough ones are NaN: an item's is the same whatever its neighbours. */
+static void respond_beyond(const nefk_problem *problem, size_t m, nefk_block items, const double *prices, double *x,
+                           double *d) {
+    double exact[NEFK_BLOCK], slope[NEFK_BLOCK];
+    nefk_instructions_in_use()->respond(problem->shape, m, items, prices, problem->ceiling, exact, slope, NULL);
+    for (size_t i = 0; i < m; i++) {
+        if (!isnan(x[i])) continue;
+        x[i] = exact[i];
+        d[i] = slope[i];
+    }
+}
+
 void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly, double *x,
                        double *d) {
     const nefk_instructions *use = nefk_instructions_in_use();
     int halves = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    int single = roughly && halves && price > 0.0 && !nefk_has_bounds(problem);
+    int bounded = nefk_has_bounds(problem), single = roughly && halves && price > 0.0;
     buffers space;
-    double prices[NEFK_BLOCK];
+    double prices[NEFK_BLOCK], any[NEFK_BLOCK];
     fill(NEFK_BLOCK, prices, price);
     for (size_t at = start; at < stop; at += NEFK_BLOCK, x += NEFK_BLOCK, d += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        if (single && use->respond_roughly(problem->shape, m, items, price, x, d)) continue;
-        double exact[NEFK_BLOCK], slope[NEFK_BLOCK];
-        use->respond(problem->shape, m, items, prices, problem->ceiling, exact, slope, NULL);
-        for (size_t i = 0; i < m; i++) {
-            if (single && !isnan(x[i])) continue; /* an item's answer is the same whatever its neighbours */
-            x[i] = exact[i];
-            d[i] = slope[i];
+        if (!single) {
+            use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
+            continue;
         }
+        int is_whole = use->respond_roughly(problem->shape, m, items, price, x, d);
+        if (bounded) {
+            use->cut(m, items, x, d, any);
+            memcpy(d, any, m * sizeof *d);
+            use->cut(m, items, x, NULL, any);
+            for (size_t i = 0; i < m; i++) x[i] = isnan(x[i]) ? x[i] : any[i];
+        }
+        if (!is_whole) respond_beyond(problem, m, items, prices, x, d);
     }
 }
 

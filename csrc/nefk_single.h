@@ -14,8 +14,12 @@
 
 enum { NEFK_LANES = 32, NEFK_DEPTH = 64 /* most items of a group */ };
 
-/* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none. */
-typedef struct { float a[NEFK_DEPTH][NEFK_LANES], start[NEFK_DEPTH][NEFK_LANES]; } nefk_lanes;
+/* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none.
+ * Bounds are looked at where items have some. */
+typedef struct {
+    float a[NEFK_DEPTH][NEFK_LANES], start[NEFK_DEPTH][NEFK_LANES];
+    float lower[NEFK_DEPTH][NEFK_LANES], upper[NEFK_DEPTH][NEFK_LANES];
+} nefk_lanes;
 
 NEFK_INLINE float nefk_single_of(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
 NEFK_INLINE uint32_t nefk_bits_of(float x) { uint32_t bits; memcpy(&bits, &x, 4); return bits; }
@@ -60,8 +64,9 @@ NEFK_INLINE float nefk_share_single(float t, float s) {
 }
 
 /* Prices (NEFK_LANES,) after some rounds from those given, between `from` and where the second item starts, if there is
- * one. `gap` (NEFK_LANES,): what was taken before the last step, less the cap. */
-NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t rounds, const float *from,
+ * one; with bounds, where the first one does. `gap` (NEFK_LANES,): what was taken before the last step, less the cap.
+ * `bounded` is a compile-time constant. */
+NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, int bounded, size_t rounds, const float *from,
                                      float *price, float *gap) {
     float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES], inverse_start[NEFK_DEPTH][NEFK_LANES];
     for (size_t l = 0; l < NEFK_LANES; l++) low[l] = from[l], high[l] = top[l] = 0.0f;
@@ -72,7 +77,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
             top[l] = start > top[l] ? start : top[l];
             inverse_start[j][l] = 1.0f / start;
         }
-    for (size_t l = 0; l < NEFK_LANES; l++) high[l] = high[l] > 0.0f ? high[l] : top[l];
+    for (size_t l = 0; l < NEFK_LANES; l++) high[l] = high[l] > 0.0f && !bounded ? high[l] : top[l];
     for (size_t round = 0; round < rounds; round++) {
         float total[NEFK_LANES] = {0}, fall[NEFK_LANES] = {0}, bend[NEFK_LANES] = {0}, most[NEFK_LANES] = {0};
         float best[NEFK_LANES];
@@ -88,6 +93,13 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
                 x[l] = e > 0.0f ? amount : 0.0f;
                 d[l] = e > 0.0f ? slope : 0.0f;
                 c[l] = e > 0.0f ? curve : 0.0f;
+            }
+            for (size_t l = 0; l < NEFK_LANES && bounded; l++) {
+                float least = items->lower[j][l], upper = items->upper[j][l], amount = x[l];
+                int is_free = (amount > least) & (amount < upper);
+                x[l] = amount < upper ? (amount > least ? amount : least) : upper;
+                d[l] = is_free ? d[l] : 0.0f;
+                c[l] = is_free ? c[l] : 0.0f;
             }
             for (size_t l = 0; l < NEFK_LANES; l++) {
                 float start = items->start[j][l];
@@ -119,15 +131,24 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, size_t r
     }
 }
 
-/* The items of NEFK_LANES groups that lie in rows (m, n), in units of each group: its cap and its price. */
-NEFK_INLINE void nefk_load_rows(size_t m, size_t n, const double *a, const double *starts, const double *cap,
-                                const double *price, nefk_lanes *items) {
+/* The columns of items that lie in rows (m, n), one of each of n groups: a as in nefk_shapes.h, starts, and bounds, which
+ * are NULL if there are none. */
+typedef struct { const double *a, *starts, *lower, *upper; } nefk_row_columns;
+
+/* The items of NEFK_LANES groups that lie in rows, in units of each group: its cap and its price. */
+NEFK_INLINE void nefk_load_rows(size_t m, size_t n, nefk_row_columns from, const double *cap, const double *price,
+                                nefk_lanes *items) {
     double amount[NEFK_LANES], unit[NEFK_LANES];
     for (size_t l = 0; l < NEFK_LANES; l++) amount[l] = 1.0 / cap[l], unit[l] = 1.0 / price[l];
     for (size_t j = 0; j < m; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
-            items->a[j][l] = (float)(a[j * n + l] * amount[l]);
-            items->start[j][l] = (float)(starts[j * n + l] * unit[l]);
+            items->a[j][l] = (float)(from.a[j * n + l] * amount[l]);
+            items->start[j][l] = (float)(from.starts[j * n + l] * unit[l]);
+        }
+    for (size_t j = 0; j < m && from.lower; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            items->lower[j][l] = (float)(from.lower[j * n + l] * amount[l]);
+            items->upper[j][l] = (float)(from.upper[j * n + l] * amount[l]);
         }
 }
 

@@ -30,6 +30,10 @@ cdef extern from *:
     void __builtin_prefetch(const void *, int) noexcept nogil
 
 
+cdef enum:
+    LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
+
+
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
                      const int32_t[::1] names=None):
     """Put items start .. (group - 1 of each in group, (m,)) into the order by group: see csrc/nefk_layout.h. next_
@@ -45,6 +49,21 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
     cdef Py_ssize_t i
     for i in range(group.shape[0]):
         count[group[i] + 1] += 1
+
+
+ctypedef fused real:
+    float
+    double
+
+
+def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1] sums):
+    """Add entries (m,) of items to the sums (g + 1,) of their groups (m,), -1 first."""
+    cdef Py_ssize_t i, near = group.shape[0] - NEFK_AHEAD if sums.shape[0] > LARGE_TABLE else 0
+    with nogil:
+        for i in range(group.shape[0]):
+            if i < near:
+                __builtin_prefetch(&sums[group[i + NEFK_AHEAD] + 1], 1)
+            sums[group[i] + 1] += column[i]
 
 
 cdef nefk_move move_of(pair):
@@ -92,9 +111,6 @@ def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint do
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, move)
 
-
-cdef enum:
-    LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
 
 cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern
 

@@ -241,6 +241,13 @@ cdef class Tiles:
                 tile = tile_of(&tiles[k, 0])
                 nefk_tile_respond_roughly(&self.view, tile, price, &taken[tile.first, 0])
 
+    def unmark(self, const Py_ssize_t[:, ::1] tiles, double low, double high, int8_t[::1] capped):
+        """Unmark those of the tiles' groups in capped (g,) of which an item starts at a price in (low, high]."""
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(tiles.shape[0]):
+                nefk_tile_unmark(&self.view, tile_of(&tiles[k, 0]), low, high, &capped[0])
+
     def expand(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double price, double half, double tolerance,
                int8_t[::1] capped, uint32_t[::1] listed):
         """As `expand`, of the tiles' groups that are not capped; marks in capped (g,) change.

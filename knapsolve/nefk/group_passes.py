@@ -206,6 +206,11 @@ class GroupPasses:
                 if slope is not None:
                     slope[one.group] = steep
 
+    def unmark(self, low: float, high: float, capped: NDArray[np.int8]) -> None:
+        """Unmark tiled groups in `capped` (g + 1,) of which an item starts at a price in (low, high]."""
+        self.layout.restore()
+        self._run(lambda tiles, _: self._tiles.unmark(tiles, low, high, capped))
+
     def expand(
         self, price: float, half: float, tolerance: float, capped: NDArray[np.int8], most: int
     ) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32], tuple[float, ...]]:
@@ -277,7 +282,7 @@ class GroupPasses:
             missed = own[g] < prices.high
         else:
             share = prices.share
-            if prices.low != prices.high:
+            if prices.low != prices.high and cap < math.inf:
                 more, less = (one.passes.respond(x)[0] for x in (prices.low, prices.high))
                 share *= share_of(min(more, cap), more, less)
             settled = one.settle(Prices(prices.low, prices.high, share), amounts)

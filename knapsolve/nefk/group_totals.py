@@ -13,7 +13,7 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
-from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.problem import Problem, most_taken
 
 Array = NDArray[np.float64]
 BLOCKS = 64  # of groups whose items are counted to share them out
@@ -56,13 +56,23 @@ class GroupTotals:
         return np.ascontiguousarray(self.problem.groups[part], dtype=np.intp)
 
     def bounds_by_group(self) -> tuple[Array, float]:
-        """Sums of lower bounds, which are one number for all items, by group (g + 1,), and the most that all can take
-        under their caps and upper bounds, which are one too.
-        """
+        """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps and upper bounds."""
         low, high = self.problem.lower, self.problem.upper
-        lower: Array = self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes))
-        ungrouped = float(self.sizes[0]) * high if self.sizes[0] else 0.0
-        return lower, ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps)
+        if isinstance(high, np.ndarray):
+            most = most_taken(self._sums_of(high), self.caps)
+        else:
+            ungrouped = float(self.sizes[0]) * high if self.sizes[0] else 0.0
+            most = ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps)
+        if isinstance(low, np.ndarray):
+            return self._sums_of(low), most
+        return self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes)), most
+
+    def _sums_of(self, column: NDArray[Any]) -> Array:
+        """Sums of a column (n,) by group (g + 1,)."""
+        sums = np.zeros(len(self.sizes))
+        for part in parts_of(self.problem.n):
+            group_layout.add_by_group(self.groups(part), column[part], sums)
+        return sums
 
     def respond(self, price: float) -> Array:
         """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;

@@ -53,7 +53,7 @@ def have_table(runs: Runs, n: int) -> bool:
 
 def may_have_room(problem: Problem, kept: int, place: Place) -> bool:
     """Whether copies fit beside tables of so many groups."""
-    return room_of_models(problem, kept, place, not has_no_bounds(problem), 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
+    return room_of_models(problem, kept, place, False, 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
 
 
 def room_of_models(problem: Problem, kept: int, place: Place, slopes: bool, always: int) -> float:
@@ -62,7 +62,7 @@ def room_of_models(problem: Problem, kept: int, place: Place, slopes: bool, alwa
     """
     width, single = place.dtype.itemsize, has_single_slopes(problem)
     copies = [column.dtype.itemsize for column in columns_of(problem).values()]
-    if width not in copies:
+    if width not in copies or any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper)):
         return -math.inf
     copied = 2 + sum(copies)  # one of two lies in the room of the amounts
     taken = BY_TOTAL if single and not slopes else BY_TOTAL + BY_SLOPE[not single]
@@ -80,7 +80,7 @@ def has_no_bounds(problem: Problem) -> bool:
 
 def leads_by_itself(problem: Problem, runs: Runs) -> bool:
     """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
-    if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS) or not has_no_bounds(problem):
+    if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS):
         return False
     uncapped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
     return 2 * runs.count_in_long(core.LED) < problem.n - uncapped

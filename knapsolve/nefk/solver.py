@@ -195,9 +195,8 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
     """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
-    even = not any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper))
     signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
-    if signed or not (even and narrows(problem, passes) and problem.n < LARGEST_ORDER):
+    if signed or not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
     least = check_feasible(problem, passes, totals.bounds_by_group()).lower

@@ -95,7 +95,7 @@ def test_the_order_of_the_items_changes_the_answer_by_rounding_alone():
     mixed = solve("freshness", p, capacity, weights=w, **options)
     options |= {"groups": groups[by], "lower": low[by], "upper": high[by]}
     sorted_ = solve("freshness", p[by], capacity, weights=w[by], **options)
-    np.testing.assert_allclose(mixed.amounts[by], sorted_.amounts, rtol=1e-11)
+    np.testing.assert_allclose(mixed.amounts[by], sorted_.amounts, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(mixed.group_prices, sorted_.group_prices, rtol=1e-10, atol=1e-12)
 
 
