@@ -263,6 +263,7 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
                                      at.met);                                                                \
     break
 
+#define STARTS(SHAPE) starts_shape(SHAPE, m, items, starts); break
 #define FOLLOW(SHAPE) follow_shape(SHAPE, m, items, next, d, price, x, c); break
 
 #define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
@@ -317,8 +318,7 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
     }                                                                                                        \
     TARGET static double sum_##SET(size_t m, const double *x) { return lane_sum(m, x); }                     \
     TARGET static void starts_##SET(int shape, size_t m, nefk_block items, double *starts) {                 \
-        if (shape == NEFK_FRESHNESS) starts_shape(NEFK_FRESHNESS, m, items, starts);                         \
-        else starts_shape(NEFK_DETECTION, m, items, starts);                                                 \
+        NEFK_EACH_SHAPE(STARTS)                                                                              \
     }                                                                                                        \
     TARGET static void add_rows_##SET(size_t rows, size_t n, const double *x, double *sum) {                 \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes(rows, n, x + i, sum + i);                   \

@@ -62,7 +62,7 @@ typedef struct {
     /* Entries `of` (m,) of the items whose amounts x (m,) lie within their bounds, else 0; or, where `of` is NULL, the
      * amounts as bounds cut them. */
     void (*cut)(size_t m, nefk_block items, const double *x, const double *of, double *to);
-    /* Where items of detection and freshness start: a double just above, at which they surely take nothing. */
+    /* Where items start, of shapes of finite slope at 0: a double just above, at which they surely take nothing. */
     void (*starts)(int shape, size_t m, nefk_block items, double *starts);
     /* Two functions of rows (rows, n), one entry of each of n groups, which take NEFK_ROW_LANES groups at once: for
      * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,

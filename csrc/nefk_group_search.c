@@ -124,8 +124,8 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
 }
 
 /* Brackets of the groups of space->part about the guesses in space->at. */
-static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int has_top) {
-    int shape = all->problem->shape;
+static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups) {
+    int shape = all->problem->shape, has_top = has_starts(shape);
     fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
         double low, high;
@@ -135,7 +135,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
         space->target[k] = space->cap[space->group[k]];
-        if (is_known && cap_is_in_jump(shape, space, k, floor, &low, &high))
+        if (is_known && has_jumps(shape) && cap_is_in_jump(shape, space, k, floor, &low, &high))
             space->at[k] = low, space->to[k] = high; /* is known to be there */
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
@@ -143,8 +143,8 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
 
 double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int tries_all) {
     const nefk_problem *problem = all->problem;
-    int has_top = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
-    double answered = 0.0, near = tries_all ? 0.0 : (has_top ? NEFK_NEAR_CUBED : NEAR_SQUARED);
+    int has_top = has_starts(problem->shape), halley = has_jumps(problem->shape);
+    double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEAR_SQUARED);
     share_scalars(space);
     choose(groups, space->group, space);
     fill(groups, 1.0, space->top);
@@ -153,7 +153,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         size_t first = space->part_offset[k];
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
-    start_searches(all, space, floor, groups, has_top);
+    start_searches(all, space, floor, groups);
     size_t small = groups; /* sorted by size: the last ones are large */
     while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
     for (size_t k = small; k < groups; k++)
@@ -163,7 +163,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, 0, m, space->price, space->x, space->d, space->y);
-        if (has_top) sum_chosen_and_find_start(groups, round >= LATE, space);
+        if (halley) sum_chosen_and_find_start(groups, round >= LATE, space);
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};

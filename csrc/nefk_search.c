@@ -6,8 +6,9 @@
 
 #include "nefk_newton.h"
 
-enum { PATIENCE = 5 };
+enum { PATIENCE = 5, FALL = 16 /* most steps to lower prices, at first */ };
 static const double SMALLEST = 1e-290; /* a price below is tried as 0 */
+static const double UNBOUNDED = 1e299;
 
 /* Position of a double in the order of all doubles, as a signed integer. */
 static int64_t rank_of(double x) {
@@ -67,6 +68,9 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     }
     int inside = proposal > s->low && proposal < s->high;
     if (!inside) proposal = nefk_middle(low, s->high);
+    int is_bounded = shape == NEFK_QUADRATIC && s->high < UNBOUNDED; /* by the largest weight, of which size prices are */
+    if (!inside && is_bounded && s->slow < PATIENCE && proposal > 0.0 && proposal * FALL < s->high)
+        proposal = s->high / FALL;
     if (!inside && !(proposal > low && proposal < s->high)) { /* at price 0: the worthless share the rest */
         s->state = NEFK_ENCLOSED;
         proposal = s->high;

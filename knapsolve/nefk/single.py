@@ -22,6 +22,8 @@ def new_search(problem: Problem, passes: Any, known: float = math.nan) -> NDArra
     target = np.array([min(problem.capacity, FAR)])
     top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem, known)
     search = new_searches(passes.shape, target, top, guess)[0]
+    if passes.shape == core.QUADRATIC and hasattr(passes, "items"):  # above its largest slope nothing is taken
+        search[core.HIGH] = np.nextafter(np.float64(np.max(problem.weights)), np.inf)
     if (
         passes.shape == core.QUADRATIC and not problem.equality and problem.groups is None
     ):  # its price could be negative
