@@ -12,11 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One column: doubles, else floats, else the scalar. */
+/* One column: doubles, else floats, else the scalar. Entry k is that at place[k], unless that is NULL. */
 typedef struct {
     const double *doubles;
     const float *singles;
     double scalar;
+    const uint32_t *place;
 } nefk_column;
 
 typedef struct {

@@ -12,9 +12,24 @@
 
 enum { NEFK_AHEAD = 32 }; /* items between asking memory for an entry out of order and using it */
 
+/* Where entry k of a problem's column is in its arrays. */
+static inline size_t nefk_place_of(const nefk_column *column, const uint32_t *order, size_t k) {
+    size_t entry = order ? order[k] : k;
+    return column->place ? column->place[entry] : entry;
+}
+
 /* Entries [start, start + m) of a column, copied into `buffer` unless they lie ready. `order` as in nefk_problem. */
 static inline const double *nefk_load(const nefk_column *column, const uint32_t *order, size_t start, size_t m,
                                       double *buffer) {
+    if (column->place && (column->doubles || column->singles)) {
+        for (size_t i = 0; i < m; i++) {
+            size_t ahead = nefk_place_of(column, order, start + (i + NEFK_AHEAD < m ? i + NEFK_AHEAD : i));
+            size_t at = nefk_place_of(column, order, start + i);
+            if (column->doubles) __builtin_prefetch(&column->doubles[ahead], 0);
+            buffer[i] = column->doubles ? column->doubles[at] : column->singles[at];
+        }
+        return buffer;
+    }
     if (column->doubles && !order) return column->doubles + start;
     if (column->doubles) {
         const double *from = column->doubles;

@@ -118,6 +118,17 @@ static inline void gather_listed(const nefk_problem *problem, size_t m, const ne
     }
 }
 
+/* Entries [first, first + m) of a column that lie elsewhere, to places of their own. */
+static inline void scatter_listed(const nefk_column *column, size_t first, size_t m, const uint32_t *places,
+                                  double *to) {
+    double entries[NEFK_BLOCK];
+    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
+        size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
+        nefk_load(column, NULL, first + at, count, entries);
+        for (size_t i = 0; i < count; i++) to[places[at + i]] = entries[i];
+    }
+}
+
 /* Bring the tile's items, which lie side by side in no order by group, into that of the rows; where they go is left
  * in space->order. Read in sequence, as they come from afar. Returns how many. */
 static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
@@ -139,7 +150,8 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
         const double *doubles = columns[c]->doubles ? columns[c]->doubles + first : NULL;
         const float *singles = columns[c]->singles ? columns[c]->singles + first : NULL;
         space->all.step[c] = doubles || singles;
-        if (doubles) for (size_t i = 0; i < m; i++) to[space->order[i]] = doubles[i];
+        if (space->all.step[c] && columns[c]->place) scatter_listed(columns[c], first, m, space->order, to);
+        else if (doubles) for (size_t i = 0; i < m; i++) to[space->order[i]] = doubles[i];
         else if (singles) for (size_t i = 0; i < m; i++) to[space->order[i]] = singles[i];
         else nefk_load(columns[c], NULL, 0, NEFK_BLOCK, to);
     }

@@ -8,6 +8,7 @@ cdef extern from "nefk_kernel.h":
         const double *doubles
         const float *singles
         double scalar
+        const uint32_t *place
     ctypedef struct nefk_problem:
         int shape
         nefk_column parameter

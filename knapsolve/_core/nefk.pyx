@@ -17,15 +17,16 @@ def use_level(int level):
 
 
 cdef class Column:
-    """n doubles, n floats, or one number for all items."""
+    """n doubles, n floats, or one number for all items. With `place` (m,), m entries of them, each at its place."""
 
     cdef nefk_column view
     cdef object _keep
 
-    def __cinit__(self, values):
+    def __cinit__(self, values, const uint32_t[::1] place=None):
         cdef const double[::1] doubles
         cdef const float[::1] singles
-        self._keep = values
+        self._keep = values, place
+        self.view.place = NULL if place is None else &place[0]
         if isinstance(values, float):
             self.view.scalar = values
         elif values.dtype.itemsize == 4:
@@ -151,8 +152,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
     cdef nefk_column price
     cdef nefk_response out
     cdef int count = 0
-    price.doubles = NULL
-    price.singles = NULL
+    price.doubles, price.singles, price.place = NULL, NULL, NULL
     with nogil:
         while own.state == 0 and count < n_most:
             price.scalar = own.price

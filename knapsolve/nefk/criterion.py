@@ -29,14 +29,38 @@ class Runs:
         return n // self.every * self.length
 
 
+@dataclass(frozen=True, eq=False)
+class Indexed:
+    """A column (m,) of which entry k is values[place[k]]."""
+
+    values: NDArray[Any]
+    place: NDArray[np.uint32]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.values[self.place].astype(dtype, copy=False)
+
+
+def is_column(bound: Any) -> bool:
+    """Whether a bound differs from item to item."""
+    return isinstance(bound, np.ndarray | Indexed)
+
+
 def pick(values: NDArray[Any] | float, which: Any) -> Any:
     """Entries of a column (n,), by slice, positions or runs; one number, which is for all items, as it is."""
+    if isinstance(values, Indexed):
+        place = pick(values.place, which)
+        return Indexed(values.values, place) if isinstance(which, slice) else values.values[place]
     if not isinstance(values, np.ndarray):
         return values
     if isinstance(which, Runs):
         whole = values[: len(values) // which.every * which.every]
         return whole.reshape(-1, which.every)[:, : which.length].ravel()
     return np.ascontiguousarray(values[which])
+
+
+def _compiled(column: Any) -> core.Column:
+    """A column in the form that the kernels read."""
+    return core.Column(column.values, column.place) if isinstance(column, Indexed) else core.Column(column)
 
 
 class Criterion:
@@ -60,13 +84,13 @@ class Criterion:
     def _passes(self, problem: Any, n_jobs: int) -> Passes:
         """Who answers prices for all items of a problem."""
         bounds = problem.lower, problem.upper
-        even = None if any(isinstance(x, np.ndarray) for x in bounds) else bounds
+        even = None if any(map(is_column, bounds)) else bounds
         return Passes(self._items_of(problem, problem.order), problem.n, n_jobs, even)
 
     def _items_of(self, problem: Any, order: NDArray[np.uint32] | None) -> core.Items:
         """A problem's items in some order, in the form that the kernels read."""
-        columns = (core.Column(x) for x in (self._parameter, problem.weights, problem.lower, problem.upper))
-        return core.Items(self._shape, *columns, CEILING, order)
+        columns = (self._parameter, problem.weights, problem.lower, problem.upper)
+        return core.Items(self._shape, *map(_compiled, columns), CEILING, order)
 
     def _take(self, which: Any) -> Criterion:
         """The criterion of some of the items."""

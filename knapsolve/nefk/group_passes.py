@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
+from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
@@ -151,7 +152,7 @@ class GroupPasses:
     def bounds_by_group(self) -> tuple[Array, float]:
         """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps."""
         lower, upper = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
-        if any(isinstance(x, np.ndarray) for x in (self.problem.lower, self.problem.upper)):
+        if is_column(self.problem.lower) or is_column(self.problem.upper):
             self._run(lambda tiles, space: self._tiles.bounds(tiles, space, lower, upper))
             for one in self.large:
                 lower[one.group], upper[one.group], _ = one.passes.bounds()

@@ -37,7 +37,7 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hide how it falls
-STEEP = 0.02  # relative distance from a price at which an item starts where it falls faster than that, nearly CLEAR times
+STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open

@@ -18,6 +18,7 @@ import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 import knapsolve.nefk.room as room
 from knapsolve._core.threads import work_through
+from knapsolve.nefk.criterion import Indexed
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
@@ -120,25 +121,42 @@ class Tiled:
 
     order = None
 
-    def __init__(self, problem: Problem, entries: Any, runs: Runs, place: Place, n_jobs: int, most_rough: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        columns: dict[str, NDArray[Any]],
+        entries: Any,
+        runs: Runs,
+        place: Place,
+        n_jobs: int,
+        most_rough: int,
+    ) -> None:
         self.given, self._entries, self.runs, self._n_jobs = problem, entries, runs, n_jobs
         self.most_rough = most_rough  # items that a model has room for
-        columns, n = room.columns_of(problem), problem.n
-        same = [name for name, column in columns.items() if column.dtype == place.dtype]
-        rooms = {name: np.empty(n, column.dtype) for name, column in columns.items() if name not in same[:-1]}
-        rooms |= {name: place.amounts() for name in same[:-1]}
+        n, same = problem.n, [name for name, column in columns.items() if column.dtype == place.dtype]
+        there = same[0] if len(same) > 1 else None  # the column that lies where the caller wants the amounts
+        rooms = {name: place.amounts() if name == there else np.empty(n, x.dtype) for name, x in columns.items()}
         self.member = np.empty(n, np.uint16)
+        self._given = columns
         self._over = same[-1]  # the column that amounts are written over
         self.amounts = rooms[self._over]
         self._is_over = False
-        moves = [(columns[name], room) for name, room in rooms.items()]
+        others = [name for name in problem.columns() if name not in columns]
+        listed = np.empty(n if others else 0, np.uint32)
+        moves: list[tuple[Any, NDArray[Any]]] = [(columns[name], room) for name, room in rooms.items()]
+        moves += [(None, listed)] if others else []
 
-        def move(part: slice, *where: Any) -> None:
-            a, b = [(given[part], room) for given, room in moves] + [None] * (2 - len(moves))
-            group_layout.move_to_runs(*where, a, b, self.member)
+        def move(part: slice, groups: Any, entries: Any, following: Any, down: bool) -> None:
+            numbers = np.arange(part.start, part.stop, dtype=np.uint32) if others else None
+            pairs = [(numbers if given is None else given[part], room) for given, room in moves]
+            for first in range(0, len(pairs), 2):
+                own, member = following if first + 2 >= len(pairs) else following.copy(), None if first else self.member
+                a, b = (*pairs[first : first + 2], None)[:2]
+                group_layout.move_to_runs(groups, entries, own, down, a, b, member)
 
         self._move(move)
-        self._problem = problem.with_columns(rooms.get("parameter"), rooms.get("weights"))
+        indexed = {name: Indexed(problem.columns()[name], listed) for name in others}
+        self._problem = problem.with_columns(rooms | indexed)
 
     def _move(self, work: Callable[..., None]) -> None:
         """`work(part, groups, entries, following, down)` of all parts of the items, their groups, where these go, where
@@ -162,7 +180,7 @@ class Tiled:
     def restore(self) -> None:
         """Bring back the column that amounts were written over, if they were."""
         if self._is_over:
-            column = room.columns_of(self.given)[self._over]
+            column = self._given[self._over]
             self._move(lambda part, *where: group_layout.move_to_runs(*where, (column[part], self.amounts), None))
         self._is_over = False
 
@@ -208,10 +226,11 @@ def lay_out(
     names, starts = tables.pop()
     runs = Runs(starts[1:])
     if _is_worth_it(problem, names, runs):
-        most = room.most_rough(problem, names, runs, place, known)
-        if most * room.LEAST_ROUGH >= problem.n:
-            del starts  # room for copies
-            return Tiled(problem, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
+        for columns in room.columns_to_copy(problem):
+            most = room.most_rough(problem, columns, names, runs, place, known)
+            if room.is_enough(problem, most):
+                del starts  # room for copies
+                return Tiled(problem, columns, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
     return Listed(problem, _order_by(problem.groups, names, starts, n_jobs), runs)
 
 

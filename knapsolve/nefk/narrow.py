@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.criterion import LARGEST
+from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
@@ -136,7 +136,7 @@ def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any)
     material with the sum of the rates.
     """
     alike = (problem.weights, problem.lower, problem.upper)
-    if passes.shape != core.DETECTION or any(isinstance(x, np.ndarray) for x in (*alike, problem.order)):
+    if passes.shape != core.DETECTION or problem.order is not None or any(map(is_column, alike)):
         return None
     rate = float(np.sum(problem.criterion._columns()["rate"], dtype=np.float64))
     if not (0.0 < rate <= LARGEST and problem.lower == 0.0 and problem.upper == math.inf):

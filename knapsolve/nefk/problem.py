@@ -15,7 +15,7 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve._validation import check_column, check_flag, check_real, refuse_masks, shown
 from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, pick
+from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, is_column, pick
 from knapsolve.nefk.passes import parts_of
 
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
@@ -83,11 +83,17 @@ class Problem:
                 return np.atleast_1d(weights / np.asarray(self.criterion._parameter, dtype=np.float64))
         return np.atleast_1d(weights) if shape == core.DETECTION else np.empty(0)
 
-    def with_columns(self, parameter: Any, weights: Any) -> Problem:
-        """The problem with the same items' columns in another order, without groups; None keeps what is one number."""
-        criterion = self.criterion if parameter is None else self.criterion._with(parameter)
-        weights = self.weights if weights is None else weights
-        return replace(self, criterion=criterion, weights=weights, groups=None, caps=np.empty(0))
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns that differ from item to item, bounds last."""
+        columns = {"parameter": self.criterion._parameter, "weights": self.weights}
+        columns |= {"upper": self.upper, "lower": self.lower}
+        return {name: column for name, column in columns.items() if is_column(column)}
+
+    def with_columns(self, columns: dict[str, Any]) -> Problem:
+        """The problem with some columns in another order of the items, without groups."""
+        others = dict(columns)
+        criterion = self.criterion._with(others.pop("parameter")) if "parameter" in others else self.criterion
+        return replace(self, criterion=criterion, **others, groups=None, caps=np.empty(0))
 
     def sample(self, size: int, run: int = 1, n_jobs: int = 1) -> Problem:
         """The problem of runs of items spread evenly, with their share of the capacity; about `size` in all."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
@@ -17,7 +18,8 @@ MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; w
 BY_TOTAL, BY_SLOPE, BY_PRICE = 8, (4, 8), 8  # bytes by group of what it takes, or of a pair in single precision
 BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely binds
 BY_ROUGH, LEAST_ROUGH = 32, 84  # bytes of an item of a model, and items to one that a model must have room for
-ENTRY, CAP = 4, 8  # of a group's number, and of its cap, if not all are kept
+LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
+ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
 LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
 # beside its columns
@@ -25,7 +27,14 @@ LARGE_NAMES = 4  # a table that takes as much as one in so many items
 LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
 
 
-def most_rough(problem: Problem, names: Any, runs: Runs, place: Place, known: bool) -> int:
+def columns_to_copy(problem: Problem) -> list[dict[str, Any]]:
+    """Columns of which copies may be made, the best first: all, or all but bounds, which a list leads to then."""
+    columns = problem.columns()
+    others = {name: column for name, column in columns.items() if name not in ("lower", "upper")}
+    return [columns] if len(others) == len(columns) else [columns, others]
+
+
+def most_rough(problem: Problem, copied: dict[str, Any], names: Any, runs: Runs, place: Place, known: bool) -> int:
     """How many items models may take beside copies and all else that a solve takes, but for the threads' working space;
     -1 if copies have no room, or amounts are not of a column's type and can't be written over it.
     """
@@ -35,14 +44,13 @@ def most_rough(problem: Problem, names: Any, runs: Runs, place: Place, known: bo
     if names is not None:
         by_group = (ENTRY + 1) * len(names) + CAP * kept
     slopes = known or not leads_by_itself(problem, runs)
-    room = room_of_models(problem, kept, place, slopes, place.dtype.itemsize * largest + by_group)
+    room = _room_of_models(problem, copied, kept, place, slopes, place.dtype.itemsize * largest + by_group)
     return int(max(room, -BY_ROUGH) / BY_ROUGH)
 
 
 def may_copy(part: Problem, n: int, kept: int) -> bool:
     """Whether a copy of some of n items, listed in so many groups, fits beside the list and the answer."""
-    columns = (*columns_of(part).values(), part.lower, part.upper)
-    copied = BY_COPIED + sum(x.dtype.itemsize for x in columns if np.ndim(x))
+    copied = BY_COPIED + sum(x.dtype.itemsize for x in part.columns().values())
     return (LISTED + BY_LISTED) * n + (BY_PRICE + BY_KEPT) * kept + copied * part.n <= MOST_ROOM * n
 
 
@@ -53,29 +61,39 @@ def have_table(runs: Runs, n: int) -> bool:
 
 def may_have_room(problem: Problem, kept: int, place: Place) -> bool:
     """Whether copies fit beside tables of so many groups."""
-    return room_of_models(problem, kept, place, False, 0) * LEAST_ROUGH >= BY_ROUGH * problem.n
+    rooms = (_room_of_models(problem, copied, kept, place, False, 0) for copied in columns_to_copy(problem))
+    return is_enough(problem, max(rooms) / BY_ROUGH)
 
 
-def room_of_models(problem: Problem, kept: int, place: Place, slopes: bool, always: int) -> float:
+def is_enough(problem: Problem, most: float) -> bool:
+    """Whether models that may take so many items are worth copies."""
+    is_bounded = is_column(problem.lower) or is_column(problem.upper)
+    return most * (LEAST_ROUGH_BOUNDED if is_bounded else LEAST_ROUGH) >= problem.n
+
+
+def _room_of_models(
+    problem: Problem, copied: dict[str, Any], kept: int, place: Place, slopes: bool, always: int
+) -> float:
     """Bytes that are left for models beside copies, tables of so many groups, also of slopes beside totals, and so many
     bytes that are always taken; negative if there is no room for copies.
     """
     width, single = place.dtype.itemsize, has_single_slopes(problem)
-    copies = [column.dtype.itemsize for column in columns_of(problem).values()]
-    if width not in copies or any(isinstance(x, np.ndarray) for x in (problem.lower, problem.upper)):
+    copies = [column.dtype.itemsize for column in copied.values()]
+    if width not in copies:
         return -math.inf
-    copied = 2 + sum(copies)  # one of two lies in the room of the amounts
+    by_item = 2 + sum(copies)  # one of two lies in the room of the amounts
+    if len(copies) < len(problem.columns()):
+        by_item += ENTRY
     taken = BY_TOTAL if single and not slopes else BY_TOTAL + BY_SLOPE[not single]
     room = (MOST_ROOM + place.given) * problem.n - always
-    if copied * problem.n + (taken + BY_KEPT) * kept > room:
+    if by_item * problem.n + (taken + BY_KEPT) * kept > room:
         return -math.inf
-    return room - max(copied, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
+    return room - max(by_item, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
 
 
 def has_no_bounds(problem: Problem) -> bool:
     """Whether items may take anything."""
-    bounds = (problem.lower, problem.upper)
-    return not any(isinstance(bound, np.ndarray) for bound in bounds) and bounds == (0.0, math.inf)
+    return not any(map(is_column, (problem.lower, problem.upper))) and (problem.lower, problem.upper) == (0.0, math.inf)
 
 
 def leads_by_itself(problem: Problem, runs: Runs) -> bool:
@@ -89,9 +107,3 @@ def leads_by_itself(problem: Problem, runs: Runs) -> bool:
 def has_single_slopes(problem: Problem) -> bool:
     """Whether slopes of groups' totals are kept in single precision; those of other shapes have any size."""
     return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
-
-
-def columns_of(problem: Problem) -> dict[str, Any]:
-    """The columns that are arrays, bounds aside."""
-    columns = {"parameter": problem.criterion._parameter, "weights": problem.weights}
-    return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
