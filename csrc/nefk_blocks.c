@@ -42,7 +42,7 @@ NEFK_INLINE void respond_shape(int shape, int fused, size_t m, nefk_block items,
 }
 
 /* nefk_instructions.respond_roughly: what is near cancels in double precision, the rest is in single. */
-NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block items, double price,
+NEFK_INLINE int respond_shape_roughly(int shape, int bounded, int fused, size_t m, nefk_block items, double price,
                                       double *restrict x, double *restrict d) {
     const float least_y = 1e-24f, least_e = 1e-30f; /* slopes are within NEFK_ROUGH from there on */
     const double tiny = 1e-290;
@@ -63,8 +63,15 @@ NEFK_INLINE int respond_shape_roughly(int shape, int fused, size_t m, nefk_block
         n_beyond += takes & !is_within;
     }
     for (size_t i = 0; i < m; i++) {
-        x[i] = items.parameter[i] * amount[i];
-        d[i] = items.parameter[i] * slope[i];
+        double taken = items.parameter[i] * amount[i], steep = items.parameter[i] * slope[i];
+        if (bounded) { /* a NaN stays */
+            double low = items.lower[i], high = items.upper[i];
+            steep = (taken > low) & (taken < high) ? steep : 0.0;
+            taken = taken >= high ? high : taken;
+            taken = taken <= low ? low : taken;
+        }
+        x[i] = taken;
+        d[i] = steep;
     }
     return !n_beyond;
 }
@@ -272,11 +279,13 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(RESPOND)                                                                                  \
     }                                                                                                        \
-    TARGET static int respond_roughly_##SET(int shape, size_t m, nefk_block items, double price, double *x,  \
-                                            double *d) {                                                     \
-        const int fused = FUSED;                                                                             \
-        if (shape == NEFK_FRESHNESS) return respond_shape_roughly(NEFK_FRESHNESS, fused, m, items, price, x, d); \
-        return respond_shape_roughly(NEFK_DETECTION, fused, m, items, price, x, d);                          \
+    TARGET static int respond_roughly_##SET(int shape, int bounded, size_t m, nefk_block items, double price, \
+                                            double *x, double *d) {                                          \
+        const int fused = FUSED, kind = shape == NEFK_FRESHNESS;                                             \
+        if (kind && bounded) return respond_shape_roughly(NEFK_FRESHNESS, 1, fused, m, items, price, x, d);  \
+        if (kind) return respond_shape_roughly(NEFK_FRESHNESS, 0, fused, m, items, price, x, d);             \
+        if (bounded) return respond_shape_roughly(NEFK_DETECTION, 1, fused, m, items, price, x, d);          \
+        return respond_shape_roughly(NEFK_DETECTION, 0, fused, m, items, price, x, d);                       \
     }                                                                                                        \
     TARGET static void expand_##SET(int shape, size_t m, nefk_block items, double price, double half,        \
                                     double tolerance, double ceiling, double c[][NEFK_BLOCK], double *rough) { \

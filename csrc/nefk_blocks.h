@@ -32,7 +32,7 @@ typedef struct {
                     double *c);
     /* The same, of detection and freshness without bounds at one positive price, within NEFK_ROUGH of themselves,
      * which stay far below any ceiling; 0 if some items are beyond the range of single precision, whose x are NaN. */
-    int (*respond_roughly)(int shape, size_t m, nefk_block items, double price, double *x, double *d);
+    int (*respond_roughly)(int shape, int bounded, size_t m, nefk_block items, double price, double *x, double *d);
     /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
      * nefk_cut_series. */
     void (*expand)(int shape, size_t m, nefk_block items, double price, double half, double tolerance, double ceiling,

@@ -40,7 +40,7 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
     int halves = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     int bounded = nefk_has_bounds(problem), single = roughly && halves && price > 0.0;
     buffers space;
-    double prices[NEFK_BLOCK], any[NEFK_BLOCK];
+    double prices[NEFK_BLOCK];
     fill(NEFK_BLOCK, prices, price);
     for (size_t at = start; at < stop; at += NEFK_BLOCK, x += NEFK_BLOCK, d += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
@@ -49,14 +49,8 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
             use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
             continue;
         }
-        int is_whole = use->respond_roughly(problem->shape, m, items, price, x, d);
-        if (bounded) {
-            use->cut(m, items, x, d, any);
-            memcpy(d, any, m * sizeof *d);
-            use->cut(m, items, x, NULL, any);
-            for (size_t i = 0; i < m; i++) x[i] = isnan(x[i]) ? x[i] : any[i];
-        }
-        if (!is_whole) respond_beyond(problem, m, items, prices, x, d);
+        if (use->respond_roughly(problem->shape, bounded, m, items, price, x, d)) continue;
+        respond_beyond(problem, m, items, prices, x, d);
     }
 }
 

@@ -75,7 +75,8 @@ cdef extern from "nefk_groups.h":
     void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                            double *total, double *slope) noexcept nogil
     void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) noexcept nogil
-    void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *capped) noexcept nogil
+    void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high,
+                          int8_t *capped) noexcept nogil
     size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                             double half, double tolerance, int8_t *capped, uint32_t *rough, size_t *opened,
                             nefk_series_sum *sums) noexcept nogil

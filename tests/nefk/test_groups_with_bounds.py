@@ -1,0 +1,183 @@
+"""Groups of items with bounds take the ways of those without: what bounds hide on them is found."""
+
+import numpy as np
+import pytest
+from test_nefk_memory import peak_of, warm_up
+
+import knapsolve._core.nefk as core
+import knapsolve.nefk.solver as solver_module
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.criterion import Indexed, pick
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.layouts import Tiled, lay_out, list_items
+from knapsolve.nefk.passes import Prices
+from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.result import Place
+
+N = 90_000
+
+
+def bounded(n, size, seed=3, dtype=np.float64, kind=criteria.Freshness, most=3.0):
+    """A problem of groups of some size, half of whose caps bind, with bounds that hold a part of the items."""
+    generator = np.random.default_rng(seed)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    bounds = {"lower": generator.uniform(0.0, 0.05, n).astype(dtype), "upper": generator.uniform(1.0, most, n)}
+    groups, n_groups = generator.integers(-1, n // size, n), n // size
+    options = {"weights": weights.astype(dtype)} | bounds
+    free = solve_nefk(kind(rates), 0.3 * n, **options).amounts
+    taken, least = (np.bincount(groups + 1, x, n_groups + 1)[1:] for x in (free, bounds["lower"]))
+    caps = np.where(generator.random(n_groups) < 0.5, 0.6, 5.0) * taken
+    options |= {"groups": groups, "group_caps": np.maximum(caps, 1.05 * least) + 1e-9}
+    return kind(rates.astype(dtype)), 0.3 * n, options
+
+
+def checked(criterion, capacity, options):
+    names = ("weights", "lower", "upper", "groups", "group_caps")
+    return check_problem(criterion, capacity, *(options[name] for name in names), True)
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize(("upper", "mu", "evaluations"), [(None, 0.1, 0.3), (3.0, 0.1, 3.5)])
+def test_own_prices_of_most_groups_need_few_evaluations_beside_the_answers(kind, upper, mu, evaluations):
+    """Single precision looks at bounds, and amounts follow the last step as if there were none."""
+    n, size, generator = 10_000, 5, np.random.default_rng(5)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    low, groups = generator.uniform(0.0, 0.002, n), np.arange(n) // size
+    high = generator.uniform(1.0, upper, n) if upper else np.inf
+
+    def passes_of(caps):
+        return GroupPasses(check_problem(kind(rates), 1.0, weights, low, high, groups, caps, True), 1)
+
+    taken, least = passes_of(np.ones(n // size)).respond(mu)[0][1:], low.reshape(-1, size).sum(axis=1)
+    caps = np.maximum(taken * generator.uniform(0.3, 0.9, n // size), 0.5 * (taken + least))
+    own, amounts, passes = np.append(np.nan, np.full(n // size, mu)), np.empty(n), passes_of(caps)
+    (found,) = passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
+    assert max(found[4:6]) <= 1e-12
+    cut = (amounts <= low) | (amounts >= high)
+    assert 0.05 < cut.mean() < 0.9
+    assert found[6] <= evaluations
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(("gives_out", "listed"), [(True, 0), (False, 2)])
+def test_passes_over_copies_are_those_over_a_list(gives_out, listed, single):
+    """Room that the caller gives is for copies of all columns; else bounds are read through a list."""
+    criterion, capacity, options = bounded(N, 300, dtype=np.float32 if single else np.float64)
+    if gives_out:
+        options["lower"] = 0.01  # room for one column more
+    problem = checked(criterion, capacity, options)
+    starts = np.zeros(len(problem.caps) + 3, dtype=np.uint32)
+    starts[2:] = np.bincount(problem.groups + 1, minlength=len(problem.caps) + 1).cumsum()
+    tiled = lay_out(problem, [(None, starts)], Place(N, np.empty(N) if gives_out else None, 8 * gives_out))
+    assert isinstance(tiled, Tiled)
+    assert sum(isinstance(x, Indexed) for x in (tiled.problem.lower, tiled.problem.upper)) == (0 if single else listed)
+    answers = []
+    for layout in (list_items(problem), tiled):
+        passes, place = GroupPasses(problem, 1, layout), Place(N, None)
+        sums, marks = passes.respond(0.4), np.zeros(len(problem.caps) + 1, np.int8)
+        bounds = passes.bounds_by_group()
+        _, opened, terms = passes.expand(0.4, 1e-3, 1e-7, marks, N)
+        own = np.where(sums[0] > np.append(np.inf, problem.caps), 0.4, np.nan)
+        settled, wrong = passes.settle(Prices(0.4, 0.4), own, 0.4, place)
+        amounts = np.empty(N)
+        amounts[layout.order if layout is not tiled else np.arange(N)] = 0.0
+        layout.deliver(place)
+        answers.append((sums[0], bounds[0], bounds[1], marks, len(opened), terms, own, settled, wrong, place()[0]))
+    for a, b in zip(*answers):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_listed_columns_slices_are_views_and_its_entries_copies():
+    values, place = np.arange(10.0) ** 2, np.array([3, 1, 9, 0], dtype=np.uint32)
+    column = Indexed(values, place)
+    np.testing.assert_array_equal(column, [9.0, 1.0, 81.0, 0.0])
+    part = pick(column, slice(1, 3))
+    assert part.values is values
+    assert np.shares_memory(part.place, place)
+    np.testing.assert_array_equal(part, [1.0, 81.0])
+    np.testing.assert_array_equal(pick(column, np.array([2, 0])), [81.0, 9.0])
+
+
+def test_upper_bounds_do_not_hide_that_items_start_next_to_the_price(monkeypatch):
+    """Fast items take all that they may up to where they start: by slopes alone, their groups seem to be capped."""
+    n, generator = 200_000, np.random.default_rng(2)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    first = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights, upper=2.0).price
+    fast = np.arange(0, n, 100)
+    rates[fast] = 500.0  # they jump to more than the upper bound
+    weights[fast] = rates[fast] * first * np.exp(generator.uniform(-0.2, 0.2, fast.size))
+    groups = np.arange(n) // 2
+    base = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights, upper=2.0).amounts
+    few = np.where(generator.random(n // 2) < 0.5, 0.6, 5.0)
+    caps = few * base.reshape(-1, 2).sum(axis=1) + 1e-9
+    counts, settle = [], GroupPasses.settle
+
+    def counted(self, *arguments):
+        settled, wrong = settle(self, *arguments)
+        counts.append(wrong)
+        return settled, wrong
+
+    monkeypatch.setattr(GroupPasses, "settle", counted)
+    options = {"weights": weights, "upper": 2.0, "groups": generator.permutation(n // 2)[groups]}
+    order = np.argsort(options["groups"][::2])
+    result = solve_nefk(criteria.Freshness(rates), 0.3 * n, **options, group_caps=caps[order])
+    assert result.residual <= 1e-12
+    assert counts == [0]
+
+
+@pytest.mark.parametrize("bounds", ["column", "number"])
+def test_caps_that_are_loose_are_left_out(bounds, monkeypatch):
+    """As without bounds, and the answer is that of all caps."""
+    criterion, capacity, options = bounded(N, 10)
+    if bounds == "number":
+        options |= {"lower": 0.0, "upper": 2.0}
+    kept, reduce = [], solver_module.reduce
+
+    def counted(*arguments):
+        found = reduce(*arguments)
+        kept.append(found.kept.mean())
+        return found
+
+    monkeypatch.setattr(solver_module, "reduce", counted)
+    reduced = solve_nefk(criterion, capacity, **options)
+    assert 0.3 < kept[0] < 0.7
+    monkeypatch.setattr(solver_module, "_solve_reduced", lambda *arguments: None)
+    whole = solve_nefk(criterion, capacity, **options)
+    assert max(reduced.residual, reduced.budget_residual, whole.residual) <= 1e-12
+    assert reduced.price == pytest.approx(whole.price, rel=1e-12)
+    np.testing.assert_allclose(reduced.amounts, whole.amounts, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("price", [1e-30, 0.05, 0.5])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+def test_rough_amounts_are_cut_to_bounds_like_exact_ones(kind, price):
+    criterion, capacity, options = bounded(5000, 10, kind=kind)
+    options["upper"][::3] = np.inf
+    items = checked(criterion, capacity, options).passes().items
+    rough, exact = np.empty((2, 5000)), np.empty((2, 5000))
+    core.respond_each(items, price, 0, 5000, True, rough)
+    core.respond_each(items, price, 0, 5000, False, exact)
+    np.testing.assert_allclose(rough[0], exact[0], rtol=core.ROUGH)
+    assert (rough[0] >= options["lower"]).all()
+    assert (rough[0] <= options["upper"]).all()
+    inside = (rough[0] > 1.001 * options["lower"]) & (rough[0] < 0.999 * options["upper"])
+    np.testing.assert_allclose(rough[1][inside], exact[1][inside], rtol=core.ROUGH)
+
+
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
+@pytest.mark.parametrize("gives_out", [False, True])
+def test_memory_beyond_the_input_stays_below_three_arrays(n_groups, gives_out):
+    n = 1_000_000
+    criterion, capacity, options = bounded(n, n // n_groups)
+    warm_up()
+    out = {"out": np.empty(n)} if gives_out else {}
+    assert peak_of(criterion, capacity, **options, **out, n_jobs=1) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("size", [2, 10, 1000])
+def test_prices_of_quadratics_are_searched_for_below_their_largest_weight(size):
+    """From 1e300 down, or through tiny ones up, some twenty passes were taken."""
+    criterion, capacity, options = bounded(200_000, size, kind=criteria.Quadratic)
+    result = solve_nefk(criterion, capacity, **options)
+    assert max(result.residual, result.budget_residual) <= 1e-12
+    assert result.n_passes <= 12
