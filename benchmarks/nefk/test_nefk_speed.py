@@ -1,7 +1,7 @@
 """Weighted freshness, ln rate ~ N(0, 1.5^2), ln weight ~ N(0, 1), capacity .3 n: time against a triad and rivals.
 
 Run with `pytest benchmarks/nefk -s --benchmark-disable`; every figure is the least of several in one run, with the
-triad (read two arrays, write one) and the cost of a random number beside it. Families and groups are compared by the
+triad (read two arrays, write one) and the cost of a random number beside it. Families are compared by the
 processor time of one thread, which a busy machine hardly changes.
 """
 
@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from nefk_timing import best, best_of_each, problem
 from scipy import optimize, special
 
 import knapsolve._core.nefk as core
@@ -21,20 +22,6 @@ SIZES = [10**4, 10**5, 10**6, 10**7]
 THREADS = min(2, os.cpu_count() or 1)
 
 
-def best(work, repeats=5, clock=time.perf_counter):
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        work()
-        times.append(clock() - start)
-    return min(times)
-
-
-def problem(n, seed=0):
-    generator = np.random.default_rng(seed)
-    return np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n)), 0.3 * n
-
-
 def triad(a, b, out, threads):
     """A function that reads two arrays of n doubles and writes a third, on so many threads."""
     if threads == 1:
@@ -42,12 +29,6 @@ def triad(a, b, out, threads):
     cuts = [slice(a.size * k // threads, a.size * (k + 1) // threads) for k in range(threads)]
     pool = ThreadPoolExecutor(threads)
     return lambda: list(pool.map(lambda cut: np.add(a[cut], b[cut], out=out[cut]), cuts))
-
-
-def best_of_each(works, repeats=7, clock=time.perf_counter):
-    """Least seconds of each work, taken in turns so that a busy machine is so for all of them."""
-    times = np.array([[best(work, 1, clock) for work in works] for _ in range(repeats)])
-    return times.min(axis=0)
 
 
 def random_number():
@@ -204,107 +185,6 @@ def test_every_family_and_bounds_beside_freshness():
             f"{name:26s} {seconds * 1e3:8.1f} ms, {seconds / base:5.2f} of freshness; {result.n_passes} passes, "
             f"residual {result.residual:.0e}"
         )
-
-
-def print_beside_none(what, alone, groups, caps, clock=time.process_time):
-    capped = partial(alone, groups=groups, group_caps=caps)
-    base, seconds = best_of_each([alone, capped], clock=clock)
-    result = capped()
-    print(
-        f"{what}: {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none; {result.n_passes} passes, "
-        f"{np.mean(result.group_prices > 0):.0%} of caps bind, residual {result.residual:.0e}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("n", "gives_out", "n_jobs"),
-    [
-        (10**4, True, 1),
-        (10**5, True, 1),
-        (10**6, True, 1),
-        (10**6, False, 1),
-        (10**6, False, 2),
-        (10**7, False, 1),
-        (10**7, False, 2),
-    ],
-)
-def test_groups_beside_none(n, gives_out, n_jobs):
-    """Room for the answer that is given is room for copies. Time that passes counts with several threads, else time
-    that the processor takes.
-    """
-    rate, weight, capacity = problem(n)
-    generator, out = np.random.default_rng(2), np.empty(n) if gives_out else None
-    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=n_jobs, out=out)
-    clock = time.process_time if n_jobs == 1 else time.perf_counter
-    free = plain().amounts.copy()
-    print("\n" + ("out is given" if gives_out else "out is not given") + f", {n_jobs} threads")
-    for n_groups in sorted({10, n // 1000, n // 5, n // 3, n // 2}):
-        groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
-        taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
-        few = generator.uniform(0.3, 0.9, n_groups)
-        shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "binding": few}
-        for name, share in shares.items():
-            print_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, groups, share * taken, clock)
-
-
-@pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])
-def test_groups_of_very_different_sizes_beside_none(exponent):
-    """Sizes fall by a power law, as those of hosts: many single items, and some groups of thousands."""
-    n, generator = 10**6, np.random.default_rng(2)
-    rate, weight, capacity = problem(n)
-    sizes = np.minimum(generator.zipf(exponent, n), n // 10)
-    sizes = sizes[: np.searchsorted(np.cumsum(sizes), n)]
-    n_groups = len(sizes)
-    groups = np.append(np.repeat(np.arange(n_groups), sizes), np.full(n - sizes.sum(), -1))
-    groups = generator.permutation(n_groups)[generator.permutation(groups)]
-    plain = partial(solve_nefk, criteria.Freshness(rate), weights=weight, n_jobs=1, out=np.empty(n))
-    taken = np.bincount(groups, plain(capacity).amounts, n_groups) + 1e-9
-    few = generator.uniform(0.3, 0.9, n_groups)
-    shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "most": few}
-    print()
-    for name, share in shares.items():
-        alone = partial(plain, min(capacity, 0.95 * (share * taken).sum()))
-        print_beside_none(f"{n_groups:6d} groups, exponent {exponent}, {name}", alone, groups, share * taken)
-
-
-@pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
-def test_one_cap_for_all_groups_beside_none(load, over):
-    """Every host has the same cap, a bit more than its share of the capacity: most caps are nearly reached."""
-    n, n_groups, generator = 10**6, 200_000, np.random.default_rng(5)
-    rate, groups = generator.lognormal(0, 1.5, n), generator.integers(0, n_groups, n)
-    plain = partial(solve_nefk, criteria.Freshness(rate), load * n, n_jobs=1, out=np.empty(n))
-    caps = np.full(n_groups, over * load * n / n_groups)
-    print_beside_none(f"\ncaps of {over} times the mean, capacity {load} n", plain, groups, caps)
-
-
-@pytest.mark.parametrize("load", [0.8, 0.95, 0.999, 1 - 1e-6])
-@pytest.mark.parametrize("size", [2, 3, 5, 50, 1000, 50_000])
-def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, load):
-    """Most groups are near their caps, on one side or the other."""
-    n = 10**6
-    rate, weight, capacity = problem(n)
-    generator = np.random.default_rng(6)
-    plain = partial(solve_nefk, criteria.Freshness(rate), weights=weight, n_jobs=1, out=np.empty(n))
-    free, groups = plain(capacity).amounts.copy(), generator.integers(0, n // size, n)
-    caps = np.bincount(groups, free, n // size) * generator.uniform(0.3, 0.95, n // size) + 1e-9
-    alone = partial(plain, load * caps.sum())
-    print_beside_none(f"\n{size} items a group, capacity {load:.7g} of caps", alone, groups, caps)
-
-
-@pytest.mark.parametrize("n_groups", [1000, 100_000])
-@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "bounds"])
-def test_groups_of_other_criteria_and_with_bounds_beside_none(kind, n_groups):
-    """Bounds differ from item to item."""
-    n = 10**6
-    rate, weight, capacity = problem(n)
-    generator = np.random.default_rng(7)
-    criterion = (criteria.Freshness if kind == "bounds" else getattr(criteria, kind))(rate)
-    bounds = {"upper": generator.uniform(1.0, 3.0, n)} if kind == "bounds" else {}
-    plain = partial(solve_nefk, criterion, capacity, weights=weight, n_jobs=1, out=np.empty(n), **bounds)
-    groups = generator.integers(0, n_groups, n)
-    share = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
-    caps = np.bincount(groups, plain().amounts, n_groups) * share + 1e-9
-    print_beside_none(f"\n{kind}, {n_groups} groups", plain, groups, caps)
 
 
 def test_instruction_sets():

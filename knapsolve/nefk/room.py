@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import is_column
@@ -59,9 +60,11 @@ def have_table(runs: Runs, n: int) -> bool:
     return len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
 
 
-def may_have_room(problem: Problem, kept: int, place: Place) -> bool:
-    """Whether copies fit beside tables of so many groups."""
-    rooms = (_room_of_models(problem, copied, kept, place, False, 0) for copied in columns_to_copy(problem))
+def may_have_room(problem: Problem, sizes: NDArray[np.uint32], place: Place) -> bool:
+    """Whether copies fit beside tables of groups of some sizes (g,), and what the largest is solved in."""
+    largest = int(sizes.max(initial=0))
+    always = place.dtype.itemsize * largest if largest > core.TILE else 0
+    rooms = (_room_of_models(problem, copied, len(sizes), place, False, always) for copied in columns_to_copy(problem))
     return is_enough(problem, max(rooms) / BY_ROUGH)
 
 

@@ -203,7 +203,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     if totals.in_order or least >= problem.capacity * (1 - SLACK):
         return None
     search = new_search(problem, passes)
-    tiled = may_have_room(problem, len(problem.caps), place)
+    tiled = may_have_room(problem, totals.sizes[1:], place)
     return reduce(totals, search, tiled) if search[core.STATE] == core.RUNNING else None
 
 

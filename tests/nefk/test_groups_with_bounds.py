@@ -164,7 +164,7 @@ def test_rough_amounts_are_cut_to_bounds_like_exact_ones(kind, price):
     np.testing.assert_allclose(rough[1][inside], exact[1][inside], rtol=core.ROUGH)
 
 
-@pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 330_000, 500_000])
 @pytest.mark.parametrize("gives_out", [False, True])
 def test_memory_beyond_the_input_stays_below_three_arrays(n_groups, gives_out):
     n = 1_000_000
