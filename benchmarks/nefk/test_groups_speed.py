@@ -1,0 +1,134 @@
+"""Groups with caps beside the same problem without: freshness, and what makes that harder.
+
+Run with `pytest benchmarks/nefk/test_groups_speed.py -s --benchmark-disable`; every figure is the least of several in
+one run, by the processor time of one thread, which a busy machine hardly changes, or with more by the time that passes.
+"""
+
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+from nefk_timing import best_of_each, problem
+
+from knapsolve import criteria, solve_nefk
+
+
+def print_beside_none(what, alone, groups, caps, clock=time.process_time):
+    capped = partial(alone, groups=groups, group_caps=caps)
+    base, seconds = best_of_each([alone, capped], clock=clock)
+    result = capped()
+    print(
+        f"{what}: {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none; {result.n_passes} passes, "
+        f"{np.mean(result.group_prices > 0):.0%} of caps bind, residual {result.residual:.0e}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "gives_out", "n_jobs"),
+    [
+        (10**4, True, 1),
+        (10**5, True, 1),
+        (10**6, True, 1),
+        (10**6, False, 1),
+        (10**6, False, 2),
+        (10**7, False, 1),
+        (10**7, False, 2),
+    ],
+)
+def test_groups_beside_none(n, gives_out, n_jobs):
+    """Room for the answer that is given is room for copies. Time that passes counts with several threads, else time
+    that the processor takes.
+    """
+    rate, weight, capacity = problem(n)
+    generator, out = np.random.default_rng(2), np.empty(n) if gives_out else None
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=n_jobs, out=out)
+    clock = time.process_time if n_jobs == 1 else time.perf_counter
+    free = plain().amounts.copy()
+    print("\n" + ("out is given" if gives_out else "out is not given") + f", {n_jobs} threads")
+    for n_groups in sorted({10, n // 1000, n // 5, n // 3, n // 2}):
+        groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+        taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
+        few = generator.uniform(0.3, 0.9, n_groups)
+        shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "binding": few}
+        for name, share in shares.items():
+            print_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, groups, share * taken, clock)
+
+
+@pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])
+def test_groups_of_very_different_sizes_beside_none(exponent):
+    """Sizes fall by a power law, as those of hosts: many single items, and some groups of thousands."""
+    n, generator = 10**6, np.random.default_rng(2)
+    rate, weight, capacity = problem(n)
+    sizes = np.minimum(generator.zipf(exponent, n), n // 10)
+    sizes = sizes[: np.searchsorted(np.cumsum(sizes), n)]
+    n_groups = len(sizes)
+    groups = np.append(np.repeat(np.arange(n_groups), sizes), np.full(n - sizes.sum(), -1))
+    groups = generator.permutation(n_groups)[generator.permutation(groups)]
+    plain = partial(solve_nefk, criteria.Freshness(rate), weights=weight, n_jobs=1, out=np.empty(n))
+    taken = np.bincount(groups, plain(capacity).amounts, n_groups) + 1e-9
+    few = generator.uniform(0.3, 0.9, n_groups)
+    shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "most": few}
+    print()
+    for name, share in shares.items():
+        alone = partial(plain, min(capacity, 0.95 * (share * taken).sum()))
+        print_beside_none(f"{n_groups:6d} groups, exponent {exponent}, {name}", alone, groups, share * taken)
+
+
+@pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
+def test_one_cap_for_all_groups_beside_none(load, over):
+    """Every host has the same cap, a bit more than its share of the capacity: most caps are nearly reached."""
+    n, n_groups, generator = 10**6, 200_000, np.random.default_rng(5)
+    rate, groups = generator.lognormal(0, 1.5, n), generator.integers(0, n_groups, n)
+    plain = partial(solve_nefk, criteria.Freshness(rate), load * n, n_jobs=1, out=np.empty(n))
+    caps = np.full(n_groups, over * load * n / n_groups)
+    print_beside_none(f"\ncaps of {over} times the mean, capacity {load} n", plain, groups, caps)
+
+
+@pytest.mark.parametrize("load", [0.8, 0.95, 0.999, 1 - 1e-6])
+@pytest.mark.parametrize("size", [2, 3, 5, 50, 1000, 50_000])
+def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, load):
+    """Most groups are near their caps, on one side or the other."""
+    n = 10**6
+    rate, weight, capacity = problem(n)
+    generator = np.random.default_rng(6)
+    plain = partial(solve_nefk, criteria.Freshness(rate), weights=weight, n_jobs=1, out=np.empty(n))
+    free, groups = plain(capacity).amounts.copy(), generator.integers(0, n // size, n)
+    caps = np.bincount(groups, free, n // size) * generator.uniform(0.3, 0.95, n // size) + 1e-9
+    alone = partial(plain, load * caps.sum())
+    print_beside_none(f"\n{size} items a group, capacity {load:.7g} of caps", alone, groups, caps)
+
+
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
+@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness"])
+def test_groups_of_other_criteria_beside_none(kind, n_groups):
+    rate, weight, capacity = problem(10**6)
+    plain = partial(solve_nefk, getattr(criteria, kind)(rate), capacity, weights=weight, n_jobs=1)
+    print_half_tight(f"{kind}, {n_groups} groups", plain, n_groups, 0.0)
+
+
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
+@pytest.mark.parametrize("kind", ["one upper bound for all", "upper bounds", "both bounds"])
+def test_groups_with_bounds_beside_none(kind, n_groups):
+    """Beside the same bounds without groups. Room for the answer that is given is room for a copy of one of them."""
+    n = 10**6
+    rate, weight, capacity = problem(n)
+    generator = np.random.default_rng(7)
+    upper = 2.0 if kind.startswith("one") else generator.uniform(1.0, 3.0, n)
+    lower = generator.uniform(0.0, 0.05, n) if kind.startswith("both") else 0.0
+    for out in (None, np.empty(n)):
+        plain = partial(
+            solve_nefk, criteria.Freshness(rate), capacity, weights=weight, lower=lower, upper=upper, n_jobs=1, out=out
+        )
+        given = "is not" if out is None else "is"
+        print_half_tight(f"{kind}, {n_groups} groups, out {given} given", plain, n_groups, lower)
+
+
+def print_half_tight(what, plain, n_groups, lower):
+    """With groups, half of whose caps bind and leave more than lower bounds, beside none."""
+    generator = np.random.default_rng(7)
+    free = plain().amounts
+    groups = generator.integers(0, n_groups, free.size)
+    share = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
+    taken, least = (np.bincount(groups, np.broadcast_to(x, free.size), n_groups) for x in (free, lower))
+    print_beside_none(f"\n{what}", plain, groups, np.maximum(share * taken, 1.05 * least) + 1e-9)
