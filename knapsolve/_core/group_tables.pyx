@@ -71,7 +71,7 @@ def capped_sums(total, slope, const double[::1] caps):
     cdef nefk_taken taken = taken_of(total, slope)
     cdef double[3] sums
     with nogil:
-        nefk_capped_sums(taken, &caps[0], caps.shape[0], sums)
+        nefk_capped_sums(taken, &caps[0] if caps.shape[0] else NULL, caps.shape[0], sums)
     return sums[0], sums[1], sums[2]
 
 
@@ -127,7 +127,7 @@ def most_under_caps(const uint32_t[::1] sizes, double upper, const double[::1] c
 def starts_of(const uint32_t[::1] sizes, uint32_t last, uint32_t[::1] starts):
     """Where groups of some sizes (k,) start, side by side, and where the last of them ends: into starts (k + 1,)."""
     with nogil:
-        nefk_starts_of(&sizes[0], sizes.shape[0], last, &starts[0])
+        nefk_starts_of(&sizes[0] if sizes.shape[0] else NULL, sizes.shape[0], last, &starts[0])
 
 
 def keep_capped(const double[:, ::1] taken, const double[::1] caps, double least, uint8_t[::1] kept):

@@ -31,10 +31,10 @@ cdef class Column:
             self.view.scalar = values
         elif values.dtype.itemsize == 4:
             singles = values
-            self.view.singles = &singles[0]
+            self.view.singles = &singles[0] if singles.shape[0] else NULL
         else:
             doubles = values
-            self.view.doubles = &doubles[0]
+            self.view.doubles = &doubles[0] if doubles.shape[0] else NULL
 
 
 cdef class Items:

@@ -16,6 +16,7 @@ from knapsolve._validation.arrays import (
     check_whole,
     refuse_masks,
     refuse_stamps,
+    refuse_texts,
 )
 from knapsolve._validation.messages import calls_from_outside, shown
 from knapsolve._validation.polls import (

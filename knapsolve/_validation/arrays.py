@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from datetime import date, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from knapsolve._validation.scalars import LEAST_AMOUNT, check_real
 DURATIONS = (np.timedelta64, timedelta)
 DATES = (np.datetime64, date)
 TEXTS = (str, bytes)
+PER_HOUR = "of intervals, numpy.timedelta64(1, 'h') / interval is how often an hour"
 
 
 def check_vector(
@@ -54,7 +56,7 @@ def check_vector(
     return vector
 
 
-def refuse_stamps(name: str, values: Any) -> None:
+def refuse_stamps(name: str, values: Any, are_rates: bool = False) -> None:
     """Raise on durations and dates: as numbers they would count in whatever unit they are stored in."""
     try:
         given = np.asarray(values)
@@ -67,13 +69,24 @@ def refuse_stamps(name: str, values: Any) -> None:
             place = next(k for k, value in enumerate(given.ravel().tolist()) if isinstance(value, kind))
             what = f"{shown(given.ravel()[place])} at position {place}"
         how = "divide them by" if issubclass(kind, DURATIONS) else "take the times between them, divided by"
-        raise TypeError(f"{name} must be real numbers, got {what}: {how} numpy.timedelta64(1, 'h') for hours")
+        advice = PER_HOUR if are_rates else f"{how} numpy.timedelta64(1, 'h') for hours"
+        raise TypeError(f"{name} must be real numbers, got {what}: {advice}")
 
 
 def _stamps(values: np.ndarray) -> type | None:
     """The kind of durations or dates that are among the values."""
     kinds = {values.dtype.type} if values.dtype != object else set(map(type, values.ravel().tolist()))
     return next((kind for kind in kinds if issubclass(kind, DURATIONS + DATES)), None)
+
+
+def refuse_texts(name: str, values: Any) -> None:
+    """Raise on texts in place of numbers, perhaps of digits: they come of a column that is not what it is taken for."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return
+    given = np.asarray(values, dtype=object).ravel().tolist()
+    place = next((k for k, value in enumerate(given) if isinstance(value, TEXTS)), None)
+    if place is not None:
+        raise TypeError(f"{name} must be real numbers, got {shown(given[place])} at position {place}")
 
 
 def _has_texts(values: np.ndarray) -> bool:
@@ -136,10 +149,10 @@ def check_column(
 
     Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
     """
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        values = values.item()
     if not isinstance(values, np.ndarray) and (np.isscalar(values) or not hasattr(values, "__len__")):
-        if or_infinite and isinstance(values, float) and values == math.inf:
-            return math.inf
-        return check_real(name, values, low=low, high=high, low_open=low_open, high_open=high_open)
+        return _check_one(name, values, or_infinite, low=low, high=high, low_open=low_open, high_open=high_open)
     refuse_masks(name, values)
     try:
         given = np.asarray(values)
@@ -147,7 +160,7 @@ def check_column(
             raise TypeError(f"its type is {given.dtype}")
         vector = np.ascontiguousarray(given, dtype=np.float32 if given.dtype == np.float32 else np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        refuse_stamps(name, values)
+        refuse_stamps(name, values, are_rates=True)
         raise TypeError(f"{name} must be a number or an array of numbers, got {_culprit(values, error)}") from error
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {vector.shape}")
@@ -167,6 +180,22 @@ def check_column(
             allowed = interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
             raise ValueError(f"{name} must be {allowed}, got {shown(part[where])} at position {start + where}")
     return vector
+
+
+def _check_one(name: str, value: Any, or_infinite: bool, **allowed: Any) -> float:
+    """One number for a column, or raise naming `name`."""
+    if isinstance(value, DURATIONS):
+        raise TypeError(f"{name} must be real numbers, got {shown(value)}: {PER_HOUR}")
+    if or_infinite and isinstance(value, float) and value == math.inf:
+        return math.inf
+    if or_infinite and isinstance(value, numbers.Real):
+        try:
+            return check_real(name, value, **allowed)
+        except ValueError as error:
+            raise ValueError(str(error).replace(", got ", " or infinite, got ", 1)) from None
+    if isinstance(value, str):
+        raise TypeError(f"{name} must be a number or an array of numbers, got {shown(value)}")
+    return check_real(name, value, **allowed)
 
 
 def check_same_length(**columns: Any) -> None:

@@ -14,6 +14,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import FEW, LARGE, GroupTotals, capped_sums
+from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
 Array = NDArray[np.float64]
@@ -155,7 +156,7 @@ class SampledTotals:
 
 def sampled_groups_of(n: int) -> int:
     """One in how many groups is sampled, of n items."""
-    return -(-n // min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
+    return odd_stride(-(-n // min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)))
 
 
 def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

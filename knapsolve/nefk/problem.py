@@ -20,6 +20,7 @@ from knapsolve.nefk.passes import parts_of
 
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 MANY_TAKEN = 65536  # items of which threads take one column each
+FEWEST_STRIDES, SMALL_FACTORS = 10, 2 * 3 * 5 * 7  # strides from there on have none of these factors
 SLACK = 5e-13  # relative difference of sums that counts as none
 
 
@@ -97,9 +98,14 @@ class Problem:
 
     def sample(self, size: int, run: int = 1, n_jobs: int = 1) -> Problem:
         """The problem of runs of items spread evenly, with their share of the capacity; about `size` in all."""
-        every = -(-self.n // size) * run
-        which = slice(None, None, every) if run == 1 else Runs(every, run)
+        every = -(-self.n // size)
+        which = slice(None, None, odd_stride(every)) if run == 1 else Runs(every * run, run)
         return self.take(which, self.capacity * (self._count(which) / self.n), n_jobs)
+
+
+def odd_stride(every: int) -> int:
+    """No more than one in so many, without small factors: columns of a short period are sampled evenly, too."""
+    return next((k for k in range(every, FEWEST_STRIDES, -1) if math.gcd(k, SMALL_FACTORS) == 1), every)
 
 
 def check_problem(
@@ -162,16 +168,27 @@ def _check_labels(caps: Any) -> None:
 def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
     """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
     refuse_masks("groups", groups)
-    given = np.asarray(groups)
+    try:
+        given = np.asarray(groups)
+    except ValueError:  # lists of several lengths
+        given = np.asarray(groups, dtype=object)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        allowed = "a one-dimensional array of integers (of names, pandas.factorize makes them)"
-        raise TypeError(f"groups must be {allowed}, got {given.dtype} {given.shape}")
+        allowed = "a one-dimensional array of integers, -1 for no group (of names, pandas.factorize makes them)"
+        raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
     first, last = 0, -1
     for part in parts_of(given.size):  # both at once, while it is in the cache
         first, last = min(first, int(given[part].min())), max(last, int(given[part].max()))
     if first < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {first}")
     return given, last
+
+
+def _strange_group(given: NDArray[Any]) -> str:
+    """The first entry that is no integer, or else what they all are."""
+    for place, value in enumerate(given.tolist() if given.ndim == 1 and given.dtype.kind in "fO" else ()):
+        if not isinstance(value, int):
+            return f"{shown(value)} at position {place} of {given.dtype} {given.shape}"
+    return f"{given.dtype} {given.shape}"
 
 
 def common_size(columns: dict[str, Any]) -> int:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
-from knapsolve._validation import calls_from_outside, check_real, check_vector, shown
+from knapsolve._validation import (
+    calls_from_outside,
+    check_real,
+    check_vector,
+    refuse_masks,
+    refuse_stamps,
+    refuse_texts,
+    shown,
+)
 
 SPARSE = 4  # times as many groups as materials from which on they are numbered anew
 
@@ -49,7 +57,9 @@ def per_material(name: str, value: Any, materials: np.ndarray, default: float, *
     value = _by_label(name, value, materials)
     if isinstance(value, Mapping):
         value = [value.get(m, default) for m in materials.tolist()]
-    if np.ndim(value) == 0:
+    refuse_stamps(name, value, are_rates=True)
+    refuse_texts(name, value)
+    if not isinstance(value, list) and np.ndim(value) == 0:
         return float(check_vector(name, np.atleast_1d(value), **allowed)[0])
     return check_vector(name, value, size=materials.size, **allowed)
 
@@ -63,9 +73,10 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
     if isinstance(groups, str | bytes) or not (isinstance(groups, Mapping) or hasattr(groups, "__len__")):
         allowed = "an array or a mapping of the materials' groups, not a column's name"
         raise TypeError(f"groups must be {allowed}, got {shown(groups)}")
+    refuse_masks("groups", groups)
     caps = _by_label("group_caps", caps)
     is_one, is_named = np.ndim(caps) == 0 and not isinstance(caps, Mapping), isinstance(caps, Mapping)
-    numbers = np.asarray(None if isinstance(groups, Mapping) or _is_labelled(groups) else groups)
+    numbers = _as_array(None if isinstance(groups, Mapping) or _is_labelled(groups) else groups)
     if numbers.dtype.kind in "iu" and numbers.shape == (materials.size,) and int(numbers.min()) >= -1 and not is_named:
         n_groups = int(numbers.max()) + 1
         if is_one and n_groups <= SPARSE * materials.size:
@@ -90,8 +101,17 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
     return table[codes], _check_caps(caps)
 
 
+def _as_array(groups: Any) -> np.ndarray:
+    """Groups as an array, of objects if they are lists of several lengths."""
+    try:
+        return np.asarray(groups)
+    except ValueError:
+        return np.asarray(groups, dtype=object)
+
+
 def _check_caps(caps: Any) -> np.ndarray:
     """Caps (n_groups,); a message about one by name says whose it is, as there are no positions."""
+    refuse_texts("group_caps", list(caps.values()) if isinstance(caps, Mapping) else caps)
     if not isinstance(caps, Mapping):
         return check_vector("group_caps", caps, low=0.0, finite=False)
     try:
@@ -112,18 +132,31 @@ def _factorize(groups: Any, materials: np.ndarray) -> tuple[np.ndarray, list[Any
         where = groups.index.get_indexer(materials)
         if codes.size and (where < 0).all():
             raise _strangers("groups", groups.index[0])
+        _warn_of_missing(materials[where < 0])
         return np.where(where < 0, -1, np.append(codes, -1)[where]), names.tolist()
     groups = _by_label("groups", groups, materials)
     if isinstance(groups, Mapping):
         labels = [groups.get(m) for m in materials.tolist()]
+        _warn_of_missing([m for m in materials.tolist() if m not in groups])
     else:
-        given = np.asarray(groups)
+        given = _as_array(groups)
         if given.dtype.kind in "iu" and given.ndim == 1:
             found, codes = np.unique(given, return_inverse=True)
             return codes, found.tolist()
         labels = np.asarray(groups, dtype=object).tolist()
+    strange = next((label for label in labels if not isinstance(label, Hashable)), None)
+    if strange is not None:
+        raise TypeError(f"groups must be one name or number of each material, got {shown(strange)}")
     names = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     return np.fromiter(map(names.__getitem__, labels), np.intp, len(labels)), list(names)
+
+
+def _warn_of_missing(materials: Any) -> None:
+    """Warn of materials that a mapping of groups does not name: None says that there is no group."""
+    if len(materials):
+        others = f" and {len(materials) - 1} others" if len(materials) > 1 else ""
+        message = f"groups does not name {shown(materials[0])}{others}: taken as no group (None says so)"
+        warnings.warn(message, UserWarning, stacklevel=calls_from_outside())
 
 
 def _is_none(label: Any) -> bool:

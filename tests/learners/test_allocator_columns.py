@@ -47,6 +47,36 @@ def test_a_group_without_a_cap_is_said_to_have_none():
     assert caught[0].filename == __file__
 
 
+def test_a_material_that_a_mapping_of_groups_leaves_out_is_said_to_have_none():
+    pd = pytest.importorskip("pandas")
+    X, y = poll_log(200, 4)
+    groups, caps = {0: "a", 1: "a", 2: None}, {"a": 0.25}
+    for given in (groups, pd.Series(groups)[[1, 0, 2]]):
+        allocator = RateAllocator(groups=given, group_caps=caps).fit(X, y)
+        with pytest.warns(UserWarning, match="groups does not name 3.0: taken as no group"):
+            allocator.allocate()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": np.ma.masked_array(["a", "b", "b", "a"], [1, 0, 0, 0])}, "groups must not be masked"),
+        ({"groups": [["a"], ["b"], ["b", "c"], ["a"]]}, r"groups must be one name or number of each.*\['a'\]"),
+        ({"groups": {0: ["a"], 1: "a", 2: "b", 3: "b"}}, r"groups must be one name or number of each.*\['a'\]"),
+        ({"group_caps": {"a": "0.25", "b": 1.0}}, "group_caps must be real numbers, got '0.25' at position 0"),
+        ({"upper": "9"}, "upper must be real numbers, got '9'"),
+        ({"lower": [0.1, "0.1", 0.1, 0.1]}, "lower must be real numbers, got '0.1' at position 1"),
+        ({"upper": [[1.0], [1.0, 2.0], 1.0, 1.0]}, "upper must be"),
+        ({"upper": np.full(4, 5, "m8[h]")}, r"upper must be real numbers.* / interval"),
+    ],
+)
+def test_columns_that_are_none_are_refused_by_name(options, message):
+    X, y = poll_log(200, 4)
+    allocator = RateAllocator(**{"groups": ["a", "a", "b", "b"], "group_caps": {"a": 0.25, "b": 1.0}} | options)
+    with pytest.raises((TypeError, ValueError), match=message):
+        allocator.fit(X, y)
+
+
 def test_groups_of_any_kind_are_numbered_alike():
     pd = pytest.importorskip("pandas")
     X, y = np.column_stack([np.arange(6), np.ones(6)]), np.arange(6) % 2
