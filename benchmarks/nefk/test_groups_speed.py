@@ -100,7 +100,7 @@ def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, l
 
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
-@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "Power"])
+@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "Power", "Quadratic"])
 def test_groups_of_other_criteria_beside_none(kind, n_groups):
     """Exponents of powers up to .9 make amounts so uneven that samples tell nothing of them."""
     rate, weight, capacity = problem(10**6)

@@ -11,7 +11,7 @@ from knapsolve.nefk.criterion import Indexed, pick
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.layouts import Tiled, lay_out, list_items
 from knapsolve.nefk.passes import Prices
-from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.problem import check_problem, odd_stride
 from knapsolve.nefk.result import Place
 
 N = 90_000
@@ -172,6 +172,20 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups, gives_out):
     warm_up()
     out = {"out": np.empty(n)} if gives_out else {}
     assert peak_of(criterion, capacity, **options, **out, n_jobs=1) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("period", [2, 3, 5, 6, 7, 9, 12, 24])
+def test_samples_of_columns_of_a_short_period_have_each_value_alike_often(period):
+    n = 200_000
+    criterion = criteria.Freshness(1.0 + np.arange(n) % period)
+    problem = check_problem(criterion, 1.0, None, 0.0, None, None, None, True)
+    for size in (2048, 4096, 6000, 8192):
+        part = problem.sample(size)
+        counts = np.unique(part.criterion._parameter, return_counts=True)[1]
+        assert counts.size == period
+        assert counts.max() <= counts.min() + 1
+        assert size * 0.99 <= part.n <= size * 1.7
+    assert [odd_stride(every) for every in (1, 2, 10, 11, 12, 30, 31, 36, 210)] == [1, 2, 10, 11, 11, 29, 31, 31, 209]
 
 
 @pytest.mark.parametrize("size", [2, 10, 1000])
