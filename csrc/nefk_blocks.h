@@ -30,8 +30,8 @@ typedef struct {
      * unless d is NULL, and c = d2x/dlog(price)2 (m,), likewise, of detection and freshness unless c is NULL. */
     void (*respond)(int shape, size_t m, nefk_block items, const double *price, double ceiling, double *x, double *d,
                     double *c);
-    /* The same, of detection and freshness without bounds at one positive price, within NEFK_ROUGH of themselves,
-     * which stay far below any ceiling; 0 if some items are beyond the range of single precision, whose x are NaN. */
+    /* The same, of detection and freshness at one positive price, without bounds unless `bounded`, within NEFK_ROUGH of
+     * themselves, which stay far below any ceiling; 0 if some are beyond the range of single precision: their x are NaN. */
     int (*respond_roughly)(int shape, int bounded, size_t m, nefk_block items, double price, double *x, double *d);
     /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
      * nefk_cut_series. */

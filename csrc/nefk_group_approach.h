@@ -8,7 +8,7 @@
 #include "nefk_tile.h"
 
 /* Whether this is for the groups of the tile that may need own prices, with guesses in space->at: of detection or
- * freshness, without bounds, most items in small groups. */
+ * freshness, most items in small groups. */
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space);
 
 /* Answer all items of the tile: those groups at own prices near the guesses, which become their space->low and high,

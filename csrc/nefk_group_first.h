@@ -1,4 +1,4 @@
-/* What the two items of a group that start first tell of its own price, for detection and freshness without bounds:
+/* What the two items of a group that start first tell of its own price, for detection and freshness:
  * where the first takes the cap alone before the second starts, that is the answer; elsewhere the second one bounds it.
  */
 #ifndef NEFK_GROUP_FIRST_H
@@ -7,8 +7,8 @@
 #include "nefk_tile.h"
 
 /* Give the cap of each group that may need an own price to the item that starts first, into space->x, at its slope
- * there, into space->low and high; starts are those of the items. Lists the groups where that is not the answer in
- * space->group, and returns how many: their amounts are nothing of use. `tops` become those of all groups. O(items). */
+ * there, into space->low and high; starts are those of the tile's first m items, which are theirs. Lists the groups
+ * where that is not the answer, or beyond a bound, in space->group, and returns how many: their amounts are nothing of use. `tops` become those of all groups. O(items). */
 size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, size_t m,
                           double floor, nefk_tops tops);
 

@@ -57,6 +57,7 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     if (total > s->target) s->low = s->price;
     else s->high = s->price;
     s->slow = width(s) <= 0.5 * before ? 0.0 : s->slow + 1.0;
+    int is_early = s->slow < PATIENCE;
     proposal = newton(s, shape, total, slope);
     if (proposal == s->price) proposal = nextafter(s->price, total > s->target ? s->high : s->low);
     if (s->slow >= PATIENCE) proposal = overshot(s, proposal);
@@ -68,8 +69,8 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     }
     int inside = proposal > s->low && proposal < s->high;
     if (!inside) proposal = nefk_middle(low, s->high);
-    int is_bounded = shape == NEFK_QUADRATIC && s->high < UNBOUNDED; /* by the largest weight, of which size prices are */
-    if (!inside && is_bounded && s->slow < PATIENCE && proposal > 0.0 && proposal * FALL < s->high)
+    int is_bounded = shape == NEFK_QUADRATIC && s->high < UNBOUNDED; /* by a weight, mostly, of which size prices are */
+    if (!inside && is_bounded && is_early && proposal > 0.0 && proposal * FALL < s->high)
         proposal = s->high / FALL;
     if (!inside && !(proposal > low && proposal < s->high)) { /* at price 0: the worthless share the rest */
         s->state = NEFK_ENCLOSED;

@@ -56,14 +56,25 @@ ctypedef fused real:
     double
 
 
-def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1] sums):
-    """Add entries (m,) of items to the sums (g + 1,) of their groups (m,), -1 first."""
+def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1] sums, double[::1] lost):
+    """Add entries (m,) of items to the sums (g + 1,) of their groups (m,), -1 first, and what rounding loses of them, as
+    Knuth's two-sum has it, to others (g + 1,); nothing of infinite sums.
+    """
+    cdef Py_ssize_t g
+    cdef double before, after, part, error
     cdef Py_ssize_t i, near = group.shape[0] - NEFK_AHEAD if sums.shape[0] > LARGE_TABLE else 0
     with nogil:
         for i in range(group.shape[0]):
             if i < near:
                 __builtin_prefetch(&sums[group[i + NEFK_AHEAD] + 1], 1)
-            sums[group[i] + 1] += column[i]
+            g = group[i] + 1
+            before = sums[g]
+            after = before + column[i]
+            part = after - before
+            error = (before - (after - part)) + (column[i] - part)
+            sums[g] = after
+            if error == error:
+                lost[g] += error
 
 
 cdef nefk_move move_of(pair):

@@ -149,10 +149,9 @@ def check_column(
 
     Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
     """
-    if isinstance(values, np.ndarray) and values.ndim == 0:
-        values = values.item()
-    if not isinstance(values, np.ndarray) and (np.isscalar(values) or not hasattr(values, "__len__")):
-        return _check_one(name, values, or_infinite, low=low, high=high, low_open=low_open, high_open=high_open)
+    if _is_one(values):
+        value = values.item() if isinstance(values, np.ndarray) else values
+        return _check_one(name, value, or_infinite, low=low, high=high, low_open=low_open, high_open=high_open)
     refuse_masks(name, values)
     try:
         given = np.asarray(values)
@@ -180,6 +179,14 @@ def check_column(
             allowed = interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
             raise ValueError(f"{name} must be {allowed}, got {shown(part[where])} at position {start + where}")
     return vector
+
+
+def _is_one(values: Any) -> bool:
+    """Whether this is no array, nor like one."""
+    try:
+        return np.ndim(values) == 0
+    except ValueError:  # lists of several lengths
+        return False
 
 
 def _check_one(name: str, value: Any, or_infinite: bool, **allowed: Any) -> float:

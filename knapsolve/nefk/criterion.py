@@ -37,7 +37,10 @@ class Indexed:
     place: NDArray[np.uint32]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.values[self.place].astype(dtype, copy=False)
+        if copy is False:
+            raise ValueError("a listed column is no array until it is copied")
+        entries = self.values[self.place]
+        return entries if dtype is None else entries.astype(dtype, copy=False)
 
 
 def is_column(bound: Any) -> bool:

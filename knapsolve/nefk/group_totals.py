@@ -68,11 +68,11 @@ class GroupTotals:
         return self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes)), most
 
     def _sums_of(self, column: NDArray[Any]) -> Array:
-        """Sums of a column (n,) by group (g + 1,)."""
-        sums = np.zeros(len(self.sizes))
+        """Sums of a column (n,) by group (g + 1,), as good as rounded once."""
+        sums, lost = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
         for part in parts_of(self.problem.n):
-            group_layout.add_by_group(self.groups(part), column[part], sums)
-        return sums
+            group_layout.add_by_group(self.groups(part), column[part], sums, lost)
+        return np.add(sums, lost, out=sums)
 
     def respond(self, price: float) -> Array:
         """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;

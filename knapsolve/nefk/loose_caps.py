@@ -30,6 +30,7 @@ LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 TRIES = 4
+MUCH = 1.5  # over a target, of a sample's total a margin below its price
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 19, 0.3  # whose sums leave the cache: in the items' order they take long
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
@@ -53,6 +54,8 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
+    if totals.shape in LINEAR and _is_steep(sample, search, price, margin):
+        return None
     worth = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY
     few, curve = sample.capped <= worth, sample.curve(price, margin)
     if few or not tiled:
@@ -65,6 +68,12 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     search[core.PRICE] = low
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
     return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], curve, totals.count)
+
+
+def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:
+    """Whether a total changes so fast, as that of nearly linear items, that a price next to the answer's is far off."""
+    low = below(search, sample.totals.shape, price, margin)
+    return not math.isnan(low) and sample.respond(low)[0] > MUCH * float(search[core.TARGET])
 
 
 def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: float) -> tuple[float, Array] | None:

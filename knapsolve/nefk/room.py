@@ -18,7 +18,8 @@ MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; w
 # room beyond that
 BY_TOTAL, BY_SLOPE, BY_PRICE = 8, (4, 8), 8  # bytes by group of what it takes, or of a pair in single precision
 BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely binds
-BY_ROUGH, LEAST_ROUGH = 32, 84  # bytes of an item of a model, and items to one that a model must have room for
+BY_ROUGH, BY_OPEN = 32, 12  # bytes of an item of a model, and those of one beside its columns
+LEAST_ROUGH = 84  # items to one that a model must have room for
 LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
 ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
@@ -46,7 +47,8 @@ def most_rough(problem: Problem, copied: dict[str, Any], names: Any, runs: Runs,
         by_group = (ENTRY + 1) * len(names) + CAP * kept
     slopes = known or not leads_by_itself(problem, runs)
     room = _room_of_models(problem, copied, kept, place, slopes, place.dtype.itemsize * largest + by_group)
-    return int(max(room, -BY_ROUGH) / BY_ROUGH)
+    by_rough = _bytes_of_rough(problem)
+    return int(max(room, -by_rough) / by_rough)
 
 
 def may_copy(part: Problem, n: int, kept: int) -> bool:
@@ -65,7 +67,12 @@ def may_have_room(problem: Problem, sizes: NDArray[np.uint32], place: Place) -> 
     largest = int(sizes.max(initial=0))
     always = place.dtype.itemsize * largest if largest > core.TILE else 0
     rooms = (_room_of_models(problem, copied, len(sizes), place, False, always) for copied in columns_to_copy(problem))
-    return is_enough(problem, max(rooms) / BY_ROUGH)
+    return is_enough(problem, max(rooms) / _bytes_of_rough(problem))
+
+
+def _bytes_of_rough(problem: Problem) -> int:
+    """Bytes of an item of a model."""
+    return max(BY_ROUGH, BY_OPEN + sum(column.dtype.itemsize for column in problem.columns().values()))
 
 
 def is_enough(problem: Problem, most: float) -> bool:

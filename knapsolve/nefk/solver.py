@@ -199,8 +199,10 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     if signed or not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
+    if totals.in_order:
+        return None
     least = check_feasible(problem, passes, totals.bounds_by_group()).lower
-    if totals.in_order or least >= problem.capacity * (1 - SLACK):
+    if least >= problem.capacity * (1 - SLACK):
         return None
     search = new_search(problem, passes)
     tiled = may_have_room(problem, totals.sizes[1:], place)

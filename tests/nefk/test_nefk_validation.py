@@ -39,7 +39,7 @@ NAN = float("nan")
         (lambda: Freshness(np.array([1.0, "2"], dtype=object)), TypeError, ["rate", "'2' at position 1"]),
         (lambda: Freshness([1.0, "many"]), TypeError, ["rate", "'many' at position 1"]),
         (lambda: Freshness([[1.0], [2.0, 3.0]]), TypeError, ["rate", "[1.0] at position 0"]),
-        (lambda: Freshness({1.0: 2.0}), TypeError, ["rate", "dict"]),
+        (lambda: Freshness({1.0: 2.0}), TypeError, ["rate", "{1.0: 2.0}"]),
         (
             lambda: Freshness(np.array([1, 2], dtype="m8[s]")),
             TypeError,
