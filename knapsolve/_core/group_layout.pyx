@@ -57,8 +57,8 @@ ctypedef fused real:
 
 
 def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1] sums, double[::1] lost):
-    """Add entries (m,) of items to the sums (g + 1,) of their groups (m,), -1 first, and what rounding loses of them, as
-    Knuth's two-sum has it, to others (g + 1,); nothing of infinite sums.
+    """Add entries (m,) of items to the sums (g + 1,) of their groups (m,), -1 first, and what rounding loses of them
+    to others (g + 1,), by Knuth's two-sum; nothing of infinite sums.
     """
     cdef Py_ssize_t g
     cdef double before, after, part, error
