@@ -113,8 +113,9 @@ def list_items(problem: Problem) -> Listed:
 
 
 class Tiled:
-    """Copies of the items' columns, run by run. `entries` (g + 1,) says of groups, -1 first, where their items go: the
-    number of their run, and their own within it in the last bits; or how that is guessed, as `Runs.guesses` does.
+    """Copies of some of the items' columns, run by run, beside a list of where the others' entries are. `entries`
+    (g + 1,) says of groups, -1 first, where their items go: the number of their run, and their own within it in the
+    last bits; or how that is guessed, as `Runs.guesses` does.
 
     With several jobs, items are moved from both ends: the copies are the same.
     """
