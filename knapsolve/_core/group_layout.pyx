@@ -67,6 +67,7 @@ def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1
         for i in range(group.shape[0]):
             if i < near:
                 __builtin_prefetch(&sums[group[i + NEFK_AHEAD] + 1], 1)
+                __builtin_prefetch(&lost[group[i + NEFK_AHEAD] + 1], 1)
             g = group[i] + 1
             before = sums[g]
             after = before + column[i]
