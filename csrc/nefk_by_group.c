@@ -89,16 +89,19 @@ void nefk_capped_sums(nefk_taken at, const double *caps, size_t groups, double *
     }
 }
 
-NEFK_INLINE void mark_capped(nefk_taken at, const double *caps, size_t groups, double least, int8_t *capped) {
+NEFK_INLINE void mark_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
+                             int8_t *capped) {
     for (size_t g = 1; g <= groups; g++) {
-        double over = total_of(at, g) * (1.0 - NEFK_ROUGH) - caps[g - 1];
-        capped[g] = over > least * slope_of(at, g);
+        double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g - 1];
+        double slope = slope_of(at, g), flat = flattest * total;
+        capped[g] = over > least * (slope > flat ? slope : flat);
     }
 }
 
-void nefk_surely_capped(nefk_taken at, const double *caps, size_t groups, double least, int8_t *capped) {
-    if (in_pairs(at)) mark_capped(pairs_of(at), caps, groups, least, capped);
-    else mark_capped(at, caps, groups, least, capped);
+void nefk_surely_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
+                        int8_t *capped) {
+    if (in_pairs(at)) mark_capped(pairs_of(at), caps, groups, least, flattest, capped);
+    else mark_capped(at, caps, groups, least, flattest, capped);
 }
 
 double nefk_not_surely_capped(nefk_taken at, const double *caps, size_t groups) {

@@ -18,8 +18,10 @@ typedef struct {
  * Summed in blocks, for their rounding. */
 void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums);
 
-/* Mark groups in capped (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more. */
-void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, int8_t *capped);
+/* Mark groups in capped (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more; slopes are
+ * taken to be no less than `flattest` times the total. */
+void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
+                        int8_t *capped);
 
 /* The sum of those rough totals that do not surely exceed the caps (g,). */
 double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups);

@@ -13,7 +13,7 @@ cdef extern from "nefk_by_group.h":
         size_t step
         size_t slope_step
     void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
-    void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least,
+    void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
                             int8_t *capped) noexcept nogil
     double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
     void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
@@ -84,11 +84,13 @@ def not_surely_capped(total, const double[::1] caps):
     return part
 
 
-def surely_capped(total, slope, const double[::1] caps, double least, int8_t[::1] capped):
-    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more."""
+def surely_capped(total, slope, const double[::1] caps, double least, int8_t[::1] capped, double flattest=0.0):
+    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more;
+    slopes are taken to be no less than `flattest` times the total.
+    """
     cdef nefk_taken taken = taken_of(total, slope)
     with nogil:
-        nefk_surely_capped(taken, &caps[0], caps.shape[0], least, &capped[0])
+        nefk_surely_capped(taken, &caps[0], caps.shape[0], least, flattest, &capped[0])
 
 
 def rough_guesses(total, const double[::1] caps, double price, double farthest, double[::1] own):

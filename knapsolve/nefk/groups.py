@@ -36,6 +36,7 @@ from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, s
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
+FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hide how it falls
 STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
 CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
 FARTHEST = 100.0  # a rough guess of an own price over the budget's
@@ -165,9 +166,11 @@ def surely_capped(passes: GroupPasses, mu: float, high: float, total: Any, slope
     capped = np.zeros(len(total), dtype=np.int8)
     if slope is None:
         return capped
-    least = CLEAR * max(high - mu, 0.0) / (1.0 if passes.shape in LINEAR else mu)
-    group_tables.surely_capped(total, slope, passes.caps, least, capped)
-    if not has_no_bounds(passes.given) and passes.shape in (core.DETECTION, core.FRESHNESS):
+    is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
+    least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
+    flattest = FLATTEST if is_bounded and not is_linear else 0.0
+    group_tables.surely_capped(total, slope, passes.caps, least, capped, flattest)
+    if is_bounded and passes.shape in (core.DETECTION, core.FRESHNESS):
         passes.unmark(mu, high * (1.0 + STEEP), capped)
     return capped
 
