@@ -255,7 +255,7 @@ def quadratics(n, size, curvature, levels):
     sizes = np.bincount(groups, upper, n // size)
     caps = sizes * generator.uniform(0.2, 0.8, n // size) + 1e-9
     return (
-        kind(np.full(n, curvature)),
+        criteria.Quadratic(np.full(n, curvature)),
         0.6 * caps.sum(),
         {
             "weights": weights,
