@@ -156,16 +156,14 @@ static void approach(nefk_tile_space *space, int bounded, double floor, size_t g
     }
 }
 
-/* The last step of groups of space->part to their caps, by totals, that part of them that bounds leave free, slopes and
- * second derivatives. Prices go into `next`, and stay as they are where that is not exact, which `met` says. */
-static void step(nefk_tile_space *space, double floor, size_t groups, const double *total, const double *left,
-                 double *next) {
+/* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into
+ * `next`, and stay as they are where that is not exact, which `met` says. */
+static void step(nefk_tile_space *space, double floor, size_t groups, const double *total, double *next) {
     for (size_t k = 0; k < groups; k++) {
-        double cap = space->target[k], gap = total[k] - cap, most = left[k] < cap ? left[k] : cap;
-        double inverse = 1.0 / space->slope[k], t = gap * inverse;
+        double cap = space->target[k], gap = total[k] - cap, inverse = 1.0 / space->slope[k], t = gap * inverse;
         t += 0.5 * space->curve[k] * inverse * (t * t);
         double price = space->at[k] + space->at[k] * (t + 0.5 * t * t);
-        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * most) & (price < space->top[k]);
+        int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price < space->top[k]);
         is_met &= (price > floor) & (price > NEFK_NIGH);
         next[k] = is_met ? price : space->at[k];
         space->met[k] = is_met ? NEFK_MET : NEFK_RUNNING;
@@ -210,16 +208,14 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, tops, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
-    double *free = bounded ? space->to : total;
     if (!bounded) nefk_guess_by_second(problem, space, tops, groups);
     approach(space, bounded, floor, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);
     sum_part(space, bounded, n_rows, m, x, NULL, total);
-    if (bounded) sum_part(space, bounded, n_rows, m, x, x, free);
     sum_part(space, bounded, n_rows, m, x, space->d, space->slope);
     sum_part(space, bounded, n_rows, m, x, space->y, space->curve);
-    step(space, floor, groups, total, free, own);
+    step(space, floor, groups, total, own);
     spread_rows(space->part_rows, n_rows, own, next);
     for (size_t i = 0; i < m; i += NEFK_BLOCK)
         use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->part, i), next + i,

@@ -25,7 +25,7 @@ enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = 2 * NEFK_SHORT * NEFK_FEWEST + NEFK_TIL
 /* With room for functions of rows. No multiple of 4096 bytes, so that a processor does not take what is read from one
  * array for what was just written to another. */
 enum { NEFK_ROOM = NEFK_TILE + NEFK_ROW_LANES + 8, NEFK_GROUP_ROOM = NEFK_TILE_GROUPS + NEFK_ROW_LANES + 8 };
-_Static_assert(NEFK_SORTED >= NEFK_SHORT, "groups of one size are side by side where they lie in rows");
+_Static_assert((int)NEFK_SORTED >= (int)NEFK_SHORT, "groups of one size are side by side where they lie in rows");
 
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
 typedef struct { double entries[NEFK_COLUMNS][NEFK_ROOM]; size_t step[NEFK_COLUMNS]; } gathered;
