@@ -76,7 +76,8 @@ NEFK_INLINE int respond_shape_roughly(int shape, int bounded, int fused, size_t 
     return !n_beyond;
 }
 
-NEFK_INLINE void expand_shape(int shape, int fused, size_t m, nefk_block items, double price, double half,
+/* nefk_instructions.expand. In short loops: the processor overlaps them better. */
+NEFK_INLINE void expand_shape(int shape, int bounded, int fused, size_t m, nefk_block items, double price, double half,
                               double tolerance, double ceiling, double c[][NEFK_BLOCK], double *restrict rough) {
     double s[NEFK_BLOCK], odds[NEFK_BLOCK], active[NEFK_BLOCK];
     double *restrict c0 = c[0], *restrict c1 = c[1], *restrict c2 = c[2], *restrict c3 = c[3], *restrict c4 = c[4];
@@ -87,20 +88,31 @@ NEFK_INLINE void expand_shape(int shape, int fused, size_t m, nefk_block items, 
         nefk_respond_first(shape, items.parameter[i], items.weight[i], price, fused, &s[i], &odds[i]);
         active[i] = nefk_activity(shape, item, gap, product, 0.0, half);
     }
+    for (size_t i = 0; i < m && halves; i++) {
+        double top, bottom;
+        nefk_gamma2_inverse(s[i], &top, &bottom);
+        s[i] = bottom / top;
+    }
     for (size_t i = 0; i < m; i++) {
-        double high = items.upper[i] < ceiling ? items.upper[i] : ceiling, takes;
         nefk_item item = nefk_item_of(shape, items.parameter[i], items.weight[i]);
         nefk_series own;
         if (halves) {
-            double top, bottom;
-            nefk_gamma2_inverse(s[i], &top, &bottom);
-            own = nefk_scaled(item.a, nefk_reciprocal_series(bottom / top, odds[i]));
-            takes = active[i];
+            own = nefk_scaled(item.a, nefk_reciprocal_series(s[i], odds[i]));
+            if (!bounded) own = nefk_free_series(own, active[i], half, tolerance, ceiling, &rough[i]);
         } else {
             own = nefk_series_of(shape, item, nefk_position_of(item, price, fused), price);
-            takes = nefk_activity(shape, item, item.v - price * item.p, price * item.p, own.c0, half);
+            active[i] = nefk_activity(shape, item, item.v - price * item.p, price * item.p, own.c0, half);
         }
-        own = nefk_cut_series(own, takes, items.lower[i], high, half, tolerance, &rough[i]);
+        c0[i] = own.c0;
+        c1[i] = own.c1;
+        c2[i] = own.c2;
+        c3[i] = own.c3;
+        c4[i] = own.c4;
+    }
+    for (size_t i = 0; i < m && (bounded || !halves); i++) {
+        double high = items.upper[i] < ceiling ? items.upper[i] : ceiling;
+        nefk_series own = {c0[i], c1[i], c2[i], c3[i], c4[i]};
+        own = nefk_cut_series(own, active[i], items.lower[i], high, half, tolerance, &rough[i]);
         c0[i] = own.c0;
         c1[i] = own.c1;
         c2[i] = own.c2;
@@ -125,14 +137,15 @@ NEFK_INLINE double largest(size_t m, const double *x) { /* a NaN wins */
     return most;
 }
 
-NEFK_INLINE double audit_shape(int shape, size_t m, nefk_block items, const double *restrict price,
+/* Entry i * step of `price` is item i's: where all have one price, its reciprocal is taken once. */
+NEFK_INLINE double audit_shape(int shape, size_t m, nefk_block items, const double *restrict price, size_t step,
                                const double *restrict x, double *restrict value, double *restrict side) {
-    double bad[NEFK_BLOCK];
+    double bad[NEFK_BLOCK], slope[NEFK_BLOCK];
+    worth_shape(shape, m, items, x, value, slope);
     for (size_t i = 0; i < m; i++) {
-        double slope, parameter = items.parameter[i], weight = items.weight[i];
         double amount = x[i], low = items.lower[i], high = items.upper[i], place;
-        nefk_worth(shape, parameter, weight, amount, &value[i], &slope);
-        bad[i] = nefk_violation(shape, parameter, weight, amount, low, high, slope, price[i]);
+        bad[i] = nefk_violation(shape, items.parameter[i], items.weight[i], amount, low, high, slope[i],
+                                price[i * step]);
         place = amount >= high ? 1.0 : 0.0;
         side[i] = amount <= low ? -1.0 : place;
     }
@@ -263,9 +276,15 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
     else if (d) respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 1);                           \
     else respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 0);                                  \
     break
-#define EXPAND(SHAPE) expand_shape(SHAPE, fused, m, items, price, half, tolerance, ceiling, c, rough); break
+#define EXPAND(SHAPE)                                                                                        \
+    if (!bounded && (SHAPE == NEFK_DETECTION || SHAPE == NEFK_FRESHNESS))                                    \
+        expand_shape(SHAPE, 0, fused, m, items, price, half, tolerance, ceiling, c, rough);                  \
+    else expand_shape(SHAPE, 1, fused, m, items, price, half, tolerance, ceiling, c, rough);                 \
+    break
 #define WORTH(SHAPE) worth_shape(SHAPE, m, items, x, value, slope); break
-#define AUDIT(SHAPE) return audit_shape(SHAPE, m, items, price, x, value, side)
+#define AUDIT(SHAPE)                                                                                         \
+    if (is_one) return audit_shape(SHAPE, m, items, price, 0, x, value, side);                               \
+    return audit_shape(SHAPE, m, items, price, 1, x, value, side)
 #define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, near, at.low, at.high, at.more, at.less, at.price,    \
                                      at.met);                                                                \
     break
@@ -287,8 +306,8 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
         if (bounded) return respond_shape_roughly(NEFK_DETECTION, 1, fused, m, items, price, x, d);          \
         return respond_shape_roughly(NEFK_DETECTION, 0, fused, m, items, price, x, d);                       \
     }                                                                                                        \
-    TARGET static void expand_##SET(int shape, size_t m, nefk_block items, double price, double half,        \
-                                    double tolerance, double ceiling, double c[][NEFK_BLOCK], double *rough) { \
+    TARGET static void expand_##SET(int shape, int bounded, size_t m, nefk_block items, double price,        \
+                                    double half, double tolerance, double ceiling, double c[][NEFK_BLOCK], double *rough) { \
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(EXPAND)                                                                              \
     }                                                                                                        \
@@ -298,6 +317,9 @@ NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const do
     }                                                                                                        \
     TARGET static double audit_##SET(int shape, size_t m, nefk_block items, const double *price,             \
                                      const double *x, double *value, double *side) {                         \
+        size_t same = 0;                                                                                     \
+        for (size_t i = 0; i < m; i++) same += price[i] == price[0];                                         \
+        const int is_one = same == m;                                                                        \
         NEFK_EACH_SHAPE(AUDIT)                                                                                    \
     }                                                                                                        \
     TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \

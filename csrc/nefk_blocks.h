@@ -34,9 +34,9 @@ typedef struct {
      * themselves, which stay far below any ceiling; 0 if some are beyond the range of single precision: their x are NaN. */
     int (*respond_roughly)(int shape, int bounded, size_t m, nefk_block items, double price, double *x, double *d);
     /* Amounts x (m,) over the prices within `half` of one, as series: c (NEFK_TERMS, m), and rough (m,), as in
-     * nefk_cut_series. */
-    void (*expand)(int shape, size_t m, nefk_block items, double price, double half, double tolerance, double ceiling,
-                   double c[][NEFK_BLOCK], double *rough);
+     * nefk_cut_series; without bounds unless `bounded`. */
+    void (*expand)(int shape, int bounded, size_t m, nefk_block items, double price, double half, double tolerance,
+                   double ceiling, double c[][NEFK_BLOCK], double *rough);
     /* Weighted value and derivative (m,) of amounts x (m,). */
     void (*worth)(int shape, size_t m, nefk_block items, const double *x, double *value, double *slope);
     /* Weighted value (m,) and the largest violation of optimality; side (m,) is -1, 0 or 1. */

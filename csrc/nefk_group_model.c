@@ -15,8 +15,8 @@ int nefk_model_group(const nefk_problem *problem, nefk_tile_space *space, size_t
                            space->e + 3 * MOST_ROUGH, 0};
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
-        use->expand(problem->shape, count, block_of(&space->part, start + at), price, half, BENT, problem->ceiling, c,
-                    is_rough);
+        use->expand(problem->shape, nefk_has_bounds(problem), count, block_of(&space->part, start + at), price, half,
+                    BENT, problem->ceiling, c, is_rough);
         for (size_t t = 0; t < NEFK_TERMS; t++) model->term[t] += use->sum(count, c[t]);
         size_t found = 0;
         for (size_t i = 0; i < count; i++) {

@@ -129,8 +129,8 @@ static size_t expand_part(const nefk_problem *problem, nefk_tile_space *space, s
     size_t count = 0, items = space->part_offset[groups];
     for (size_t at = 0; at < items; at += NEFK_BLOCK) {
         size_t m = items - at < NEFK_BLOCK ? items - at : NEFK_BLOCK;
-        use->expand(problem->shape, m, block_of(&space->part, at), price, half, tolerance, problem->ceiling, c,
-                    is_rough);
+        use->expand(problem->shape, nefk_has_bounds(problem), m, block_of(&space->part, at), price, half, tolerance,
+                    problem->ceiling, c, is_rough);
         for (size_t k = 0; k < NEFK_TERMS; k++) memcpy(terms[k] + at, c[k], m * sizeof **c);
         for (size_t i = 0; i < m; i++) {
             rough[count] = (uint32_t)(at + i);

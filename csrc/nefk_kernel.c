@@ -5,21 +5,33 @@
 
 enum { ADDED = 2048 /* items that are added to their groups at a time */ };
 
-typedef struct { double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK]; } buffers;
+/* Room for blocks of the columns; those that are one number for all items are filled by the first block. */
+typedef struct {
+    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK];
+    int is_filled;
+} buffers;
 
 static size_t block_size(size_t at, size_t stop) { return stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK; }
 
-static nefk_block load_block(const nefk_problem *problem, size_t start, size_t m, buffers *space) {
-    nefk_block items;
-    items.parameter = nefk_load(&problem->parameter, problem->order, start, m, space->parameter);
-    items.weight = nefk_load(&problem->weight, problem->order, start, m, space->weight);
-    items.lower = nefk_load(&problem->lower, problem->order, start, m, space->lower);
-    items.upper = nefk_load(&problem->upper, problem->order, start, m, space->upper);
-    return items;
-}
-
 static void fill(size_t m, double *x, double value) {
     for (size_t i = 0; i < m; i++) x[i] = value;
+}
+
+static const double *load_column(const nefk_column *column, const uint32_t *order, size_t start, size_t m,
+                                 int is_filled, double *buffer) {
+    if (column->doubles || column->singles) return nefk_load(column, order, start, m, buffer);
+    if (!is_filled) fill(NEFK_BLOCK, buffer, column->scalar);
+    return buffer;
+}
+
+static nefk_block load_block(const nefk_problem *problem, size_t start, size_t m, buffers *space) {
+    nefk_block items;
+    items.parameter = load_column(&problem->parameter, problem->order, start, m, space->is_filled, space->parameter);
+    items.weight = load_column(&problem->weight, problem->order, start, m, space->is_filled, space->weight);
+    items.lower = load_column(&problem->lower, problem->order, start, m, space->is_filled, space->lower);
+    items.upper = load_column(&problem->upper, problem->order, start, m, space->is_filled, space->upper);
+    space->is_filled = 1;
+    return items;
 }
 
 /* Exact answers of the items whose rough ones are NaN: an item's is the same whatever its neighbours. */
@@ -40,6 +52,7 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
     int halves = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     int bounded = nefk_has_bounds(problem), single = roughly && halves && price > 0.0;
     buffers space;
+    space.is_filled = 0;
     double prices[NEFK_BLOCK];
     fill(NEFK_BLOCK, prices, price);
     for (size_t at = start; at < stop; at += NEFK_BLOCK, x += NEFK_BLOCK, d += NEFK_BLOCK) {
@@ -91,13 +104,15 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
                         double *amounts, nefk_response *response) {
     const nefk_instructions *use = nefk_instructions_in_use();
     buffers space;
+    space.is_filled = 0;
     double prices[NEFK_BLOCK], x[NEFK_BLOCK], d[NEFK_BLOCK];
     nefk_response total = {{0, 0}, {0, 0}};
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
         double *out = amounts ? amounts + at : x;
-        use->respond(problem->shape, m, items, nefk_load(price, NULL, at, m, prices), problem->ceiling, out, d, NULL);
+        const double *own = load_column(price, NULL, at, m, at > start, prices);
+        use->respond(problem->shape, m, items, own, problem->ceiling, out, d, NULL);
         nefk_add(&total.amount.high, &total.amount.low, use->sum(m, out));
         nefk_add(&total.slope.high, &total.slope.low, use->sum(m, d));
     }
@@ -116,6 +131,7 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
                        double *doubles, float *singles, int8_t *side, int streams, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     buffers space;
+    space.is_filled = 0;
     double lows[NEFK_BLOCK], highs[NEFK_BLOCK];
     double x[NEFK_BLOCK], other[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
     nefk_audit total = {{0, 0}, {0, 0}, 0};
@@ -139,23 +155,36 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     *audit = total;
 }
 
+/* Add the items, from `at` on, whose marks are not 0 to a list of `count`, with room for `room` and one more; returns how
+ * many there would be with all. */
+static size_t list_marked(size_t m, const double *marks, size_t at, ptrdiff_t *list, size_t room, size_t count) {
+    for (size_t i = 0; i < m; i += 8) {
+        const double *a = marks + i;
+        if (i + 8 <= m && ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7])) == 0.0) continue;
+        for (size_t j = i; j < m && j < i + 8; j++) { /* no branch: they come at random */
+            list[count < room ? count : room] = (ptrdiff_t)(at + j);
+            count += marks[j] != 0.0;
+        }
+    }
+    return count;
+}
+
 size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
                          size_t stop, ptrdiff_t *rough, size_t room, nefk_series_sum *sums) {
     const nefk_instructions *use = nefk_instructions_in_use();
     buffers space;
+    space.is_filled = 0;
     double c[NEFK_TERMS][NEFK_BLOCK], is_rough[NEFK_BLOCK];
     nefk_series_sum total = {{{0, 0}}};
     size_t count = 0;
+    int bounded = nefk_has_bounds(problem);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        use->expand(problem->shape, m, items, price, half, tolerance, problem->ceiling, c, is_rough);
+        use->expand(problem->shape, bounded, m, items, price, half, tolerance, problem->ceiling, c, is_rough);
         for (size_t k = 0; k < NEFK_TERMS; k++)
             nefk_add(&total.term[k].high, &total.term[k].low, use->sum(m, c[k]));
-        for (size_t i = 0; i < m; i++) { /* no branch: they come at random */
-            rough[count < room ? count : room] = (ptrdiff_t)(at + i);
-            count += is_rough[i] != 0.0;
-        }
+        count = list_marked(m, is_rough, at, rough, room, count);
     }
     *sums = total;
     return count;
@@ -164,6 +193,7 @@ size_t nefk_expand_range(const nefk_problem *problem, double price, double half,
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope) {
     buffers space;
+    space.is_filled = 0;
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
@@ -173,6 +203,7 @@ void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, co
 
 size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_sum *lower, nefk_sum *upper) {
     buffers space;
+    space.is_filled = 0;
     nefk_sum low = {0, 0}, high = {0, 0};
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);

@@ -12,18 +12,15 @@ enum { NEFK_TERMS = 5 };
 
 typedef struct { double c0, c1, c2, c3, c4; } nefk_series;
 
-/* 1 / z and its derivatives from r = 1 / z and o = y / (1 - y). */
+/* r = 1 / z and its derivatives in t, from r and o = y / (1 - y). With q = -dr/dt, further derivatives are q times
+ * sums of g, dg/dt = b and db/dt, as dq/dt = -q g. */
 NEFK_INLINE nefk_series nefk_reciprocal_series(double r, double o) {
-    double o1 = o * (1.0 + o), o2 = o1 * (0.5 + o), o3 = ((o2 + 2.0 * (o * o2)) + o1 * o1) * (1.0 / 3.0);
-    double s = 1.0 + r, q = r * r, p = o * s;
-    double r1 = -(q * p);
-    double p1 = o1 * s + o * r1, q1 = 2.0 * (r * r1);
-    double r2 = -0.5 * (q * p1 + q1 * p);
-    double p2 = (o2 * s + o1 * r1) + o * r2, q2 = 2.0 * (r * r2) + r1 * r1;
-    double r3 = (-1.0 / 3.0) * ((q * p2 + q1 * p1) + q2 * p);
-    double p3 = (o3 * s + o2 * r1) + (o1 * r2 + o * r3), q3 = 2.0 * (r * r3 + r1 * r2);
-    double r4 = -0.25 * ((q * p3 + q1 * p2) + (q2 * p1 + q3 * p));
-    return (nefk_series){r, r1, r2, r3, r4};
+    double thrice = 3.0 * r, m = r * (2.0 + thrice) - 1.0, h = 2.0 + 2.0 * thrice, whole = 1.0 + o;
+    double q = (o * r) * (r * (1.0 + r)), om = o * m, g = om - 1.0, square = g * g;
+    double rest = om - h * q, e = m + rest, b = o * e;
+    double b1 = o * (whole * (e + rest) + q * (6.0 * q + h * g));
+    return (nefk_series){r, -q, 0.5 * (q * g), (1.0 / 6.0) * (q * (b - square)),
+                         (1.0 / 24.0) * (q * (b1 + g * (square - 3.0 * b)))};
 }
 
 /* base * exp(rate t). */
@@ -80,14 +77,33 @@ NEFK_INLINE double nefk_activity(int shape, nefk_item item, double gap, double p
     return shape == NEFK_POWER || item.a > 0.0 ? active : -1.0;
 }
 
-/* Cut a series to the bounds. `rough` says whether the item activates or meets a bound within the bracket, or its
- * last terms are more than `tolerance` of the amount; then the series is 0. */
+/* Whether the last terms of a series are at most `tolerance` of the amount; not where a term is NaN. */
+NEFK_INLINE int nefk_is_smooth(nefk_series c, double half, double tolerance) {
+    double square = half * half;
+    return (0.01 * half * square) * fabs(c.c3) + (square * square) * fabs(c.c4) <= tolerance * c.c0;
+}
+
+/* A series, or 0 unless it `moves`. */
+NEFK_INLINE nefk_series nefk_moving(nefk_series c, double stays, int moves) {
+    return (nefk_series){moves ? c.c0 : stays, moves ? c.c1 : 0.0, moves ? c.c2 : 0.0, moves ? c.c3 : 0.0,
+                         moves ? c.c4 : 0.0};
+}
+
+/* A series where there are no bounds. `rough` says whether the item activates within the bracket, or its last terms
+ * are too large; then the series is 0. */
+NEFK_INLINE nefk_series nefk_free_series(nefk_series c, double active, double half, double tolerance, double ceiling,
+                                         double *rough) {
+    int moves = (active > 0.0) & nefk_is_smooth(c, half, tolerance) & (c.c0 <= 0.5 * ceiling);
+    *rough = moves | (active < 0.0) ? 0.0 : 1.0;
+    return nefk_moving(c, 0.0, moves);
+}
+
+/* Cut a series to the bounds: also rough is what meets one within the bracket. */
 NEFK_INLINE nefk_series nefk_cut_series(nefk_series c, double active, double low, double high, double half,
                                         double tolerance, double *rough) {
     double square = half * half, odd = half * (c.c1 + square * c.c3), even = square * (c.c2 + square * c.c4);
     double more = ((c.c0 + even) - odd) * (1.0 + 1e-6), less = ((c.c0 + even) + odd) * (1.0 - 1e-6);
-    double bend = square * (0.01 * half * fabs(c.c3) + square * fabs(c.c4));
-    double known = bend <= tolerance * c.c0 ? active : 0.0; /* also where a term is NaN */
+    double known = nefk_is_smooth(c, half, tolerance) ? active : 0.0;
     double fixed = c.c0 >= INFINITY ? active : 0.0;
     double top = less >= high ? known : fixed, bottom = more <= low ? known : 0.0;
     bottom = active < 0.0 ? 1.0 : bottom;
@@ -95,15 +111,9 @@ NEFK_INLINE nefk_series nefk_cut_series(nefk_series c, double active, double low
     place = bottom > 0.0 ? low : place;
     double inside = more < high ? known : 0.0;
     inside = less > low ? inside : 0.0;
-    double moves = inside > 0.0 ? 1.0 : 0.0, stays = place == place ? place : 0.0;
-    double lost = place == place ? 0.0 : 1.0;
+    double stays = place == place ? place : 0.0, lost = place == place ? 0.0 : 1.0;
     *rough = inside > 0.0 ? 0.0 : lost;
-    c.c0 = moves > 0.0 ? c.c0 : stays;
-    c.c1 = moves > 0.0 ? c.c1 : 0.0;
-    c.c2 = moves > 0.0 ? c.c2 : 0.0;
-    c.c3 = moves > 0.0 ? c.c3 : 0.0;
-    c.c4 = moves > 0.0 ? c.c4 : 0.0;
-    return c;
+    return nefk_moving(c, stays, inside > 0.0);
 }
 
 #endif

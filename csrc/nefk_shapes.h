@@ -139,12 +139,12 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
     double a = item.a, v = item.v;
     int empty = x <= 0.0, still = a <= 0.0; /* still: nothing ever changes */
     if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
-        double unit = 1.0 / (a * x), z = a * a * unit, inverse = x * x * unit; /* z = a / x and 1 / z at once */
+        double unit = 1.0 / (a * (empty ? 1.0 : x)), z = a * a * unit, inverse = x * x * unit; /* a / x and x / a at once */
         double expz = nefk_exp_negative(z), square = nefk_gamma2_over_square(z);
         double fresh = z < 1.0 ? expz + z * square : (1.0 - expz) * inverse;   /* (1 - exp(-z)) / z */
         double share = z < 1.0 ? z * z * square : 1.0 - (1.0 + z) * expz;      /* P(2, z) */
         fresh = z <= 700.0 ? fresh : inverse; /* beyond, also for an infinite or undefined z */
-        share = z <= 700.0 ? share : 1.0;
+        share = (z <= 700.0) & !empty ? share : 1.0;
         fresh = empty ? 0.0 : fresh;
         if (shape == NEFK_DETECTION) {
             double all = a < INFINITY ? a * fresh : x;
@@ -152,7 +152,7 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
             *value = still ? 0.0 : v * all;
             *slope = still ? 0.0 : v * share;
         } else {
-            double per_rate = empty ? v / a : v * (x * unit);
+            double per_rate = v * (empty ? unit : x * unit);
             *value = still ? v : v * fresh;
             *slope = still ? 0.0 : share * per_rate;
         }
@@ -203,7 +203,7 @@ NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, do
     if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
     if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
     scale = scale > 1e-290 ? scale : 1e-290; /* prices below are as good as 0 */
-    double excess = slope == mu ? 0.0 : (slope - mu) / scale;
+    double excess = slope == mu ? 0.0 : (slope - mu) * (1.0 / scale); /* one division for all items of one price */
     double above = excess > 0.0 ? excess : 0.0, below = excess < 0.0 ? -excess : 0.0;
     double bad = fabs(excess);
     bad = x >= high ? below : bad;

@@ -17,18 +17,6 @@ CEILING = 1e250  # stands for an amount without end, so that sums stay finite
 LARGEST = 1e140  # parameters and weights beyond this would overflow exact products
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Positions of `length` items in a row at every so many-th."""
-
-    every: int
-    length: int
-
-    def count(self, n: int) -> int:
-        """How many positions that is among n."""
-        return n // self.every * self.length
-
-
 @dataclass(frozen=True, eq=False)
 class Indexed:
     """A column (m,) of which entry k is values[place[k]]."""
@@ -49,15 +37,12 @@ def is_column(bound: Any) -> bool:
 
 
 def pick(values: NDArray[Any] | float, which: Any) -> Any:
-    """Entries of a column (n,), by slice, positions or runs; one number, which is for all items, as it is."""
+    """Entries of a column (n,), by slice or positions; one number, which is for all items, as it is."""
     if isinstance(values, Indexed):
         place = pick(values.place, which)
         return Indexed(values.values, place) if isinstance(which, slice) else values.values[place]
     if not isinstance(values, np.ndarray):
         return values
-    if isinstance(which, Runs):
-        whole = values[: len(values) // which.every * which.every]
-        return whole.reshape(-1, which.every)[:, : which.length].ravel()
     return np.ascontiguousarray(values[which])
 
 

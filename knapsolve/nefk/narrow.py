@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.passes import Prices, Settled
-from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.problem import LARGEST_ORDER, Problem
 from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
@@ -115,9 +115,10 @@ def widest_half(problem: Problem, price: float) -> tuple[float, float]:
 
 def sharpen(problem: Problem, search: NDArray[np.float64], needed: float, n_jobs: int) -> bool:
     """Bring the price as near as a sample of so many items does; False if that would cost more than a pass."""
-    if not needed * LARGE_SAMPLE <= problem.n:
+    if not needed * LARGE_SAMPLE <= problem.n or problem.n >= LARGEST_ORDER:
         return False
-    part, shape, rough = problem.sample(max(int(needed), PROBE), RUN, n_jobs), problem.criterion._shape, search.copy()
+    part = problem.sample_in_place(max(int(needed), PROBE), RUN)
+    shape, rough = problem.criterion._shape, search.copy()
     rough[core.TARGET] = part.capacity
     passes = part.passes(n_jobs)
     for _ in range(SAMPLE_STEPS):

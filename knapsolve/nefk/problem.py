@@ -15,12 +15,13 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve._validation import check_column, check_flag, check_real, refuse_masks, shown
 from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.criterion import LARGEST, Criterion, Runs, is_column, pick
+from knapsolve.nefk.criterion import LARGEST, Criterion, is_column, pick
 from knapsolve.nefk.passes import parts_of
 
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 MANY_TAKEN = 65536  # items of which threads take one column each
 FEWEST_STRIDES, SMALL_FACTORS = 10, 2 * 3 * 5 * 7  # strides from there on have none of these factors
+LARGEST_ORDER = 2**32  # positions of so many items fit in four bytes each
 SLACK = 5e-13  # relative difference of sums that counts as none
 
 
@@ -44,7 +45,7 @@ class Problem:
         return self.criterion._passes(self, n_jobs)
 
     def take(self, which: Any, capacity: float, n_jobs: int = 1) -> Problem:
-        """The problem of some items, by slice, positions or runs, without groups."""
+        """The problem of some items, by slice or positions, without groups."""
         n = self._count(which)
         if self.order is not None:
             which = pick(self.order, which)
@@ -65,9 +66,7 @@ class Problem:
         )
 
     def _count(self, which: Any) -> int:
-        """How many items a slice, positions or runs are."""
-        if isinstance(which, Runs):
-            return which.count(self.n)
+        """How many items a slice or positions are."""
         return len(range(*which.indices(self.n))) if isinstance(which, slice) else len(which)
 
     def view(self, order: NDArray[np.uint32], capacity: float) -> Problem:
@@ -96,11 +95,18 @@ class Problem:
         criterion = self.criterion._with(others.pop("parameter")) if "parameter" in others else self.criterion
         return replace(self, criterion=criterion, **others, groups=None, caps=np.empty(0))
 
-    def sample(self, size: int, run: int = 1, n_jobs: int = 1) -> Problem:
-        """The problem of runs of items spread evenly, with their share of the capacity; about `size` in all."""
-        every = -(-self.n // size)
-        which = slice(None, None, odd_stride(every)) if run == 1 else Runs(every * run, run)
-        return self.take(which, self.capacity * (self._count(which) / self.n), n_jobs)
+    def sample(self, size: int) -> Problem:
+        """The problem of items spread evenly, with their share of the capacity; about `size` in all."""
+        which = slice(None, None, odd_stride(-(-self.n // size)))
+        return self.take(which, self.capacity * (self._count(which) / self.n))
+
+    def sample_in_place(self, size: int, run: int) -> Problem:
+        """As `sample`, of about `size` items in runs of so many, without copies; for less than 2**32 items."""
+        every = -(-self.n // size) * run
+        starts = np.arange(0, self.n - run + 1, every, dtype=np.uint32)
+        which: NDArray[np.uint32] = np.add.outer(starts, np.arange(run, dtype=np.uint32)).ravel()
+        order = which if self.order is None else self.order[which]
+        return self.view(order, self.capacity * (which.size / self.n))
 
 
 def odd_stride(every: int) -> int:
