@@ -119,6 +119,42 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
     *response = total;
 }
 
+/* A block's worth of runs of NEFK_RUN entries, which begin at every so many from `start` on, copied side by side.
+ * Returns how many entries. */
+static size_t load_runs(const nefk_column *column, const uint32_t *order, size_t start, size_t stop, size_t every,
+                        double *buffer) {
+    size_t m = 0;
+    for (size_t at = start; at < stop && m < NEFK_BLOCK; at += every) {
+        size_t count = stop - at < NEFK_RUN ? stop - at : NEFK_RUN;
+        const double *run = nefk_load(column, order, at, count, buffer + m);
+        if (run != buffer + m) memcpy(buffer + m, run, count * sizeof *run);
+        m += count;
+    }
+    return m;
+}
+
+size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t start, size_t stop, size_t every,
+                           nefk_response *response) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    const size_t first = (start + every - 1) / every * every, step = NEFK_BLOCK / NEFK_RUN * every;
+    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
+    double entries[4][NEFK_BLOCK], prices[NEFK_BLOCK], x[NEFK_BLOCK], d[NEFK_BLOCK];
+    nefk_response total = {{0, 0}, {0, 0}};
+    size_t count = 0;
+    fill(NEFK_BLOCK, prices, price);
+    for (size_t at = first; at < stop; at += step) {
+        size_t m = 0;
+        for (size_t k = 0; k < 4; k++) m = load_runs(columns[k], problem->order, at, stop, every, entries[k]);
+        nefk_block items = {entries[0], entries[1], entries[2], entries[3]};
+        use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
+        nefk_add(&total.amount.high, &total.amount.low, use->sum(m, x));
+        nefk_add(&total.slope.high, &total.slope.low, use->sum(m, d));
+        count += m;
+    }
+    *response = total;
+    return count;
+}
+
 /* x := x + share * (other - x), not beyond other. */
 static void blend(size_t m, double share, const double *other, double *x) {
     for (size_t i = 0; i < m; i++) {

@@ -4,6 +4,8 @@ from libc.stdint cimport int8_t, uint16_t, uint32_t
 
 cdef extern from "nefk_kernel.h":
     double NEFK_ROUGH
+    enum:
+        NEFK_RUN
     ctypedef struct nefk_column:
         const double *doubles
         const float *singles
@@ -35,6 +37,8 @@ cdef extern from "nefk_kernel.h":
         double residual
     void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                             double *amounts, nefk_response *response) noexcept nogil
+    size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t start, size_t stop, size_t every,
+                               nefk_response *response) noexcept nogil
     void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly,
                            double *x, double *d) noexcept nogil
     void nefk_respond_by_group(const nefk_problem *problem, const Py_ssize_t *group, size_t start, size_t count,

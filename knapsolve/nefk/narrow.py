@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.passes import Prices, Settled
-from knapsolve.nefk.problem import LARGEST_ORDER, Problem
+from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
@@ -27,13 +27,14 @@ LEAST_HALF = 1e-7
 PROBE = 2048  # items on which the half bracket is chosen
 FEW_ROUGH = 24  # one in so many of them may be rough
 MARGIN = 0.1  # half the bracket over the last Newton step
+MANY_ROUGH = 4096  # rough items that get a model of their own
+NEARER, MUCH_NEARER = 0.2, 8  # half its bracket over the last step, and to the one about it
 LONG = 16.0  # a last step so many times as long as the widest half bracket asks for a plain pass
 BENT = 1e-8  # last terms of the series, relative to the amount, that make an item rough
 SURE = 1e-8  # relative gap of the total at an end of the bracket that tells the side for sure
 ERRORS = 2.5  # standard errors of a sample's price that the bracket must hold
 SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
-RUN = 16  # items in a row of a large sample: fewer are read as slowly as all, more tell less where items are in order
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
 
@@ -56,10 +57,12 @@ class SeriesModel:
         n_jobs: int,
     ) -> None:
         self.shape, self.middle, self.terms = problem.criterion._shape, price, terms
-        self.ends = bracket(self.shape, price, half)
+        self.ends, self._half = bracket(self.shape, price, half), half
         self.offset = 0.0  # what passes over all items found beyond the model
-        self._items = problem.take(rough, problem.capacity, n_jobs)
-        self.rough = self._items.passes(n_jobs) if len(rough) else None
+        self._items, self._n_jobs = problem.take(rough, problem.capacity, n_jobs), n_jobs
+        self.rough: Any = self._items.passes(n_jobs) if len(rough) else None
+        self._before = math.nan  # the last price
+        self._nearer: SeriesModel | None = None  # of the rough items
 
     def starts(self, search: NDArray[np.float64]) -> NDArray[np.float64]:
         """Prices within a search's bracket at which the total jumps, as a rough item starts there."""
@@ -70,12 +73,23 @@ class SeriesModel:
 
     def respond(self, price: float) -> tuple[float, float]:
         """Total amount and slope at a price within the bracket."""
-        total, slope = self.rough.respond(price) if self.rough else (0.0, 0.0)
+        total, slope = self._respond_rough(price) if self.rough else (0.0, 0.0)
         away = price - self.middle
         t = away if self.shape in LINEAR else math.log1p(away / self.middle)
         a, b, c, d, e = self.terms
         series = a + t * (b + t * (c + t * (d + t * e)))
         return total + series + self.offset, slope - (b + t * (2.0 * c + t * (3.0 * d + t * 4.0 * e)))
+
+    def _respond_rough(self, price: float) -> tuple[float, float]:
+        """Total amount and slope of the rough items; many of them get a model of their own as prices come closer."""
+        moved, self._before = moved_by(self.shape, self._before, price), price
+        if self._nearer is None or not self._nearer.ends[0] < price < self._nearer.ends[1]:
+            self._nearer, half = None, max(NEARER * moved, LEAST_HALF) * size_of(self.shape, price)
+            if self.rough.n >= MANY_ROUGH and half * MUCH_NEARER <= self._half:  # not NaN
+                rough, terms = self.rough.expand(price, half, BENT)
+                if rough is not None:
+                    self._nearer = SeriesModel(self._items, rough, price, half, terms, self._n_jobs)
+        return (self._nearer or self.rough).respond(price)
 
 
 def bracket(shape: int, price: float, half: float) -> tuple[float, float]:
@@ -113,17 +127,17 @@ def widest_half(problem: Problem, price: float) -> tuple[float, float]:
     return half, needed if needed > 0.0 else math.inf
 
 
-def sharpen(problem: Problem, search: NDArray[np.float64], needed: float, n_jobs: int) -> bool:
+def sharpen(problem: Problem, passes: Any, search: NDArray[np.float64], needed: float) -> bool:
     """Bring the price as near as a sample of so many items does; False if that would cost more than a pass."""
-    if not needed * LARGE_SAMPLE <= problem.n or problem.n >= LARGEST_ORDER:
+    every = int(problem.n / max(needed, PROBE))
+    if every < LARGE_SAMPLE:
         return False
-    part = problem.sample_in_place(max(int(needed), PROBE), RUN)
-    shape, rough = problem.criterion._shape, search.copy()
-    rough[core.TARGET] = part.capacity
-    passes = part.passes(n_jobs)
+    shape, rough = passes.shape, search.copy()
     for _ in range(SAMPLE_STEPS):
         before = float(rough[core.PRICE])
-        step(rough, shape, *passes.respond(before))
+        total, slope, count = passes.respond_sample(before, every)
+        rough[core.TARGET] = problem.capacity * (count / problem.n)
+        step(rough, shape, total, slope)
         price = float(rough[core.PRICE])
         if rough[core.STATE] != core.RUNNING or next_half(shape, before, price, SHORT) <= MARGIN * SHORT:
             break
@@ -223,7 +237,7 @@ def settle_many(
         return found
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if math.isnan(before):
-        half = widest if sharpen(problem, search, needed, n_jobs) else math.nan
+        half = widest if sharpen(problem, passes, search, needed) else math.nan
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     while search[core.STATE] == core.RUNNING:

@@ -73,6 +73,12 @@ class Passes:
         parts = self._run(lambda a, b: core.respond(self.items, column, a, b))
         return fold(parts, 0), fold(parts, 2)
 
+    def respond_sample(self, price: float, every: int) -> tuple[float, float, int]:
+        """As `respond`, of one in so many of the items, in runs, and how many these are."""
+        parts = self._run(lambda a, b: core.respond_sample(self.items, price, a, b, every * core.RUN))
+        self.count -= 1  # a part of one
+        return fold(parts, 0), fold(parts, 2), sum(part[4] for part in parts)
+
     def settle(self, prices: Prices, amounts: np.ndarray, side: NDArray[np.int8] | None = None) -> Settled:
         """Write the amounts, and their sides unless that is None, and check them."""
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)

@@ -100,14 +100,6 @@ class Problem:
         which = slice(None, None, odd_stride(-(-self.n // size)))
         return self.take(which, self.capacity * (self._count(which) / self.n))
 
-    def sample_in_place(self, size: int, run: int) -> Problem:
-        """As `sample`, of about `size` items in runs of so many, without copies; for less than 2**32 items."""
-        every = -(-self.n // size) * run
-        starts = np.arange(0, self.n - run + 1, every, dtype=np.uint32)
-        which: NDArray[np.uint32] = np.add.outer(starts, np.arange(run, dtype=np.uint32)).ravel()
-        order = which if self.order is None else self.order[which]
-        return self.view(order, self.capacity * (which.size / self.n))
-
 
 def odd_stride(every: int) -> int:
     """No more than one in so many, without small factors: columns of a short period are sampled evenly, too."""
