@@ -24,7 +24,7 @@ from knapsolve.nefk.problem import LARGEST_ORDER, Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
-WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.52  # share of items that have caps, also if names are looked up in
+WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.45  # share of items that have caps, also if names are looked up in
 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:

@@ -70,6 +70,7 @@ def test_every_instruction_set_gives_the_same_bits(family):
     shape = core.LOG_EXPONENTIAL if family == "log" else FAMILIES[family]._shape
     columns = [core.Column(a) for a in (p, w, low, low + generator.exponential(2.0, n))]
     items = core.Items(shape, *columns, 1e6)
+    free = core.Items(shape, *columns[:2], core.Column(0.0), core.Column(math.inf), 1e250)
     answers = []
     for level in (0, 1, 2):
         if core.use_level(level) < level:
@@ -78,11 +79,62 @@ def test_every_instruction_set_gives_the_same_bits(family):
             x, side = np.empty(n), np.empty(n, np.int8)
             sums = core.settle(items, price, price, 0.0, 0, n, x, None, side)
             rough = np.zeros(n + 1, np.intp)
-            series = core.expand(items, price, 1e-3, 1e-8, 0, n, rough) if price > 0 else ()
+            series = [core.expand(some, price, 1e-3, 1e-8, 0, n, rough) for some in (items, free) if price > 0]
             answers.append((level, price, x.tobytes(), side.tobytes(), repr(sums), repr(series), rough.tobytes()))
     reference = {a[1]: a[2:] for a in answers if a[0] == 0}
     assert len(answers) >= 5
     assert all(a[2:] == reference[a[1]] for a in answers)
+
+
+@pytest.mark.parametrize("family", ["freshness", "detection"])
+def test_series_without_bounds_are_those_with_bounds_far_away(family):
+    generator = np.random.default_rng(12)
+    n = 3000
+    p, w = random_parameters(family, n, generator, spread=4.0), np.exp(generator.standard_normal(n))
+    p[0] = 0.0  # takes nothing
+    p[1], w[1] = (math.inf, 9.0) if family == "detection" else (1.0, 1e-9)  # a material without end
+    for price in (1e-6, 0.3, 2.0):
+        (free, terms), (cut, same) = (
+            _series(core.Items(FAMILIES[family]._shape, *map(core.Column, (p, w, 0.0, high)), 1e250), price, n)
+            for high in (math.inf, 1e200)
+        )
+        assert free == sorted({*cut, 1} if family == "detection" else cut)  # it is left to its price
+        np.testing.assert_array_equal(terms[2:], same[2:])
+        if family == "freshness":
+            assert terms == same
+
+
+def _series(items, price, n):
+    rough = np.zeros(n + 1, np.intp)
+    count, *terms = core.expand(items, price, 1e-3, 1e-8, 0, n, rough)
+    return rough[:count].tolist(), terms
+
+
+@pytest.mark.parametrize("every", [core.RUN, core.RUN + 1, 3 * core.RUN, 777, 10**6])
+@pytest.mark.parametrize("kind", ["columns", "order", "listed", "singles", "scalars"])
+def test_a_sample_is_of_all_items_of_its_runs(every, kind):
+    generator = np.random.default_rng(13)
+    n = 20_011
+    p, w, low, high = np.exp(generator.standard_normal((4, n))) * [[1.0], [1.0], [0.01], [3.0]]
+    order, columns = None, [core.Column(x) for x in (p, w, low, high)]
+    places = generator.permutation(n).astype(np.uint32)
+    if kind == "order":
+        order = places
+    elif kind == "listed":
+        columns[2] = core.Column(low, places)
+    elif kind == "singles":
+        columns[1] = core.Column(w.astype(np.float32))
+    elif kind == "scalars":
+        columns[2:] = core.Column(0.0), core.Column(math.inf)
+    items = core.Items(core.FRESHNESS, *columns, 1e250, order)
+    each = np.empty((2, n))
+    core.respond_each(items, 0.3, 0, n, False, each)
+    for start, stop in ((0, n), (5000, 15_000), (n - 5, n), (1, every)):
+        chosen = [i for i in range(start, stop) if i % every < core.RUN and i - i % every >= start]
+        *sums, count = core.respond_sample(items, 0.3, start, stop, every)
+        assert count == len(chosen)
+        expected = [math.fsum(x[chosen]) for x in each]
+        np.testing.assert_allclose([sums[0] + sums[1], sums[2] + sums[3]], expected, rtol=1e-14)
 
 
 @pytest.mark.usefixtures("_restore_instructions")

@@ -9,7 +9,7 @@ from scipy import optimize
 
 import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.narrow import BENT, SeriesModel, widest_half
+from knapsolve.nefk.narrow import BENT, MANY_ROUGH, SeriesModel, widest_half
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.search import Secant, find_prices, guess_price, new_searches, step
 
@@ -136,6 +136,24 @@ def test_the_model_of_the_total_is_exact_within_its_bracket(family, half):
         off = 1e-10 if family == "power" else 4e-12  # of the fifth term at the ends
         assert modelled[0] == pytest.approx(exact[0], rel=2e-14 + off * abs(2 * share - 1) ** 5)
         assert modelled[1] == pytest.approx(exact[1], rel=1e-7)
+
+
+@pytest.mark.parametrize("family", ["freshness", "detection"])
+def test_many_rough_items_are_hardly_read_again_as_the_price_is_found(family):
+    problem, _ = problem_of(family, 400_000, 3)
+    guess = solve_nefk(problem.criterion, problem.capacity, weights=problem.weights).price * 1.0011
+    passes = problem.passes()
+    rough, terms = passes.expand(guess, 3e-3, BENT)
+    assert len(rough) >= MANY_ROUGH
+    model = SeriesModel(problem, rough, guess, 3e-3, terms, 1)
+    search = new_searches(passes.shape, np.array([problem.capacity]), 1.0, guess)[0]
+    search[core.LOW], search[core.HIGH] = model.ends
+    found = find_prices(model, search)
+    assert model.rough.count <= 3
+    assert model.respond(found.low)[0] == pytest.approx(passes.respond(found.low)[0], rel=1e-13)
+    assert passes.respond(found.low)[0] == pytest.approx(problem.capacity, rel=1e-12)
+    for end in model.ends:  # and back again
+        assert model.respond(end)[0] == pytest.approx(passes.respond(end)[0], rel=1e-11)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
