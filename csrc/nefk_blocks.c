@@ -109,7 +109,7 @@ NEFK_INLINE void expand_shape(int shape, int bounded, int fused, size_t m, nefk_
         c3[i] = own.c3;
         c4[i] = own.c4;
     }
-    for (size_t i = 0; i < m && (bounded || !halves); i++) {
+    for (size_t i = 0; i < m && bounded; i++) {
         double high = items.upper[i] < ceiling ? items.upper[i] : ceiling;
         nefk_series own = {c0[i], c1[i], c2[i], c3[i], c4[i]};
         own = nefk_cut_series(own, active[i], items.lower[i], high, half, tolerance, &rough[i]);

@@ -119,13 +119,15 @@ void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, s
     *response = total;
 }
 
-/* A block's worth of runs of NEFK_RUN entries, which begin at every so many from `start` on, copied side by side.
+_Static_assert(NEFK_BLOCK % NEFK_SAMPLE_RUN == 0, "a block is so many runs");
+
+/* A block's worth of runs of NEFK_SAMPLE_RUN entries, which begin at every so many from `start` on, copied side by side.
  * Returns how many entries. */
 static size_t load_runs(const nefk_column *column, const uint32_t *order, size_t start, size_t stop, size_t every,
                         double *buffer) {
     size_t m = 0;
-    for (size_t at = start; at < stop && m < NEFK_BLOCK; at += every) {
-        size_t count = stop - at < NEFK_RUN ? stop - at : NEFK_RUN;
+    for (size_t at = start; at < stop && m + NEFK_SAMPLE_RUN <= NEFK_BLOCK; at += every) {
+        size_t count = stop - at < NEFK_SAMPLE_RUN ? stop - at : NEFK_SAMPLE_RUN;
         const double *run = nefk_load(column, order, at, count, buffer + m);
         if (run != buffer + m) memcpy(buffer + m, run, count * sizeof *run);
         m += count;
@@ -136,7 +138,7 @@ static size_t load_runs(const nefk_column *column, const uint32_t *order, size_t
 size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t start, size_t stop, size_t every,
                            nefk_response *response) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    const size_t first = (start + every - 1) / every * every, step = NEFK_BLOCK / NEFK_RUN * every;
+    const size_t first = (start + every - 1) / every * every, step = NEFK_BLOCK / NEFK_SAMPLE_RUN * every;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
     double entries[4][NEFK_BLOCK], prices[NEFK_BLOCK], x[NEFK_BLOCK], d[NEFK_BLOCK];
     nefk_response total = {{0, 0}, {0, 0}};

@@ -27,7 +27,7 @@ typedef struct {
     const uint32_t *order;                       /* (n,): item k is entry order[k] of the columns; NULL: entry k */
 } nefk_problem;
 
-enum { NEFK_RUN = 32 }; /* fewer in a row are read as slowly as all, more tell less where items are in order */
+enum { NEFK_SAMPLE_RUN = 32 }; /* items in a row: fewer cost as much to read, more tell less if neighbours are alike */
 
 #define NEFK_ROUGH 1e-5 /* bounds the relative error of amounts and slopes in single precision */
 
@@ -56,7 +56,7 @@ typedef struct {
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                         double *amounts, nefk_response *response);
 
-/* Sums over a sample of items [start, stop): runs of NEFK_RUN, those that begin at multiples of `every`, which is at
+/* Sums over a sample of items [start, stop): runs of NEFK_SAMPLE_RUN, those that begin at multiples of `every`, which is at
  * least that. Returns how many items that are. O(stop - start). */
 size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t start, size_t stop, size_t every,
                            nefk_response *response);

@@ -1,7 +1,7 @@
 /* What an item takes over a narrow bracket of prices, as a series about the middle.
  *
  * x(mu exp(t)) = sum over k of c[k] t^k for |t| <= half (quadratic and log-exponential: x(mu + t)). Detection and
- * freshness: with r = 1 / z and o = y / (1 - y), dr/dt = -r^2 o (1 + r) and do/dt = o (1 + o), solved term by term.
+ * freshness: with r = 1 / z and o = y / (1 - y), dr/dt = -r^2 o (1 + r) and do/dt = o (1 + o).
  */
 #ifndef NEFK_SERIES_H
 #define NEFK_SERIES_H
@@ -12,8 +12,8 @@ enum { NEFK_TERMS = 5 };
 
 typedef struct { double c0, c1, c2, c3, c4; } nefk_series;
 
-/* r = 1 / z and its derivatives in t, from r and o = y / (1 - y). With q = -dr/dt, further derivatives are q times
- * sums of g, dg/dt = b and db/dt, as dq/dt = -q g. */
+/* The series of r = 1 / z from r and o = y / (1 - y). With q = -dr/dt and m = r (2 + 3 r) - 1, dq/dt = -q g where
+ * g = o m - 1; dm/dt = -h q, dg/dt = b = o (m + o m - h q), and b1 = db/dt. */
 NEFK_INLINE nefk_series nefk_reciprocal_series(double r, double o) {
     double thrice = 3.0 * r, m = r * (2.0 + thrice) - 1.0, h = 2.0 + 2.0 * thrice, whole = 1.0 + o;
     double q = (o * r) * (r * (1.0 + r)), om = o * m, g = om - 1.0, square = g * g;
@@ -80,7 +80,7 @@ NEFK_INLINE double nefk_activity(int shape, nefk_item item, double gap, double p
 /* Whether the last terms of a series are at most `tolerance` of the amount; not where a term is NaN. */
 NEFK_INLINE int nefk_is_smooth(nefk_series c, double half, double tolerance) {
     double square = half * half;
-    return (0.01 * half * square) * fabs(c.c3) + (square * square) * fabs(c.c4) <= tolerance * c.c0;
+    return square * (0.01 * half * fabs(c.c3) + square * fabs(c.c4)) <= tolerance * c.c0; /* in this order: half is large, too */
 }
 
 /* A series, or 0 unless it `moves`. */
@@ -89,8 +89,8 @@ NEFK_INLINE nefk_series nefk_moving(nefk_series c, double stays, int moves) {
                          moves ? c.c4 : 0.0};
 }
 
-/* A series where there are no bounds. `rough` says whether the item activates within the bracket, or its last terms
- * are too large; then the series is 0. */
+/* A series where there are no bounds. `rough` says whether the item activates within the bracket, its last terms are
+ * too large, or it has no end; then the series is 0. */
 NEFK_INLINE nefk_series nefk_free_series(nefk_series c, double active, double half, double tolerance, double ceiling,
                                          double *rough) {
     int moves = (active > 0.0) & nefk_is_smooth(c, half, tolerance) & (c.c0 <= 0.5 * ceiling);

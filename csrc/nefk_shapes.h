@@ -139,7 +139,9 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
     double a = item.a, v = item.v;
     int empty = x <= 0.0, still = a <= 0.0; /* still: nothing ever changes */
     if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
-        double unit = 1.0 / (a * (empty ? 1.0 : x)), z = a * a * unit, inverse = x * x * unit; /* a / x and x / a at once */
+        double up = a * (empty ? 1.0 : x) < 0x1p-900 ? 0x1p600 : 1.0; /* what is tiny must not underflow */
+        double b = a * up, y = empty ? 1.0 : x * up, unit = 1.0 / (b * y);
+        double z = b * (b * unit), inverse = y * (y * unit); /* a / x and x / a at once */
         double expz = nefk_exp_negative(z), square = nefk_gamma2_over_square(z);
         double fresh = z < 1.0 ? expz + z * square : (1.0 - expz) * inverse;   /* (1 - exp(-z)) / z */
         double share = z < 1.0 ? z * z * square : 1.0 - (1.0 + z) * expz;      /* P(2, z) */
@@ -152,7 +154,7 @@ NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x
             *value = still ? 0.0 : v * all;
             *slope = still ? 0.0 : v * share;
         } else {
-            double per_rate = v * (empty ? unit : x * unit);
+            double per_rate = v * (y * unit) * up;
             *value = still ? v : v * fresh;
             *slope = still ? 0.0 : share * per_rate;
         }
@@ -203,7 +205,7 @@ NEFK_INLINE double nefk_violation(int shape, double parameter, double weight, do
     if (shape == NEFK_QUADRATIC) scale = weight > scale ? weight : scale;
     if (shape == NEFK_LOG_EXPONENTIAL) scale = steep > 1.0 ? steep : 1.0;
     scale = scale > 1e-290 ? scale : 1e-290; /* prices below are as good as 0 */
-    double excess = slope == mu ? 0.0 : (slope - mu) * (1.0 / scale); /* one division for all items of one price */
+    double excess = slope == mu ? 0.0 : (slope - mu) * (1.0 / scale); /* one division where all have one price and scale */
     double above = excess > 0.0 ? excess : 0.0, below = excess < 0.0 ? -excess : 0.0;
     double bad = fabs(excess);
     bad = x >= high ? below : bad;

@@ -5,7 +5,7 @@ from libc.stdint cimport int8_t, uint16_t, uint32_t
 cdef extern from "nefk_kernel.h":
     double NEFK_ROUGH
     enum:
-        NEFK_RUN
+        NEFK_SAMPLE_RUN
     ctypedef struct nefk_column:
         const double *doubles
         const float *singles

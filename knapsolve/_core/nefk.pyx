@@ -2,7 +2,7 @@
 
 import numpy as np
 
-RUN = NEFK_RUN  # items in a row of a sample
+SAMPLE_RUN = NEFK_SAMPLE_RUN  # items in a row of a sample
 ROUGH = NEFK_ROUGH  # relative error of what is taken, roughly
 DETECTION, FRESHNESS, POISSON, HARMONIC, LOGARITHMIC, EXPONENTIAL, QUADRATIC, POWER, LOG_EXPONENTIAL = range(9)
 cdef Py_ssize_t STREAMED = 1 << 21  # amounts from so many on are written past the caches
@@ -71,9 +71,11 @@ def respond(Items items, Column price, size_t start, size_t stop, double[::1] am
 
 
 def respond_sample(Items items, double price, size_t start, size_t stop, size_t every):
-    """The same over runs of RUN items that begin at multiples of `every`, at least RUN, and how many items that are."""
+    """The same over runs of SAMPLE_RUN items that begin at multiples of `every`, and how many items that are."""
     cdef nefk_response out
     cdef size_t count
+    if every < NEFK_SAMPLE_RUN:
+        raise ValueError(f"every must be at least {NEFK_SAMPLE_RUN}, got {every}")
     with nogil:
         count = nefk_respond_sample(&items.problem, price, start, stop, every, &out)
     return out.amount.high, out.amount.low, out.slope.high, out.slope.low, count

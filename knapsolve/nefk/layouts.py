@@ -20,10 +20,11 @@ import knapsolve.nefk.room as room
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.criterion import Indexed
 from knapsolve.nefk.passes import parts_of
-from knapsolve.nefk.problem import LARGEST_ORDER, Problem
+from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
+LARGEST_ORDER = 2**32
 WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.45  # share of items that have caps, also if names are looked up in
 
 

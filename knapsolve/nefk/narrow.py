@@ -57,7 +57,7 @@ class SeriesModel:
         n_jobs: int,
     ) -> None:
         self.shape, self.middle, self.terms = problem.criterion._shape, price, terms
-        self.ends, self._half = bracket(self.shape, price, half), half
+        self.ends, self._half = bracket(self.shape, price, half), half  # the least that was asked of the rough items
         self.offset = 0.0  # what passes over all items found beyond the model
         self._items, self._n_jobs = problem.take(rough, problem.capacity, n_jobs), n_jobs
         self.rough: Any = self._items.passes(n_jobs) if len(rough) else None
@@ -87,7 +87,9 @@ class SeriesModel:
             self._nearer, half = None, max(NEARER * moved, LEAST_HALF) * size_of(self.shape, price)
             if self.rough.n >= MANY_ROUGH and half * MUCH_NEARER <= self._half:  # not NaN
                 rough, terms = self.rough.expand(price, half, BENT)
-                if rough is not None:
+                if rough is None:
+                    self._half = half  # ask again much nearer
+                else:
                     self._nearer = SeriesModel(self._items, rough, price, half, terms, self._n_jobs)
         return (self._nearer or self.rough).respond(price)
 

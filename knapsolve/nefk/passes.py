@@ -75,7 +75,7 @@ class Passes:
 
     def respond_sample(self, price: float, every: int) -> tuple[float, float, int]:
         """As `respond`, of one in so many of the items, in runs, and how many these are."""
-        parts = self._run(lambda a, b: core.respond_sample(self.items, price, a, b, every * core.RUN))
+        parts = self._run(lambda a, b: core.respond_sample(self.items, price, a, b, every * core.SAMPLE_RUN))
         self.count -= 1  # a part of one
         return fold(parts, 0), fold(parts, 2), sum(part[4] for part in parts)
 

@@ -21,7 +21,6 @@ from knapsolve.nefk.passes import parts_of
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 MANY_TAKEN = 65536  # items of which threads take one column each
 FEWEST_STRIDES, SMALL_FACTORS = 10, 2 * 3 * 5 * 7  # strides from there on have none of these factors
-LARGEST_ORDER = 2**32  # positions of so many items fit in four bytes each
 SLACK = 5e-13  # relative difference of sums that counts as none
 
 
@@ -183,6 +182,8 @@ def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
 
 def _strange_group(given: NDArray[Any]) -> str:
     """The first entry that is no integer, or else what they all are."""
+    if given.ndim == 1 and given.dtype.kind == "f" and np.isnan(given).any():
+        return f"none at position {int(np.isnan(given).argmax())}: fill it with -1, and make all integers"
     for place, value in enumerate(given.tolist() if given.ndim == 1 and given.dtype.kind in "fO" else ()):
         if not isinstance(value, int):
             return f"{shown(value)} at position {place} of {given.dtype} {given.shape}"

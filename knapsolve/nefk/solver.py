@@ -22,12 +22,12 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of, sampled_guess
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.groups import solve_groups
-from knapsolve.nefk.layouts import lay_out
+from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.loose_caps import Reduced, put_back, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
-from knapsolve.nefk.problem import LARGEST_ORDER, SLACK, Problem, check_feasible, check_problem
+from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import may_have_room
 from knapsolve.nefk.search import step

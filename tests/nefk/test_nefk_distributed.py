@@ -140,6 +140,8 @@ def test_columns_of_a_dask_data_frame_are_solved_where_they_lie():
     result = solve_dask(criteria.Freshness, frame["rate"], 1500.0, weights=frame["weight"])
     whole = solve_nefk(criteria.Freshness(rate), 1500.0, weights=weight)
     np.testing.assert_allclose(result.amounts.compute(), whole.amounts, rtol=1e-10, atol=1e-12)
+    with pytest.raises(TypeError, match="criterion must be a class of"):
+        solve_dask(criteria.Freshness(1.0), [1.0], 1.0)
     with pytest.raises(TypeError, match="parameter must be a dask array or series"):
         solve_dask(criteria.Freshness, frame, 1500.0)
 

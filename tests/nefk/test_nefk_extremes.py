@@ -184,3 +184,28 @@ def test_own_prices_keep_their_digits_where_the_budgets_price_is_below_the_least
     np.testing.assert_allclose(result.amounts, [0.5 * (1e7 - 20.0)] * 2 + [20.0], rtol=1e-12)
     assert result.price == 0.0
     np.testing.assert_allclose(result.group_prices, 2.0 * np.exp(-20.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("tiny", [1e-150, 1e-155, 1e-160, 1e-200, 1e-300])
+def test_tiny_rates_do_not_spoil_what_is_said_of_the_answer(kind, tiny):
+    """Products of rates and amounts underflow."""
+    result = solve_nefk(kind([tiny, 1.0, 2.0]), 3.0)
+    assert result.residual <= 1e-12
+    assert np.isfinite(result.value)
+    np.testing.assert_allclose(result.amounts[1:], solve_nefk(kind([1.0, 2.0]), 3.0).amounts, rtol=1e-12)
+    if kind is criteria.Freshness:  # P(2, z) is z^2 / 2 there
+        assert result.amounts[0] == pytest.approx(np.sqrt(tiny / (2.0 * result.price)), rel=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-10])
+def test_a_subnormal_rate_has_a_slope_at_nothing(weight):
+    result = solve_nefk(criteria.Freshness([1e-310, 2.0, 1.0]), 0.0, weights=[weight, 1e-3, 2.0])
+    assert result.price == pytest.approx(max(weight / 1e-310, 2.0), rel=1e-9)
+
+
+def test_quadratics_of_large_prices_need_no_more_passes():
+    weights = np.exp(np.random.default_rng(14).standard_normal(100_000))
+    plain, large = (solve_nefk(criteria.Quadratic(1.0), 2e4, weights=weights * scale) for scale in (1.0, 1e120))
+    assert large.n_passes == plain.n_passes
+    np.testing.assert_allclose(large.amounts, plain.amounts, rtol=1e-9, atol=1e-12)

@@ -78,8 +78,9 @@ def test_every_instruction_set_gives_the_same_bits(family):
         for price in (-3.0, 1e-9, 0.03, 1.0, 30.0):
             x, side = np.empty(n), np.empty(n, np.int8)
             sums = core.settle(items, price, price, 0.0, 0, n, x, None, side)
-            rough = np.zeros(n + 1, np.intp)
-            series = [core.expand(some, price, 1e-3, 1e-8, 0, n, rough) for some in (items, free) if price > 0]
+            rough = np.zeros((2, n + 1), np.intp)
+            both = zip((items, free), rough, strict=True)
+            series = [core.expand(some, price, 1e-3, 1e-8, 0, n, listed) for some, listed in both if price > 0]
             answers.append((level, price, x.tobytes(), side.tobytes(), repr(sums), repr(series), rough.tobytes()))
     reference = {a[1]: a[2:] for a in answers if a[0] == 0}
     assert len(answers) >= 5
@@ -110,7 +111,7 @@ def _series(items, price, n):
     return rough[:count].tolist(), terms
 
 
-@pytest.mark.parametrize("every", [core.RUN, core.RUN + 1, 3 * core.RUN, 777, 10**6])
+@pytest.mark.parametrize("every", [core.SAMPLE_RUN, core.SAMPLE_RUN + 1, 3 * core.SAMPLE_RUN, 777, 10**6])
 @pytest.mark.parametrize("kind", ["columns", "order", "listed", "singles", "scalars"])
 def test_a_sample_is_of_all_items_of_its_runs(every, kind):
     generator = np.random.default_rng(13)
@@ -130,11 +131,19 @@ def test_a_sample_is_of_all_items_of_its_runs(every, kind):
     each = np.empty((2, n))
     core.respond_each(items, 0.3, 0, n, False, each)
     for start, stop in ((0, n), (5000, 15_000), (n - 5, n), (1, every)):
-        chosen = [i for i in range(start, stop) if i % every < core.RUN and i - i % every >= start]
+        chosen = [i for i in range(start, stop) if i % every < core.SAMPLE_RUN and i - i % every >= start]
         *sums, count = core.respond_sample(items, 0.3, start, stop, every)
         assert count == len(chosen)
         expected = [math.fsum(x[chosen]) for x in each]
         np.testing.assert_allclose([sums[0] + sums[1], sums[2] + sums[3]], expected, rtol=1e-14)
+
+
+def test_runs_of_a_sample_do_not_overlap():
+    column = core.Column(np.ones(5000))
+    items = core.Items(core.FRESHNESS, column, column, core.Column(0.0), core.Column(math.inf), 1e250)
+    for every in (0, 1, core.SAMPLE_RUN - 1):
+        with pytest.raises(ValueError, match="every must be at least"):
+            core.respond_sample(items, 0.3, 0, 5000, every)
 
 
 @pytest.mark.usefixtures("_restore_instructions")

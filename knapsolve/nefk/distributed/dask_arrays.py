@@ -73,6 +73,8 @@ def solve_dask(
     import dask
     import dask.array as da
 
+    if not (isinstance(criterion, type) and issubclass(criterion, Criterion)):
+        raise TypeError(f"criterion must be a class of knapsolve.criteria, without its parameter, got {criterion!r}")
     parameter = _as_array(parameter)
     if not isinstance(parameter, da.Array) or parameter.ndim != 1:
         raise TypeError(f"parameter must be a dask array or series of one dimension, got {type(parameter).__name__}")
