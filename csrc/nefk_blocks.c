@@ -123,8 +123,15 @@ NEFK_INLINE void expand_shape(int shape, int bounded, int fused, size_t m, nefk_
 
 NEFK_INLINE void worth_shape(int shape, size_t m, nefk_block items, const double *restrict x,
                              double *restrict value, double *restrict slope) {
-    for (size_t i = 0; i < m; i++)
-        nefk_worth(shape, items.parameter[i], items.weight[i], x[i], &value[i], &slope[i]);
+    size_t tiny = 0;
+    int halves = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
+    for (size_t i = 0; i < m && halves; i++) tiny += (size_t)nefk_is_tiny(items.parameter[i], x[i]);
+    if (halves && tiny)
+        for (size_t i = 0; i < m; i++)
+            nefk_worth(shape, 1, items.parameter[i], items.weight[i], x[i], &value[i], &slope[i]);
+    else
+        for (size_t i = 0; i < m; i++)
+            nefk_worth(shape, 0, items.parameter[i], items.weight[i], x[i], &value[i], &slope[i]);
 }
 
 NEFK_INLINE double largest(size_t m, const double *x) { /* a NaN wins */

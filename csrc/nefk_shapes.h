@@ -132,14 +132,19 @@ NEFK_INLINE void nefk_respond(int shape, double parameter, double weight, double
     *d = takes > 0.0 ? slope : 0.0;
 }
 
+/* Whether a rate and an amount are so small that squares of theirs may underflow. */
+NEFK_INLINE int nefk_is_tiny(double a, double x) { return (a * (x > 0.0 ? x : 1.0) < 0x1p-900) & (a > 0.0); }
+
 /* Weighted value w f(x) and weighted derivative w f'(x) of an amount x >= 0, evaluated from x alone, so that
- * they check nefk_respond. O(1), branch-free; at x = 0 the limits, which may be infinite. */
-NEFK_INLINE void nefk_worth(int shape, double parameter, double weight, double x, double *value, double *slope) {
+ * they check nefk_respond. O(1), branch-free; at x = 0 the limits, which may be infinite. Detection and freshness may be
+ * tiny if `is_tiny`, a compile-time constant. */
+NEFK_INLINE void nefk_worth(int shape, int is_tiny, double parameter, double weight, double x, double *value,
+                            double *slope) {
     nefk_item item = nefk_item_of(shape, parameter, weight);
     double a = item.a, v = item.v;
     int empty = x <= 0.0, still = a <= 0.0; /* still: nothing ever changes */
     if (shape == NEFK_DETECTION || shape == NEFK_FRESHNESS) {
-        double up = a * (empty ? 1.0 : x) < 0x1p-900 ? 0x1p600 : 1.0; /* what is tiny must not underflow */
+        double up = is_tiny && nefk_is_tiny(a, x) ? 0x1p600 : 1.0; /* nothing must underflow */
         double b = a * up, y = empty ? 1.0 : x * up, unit = 1.0 / (b * y);
         double z = b * (b * unit), inverse = y * (y * unit); /* a / x and x / a at once */
         double expz = nefk_exp_negative(z), square = nefk_gamma2_over_square(z);
