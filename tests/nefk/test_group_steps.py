@@ -248,7 +248,7 @@ def test_steps_that_fall_short_end(flat, steep):
     capacity = min(n, 1.1 * caps.sum() + taken[is_free].sum())
     result = solve("power", p, capacity, weights=weights, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
-    assert result.n_passes <= 30
+    assert result.n_passes <= 26
 
 
 @pytest.mark.parametrize("period", [24, 25])
