@@ -45,20 +45,22 @@ static void answer(const nefk_problem *problem, nefk_tile_space *space) {
 /* Search for own prices of the listed groups of a tile that is answered otherwise. Returns items answered. */
 static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
                           size_t listed, int tries_all) {
-    size_t groups = tile.last - tile.first, bytes = space->items * sizeof(double);
     uint32_t which[NEFK_TILE_GROUPS];
+    size_t m = 0, bytes;
     if (!listed) return 0.0;
+    for (size_t k = 0; k < listed; k++) m += size_of(space, space->group[k]);
+    bytes = m * sizeof(double);
     memcpy(which, space->group, listed * sizeof *which);
-    memcpy(space->lower_price, space->x, bytes); /* the search works where these lie */
-    memcpy(space->again, space->total, groups * sizeof(double));
+    memcpy(space->lower_price, space->x, bytes); /* the search works where these lie, at the front */
+    memcpy(space->again, space->total, listed * sizeof(double));
     double answered = nefk_search_own(all, space, floor, listed, tries_all);
-    memcpy(space->x, space->lower_price, bytes);
-    memcpy(space->total, space->again, groups * sizeof(double));
-    size_t m = choose(listed, which, space);
+    choose(listed, which, space);
     for (size_t k = 0; k < listed; k++) space->at[k] = space->high[which[k]];
     spread(listed, space->part_offset, space->at, space->price);
     respond(all->problem, &space->part, 0, m, space->price, space->y, space->d, NULL);
     sum_chosen(listed, space, space->y, space->slope);
+    memcpy(space->x, space->lower_price, bytes);
+    memcpy(space->total, space->again, listed * sizeof(double));
     for (size_t k = 0; k < listed; k++) {
         size_t g = which[k], at = space->offset[g];
         space->total[g] = space->slope[k];
