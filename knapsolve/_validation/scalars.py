@@ -27,7 +27,9 @@ def check_real(
     high_open: bool = False,
     finite: bool = True,
 ) -> float:
-    """Return `value` as a float within the interval, or raise naming `name`."""
+    """Return `value`, a number or an array of no dimension, as a float within the interval, or raise naming `name`."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, (np.timedelta64, timedelta)):  # numpy's are integers of whatever unit
         raise TypeError(f"{name} must be a real number, got {shown(value)}: {DURATION}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):

@@ -97,10 +97,16 @@ class Criterion:
 
     def _like(self, values: ArrayLike, name: str) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """`values` stretched to one per item, and the shape of the answer."""
-        given = np.asarray(values, dtype=np.float64)
-        shape = np.broadcast_shapes(given.shape, np.shape(self._parameter))
-        if len(shape) > 1:
+        try:
+            given = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
+        own = np.shape(self._parameter)
+        if given.ndim > 1:
             raise ValueError(f"{name} must be a number or one-dimensional, got shape {given.shape}")
+        if own not in ((), (1,)) and given.shape not in ((), (1,), own):
+            raise ValueError(f"{name} must be a number or have shape {own}, one for each item, got shape {given.shape}")
+        shape = np.broadcast_shapes(given.shape, own)
         return np.ascontiguousarray(np.broadcast_to(given, shape or (1,)).ravel()), shape
 
     def _worth(self, amounts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

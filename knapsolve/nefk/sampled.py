@@ -18,6 +18,8 @@ from knapsolve.nefk.criterion import Criterion
 Array = NDArray[np.float64]
 NODES = 201  # of the double exponential quadrature
 HALVINGS = 200  # more than the order of doubles has
+PROBES = (1 / 64, 1 / 8, 1.0, 8.0, 64.0)  # amounts over an even share at which derivatives must not have risen
+RISE, LEAST_RISE = 1e-6, 1e-12  # which rounding may do, over the derivative there and at 0
 
 
 class Tabulated(Criterion):
@@ -137,7 +139,8 @@ class FromDerivative(Criterion):
     Parameters
     ----------
     function : callable
-        f'(x) of amounts x (n,), one per item: non-increasing in each, infinite at 0 if need be.
+        f'(x) of amounts x (n,), one per item: non-increasing in each, infinite at 0 if need be. Looked at before a
+        solve at 0 and at five amounts about an even share of the capacity: a ValueError says where it rises.
     value : callable, default=None
         f(x) of amounts x (n,); by default the integral of the derivative from 0.
 
@@ -169,7 +172,25 @@ class FromDerivative(Criterion):
         return {}
 
     def _passes(self, problem: Any, n_jobs: int) -> Any:
+        self._check_falls(problem)
         return ArrayPasses(problem)
+
+    def _check_falls(self, problem: Any) -> None:
+        x = np.zeros(problem.n)
+        slope = self._call(x)
+        noise = LEAST_RISE * np.where(np.isfinite(slope), np.abs(slope), 0.0)
+        for probe in PROBES if problem.n else ():
+            more = np.maximum(x, np.minimum(probe * problem.capacity / problem.n, problem.upper))
+            steep = self._call(more)
+            with np.errstate(all="ignore"):
+                rises = steep > slope + RISE * np.abs(slope) + noise
+            if rises.any():
+                i = int(np.argmax(rises))
+                raise ValueError(
+                    f"function must not rise in x, got {shown(slope[i])} at x = {shown(x[i])} "
+                    f"and {shown(steep[i])} at x = {shown(more[i])} of item {i}"
+                )
+            x, slope = more, steep
 
     def _call(self, x: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -119,6 +119,19 @@ NAN = float("nan")
             ValueError,
             ["function", "NaN"],
         ),
+        (
+            lambda: solve_nefk(FromDerivative(lambda x: np.exp([-1.0, 1.0] * x)), 1.0, weights=[1.0, 1.0]),
+            ValueError,
+            ["function", "rise", "item 1"],
+        ),
+        (
+            lambda: solve_nefk(FromDerivative(lambda x: x * np.exp(-x)), 3.0, weights=[1.0]),  # up and down again
+            ValueError,
+            ["function", "rise", "x = 0.0"],
+        ),
+        (lambda: F.inverse([1.0, 2.0]), ValueError, ["price", "(3,)", "(2,)"]),
+        (lambda: F.value("a"), TypeError, ["x", "'a'"]),
+        (lambda: F.derivative([[1.0]]), ValueError, ["x", "one-dimensional", "(1, 1)"]),
     ],
 )
 def test_bad_input_is_named(make, error, words):
@@ -213,3 +226,12 @@ def test_a_column_may_have_what_lies_in_the_interval_and_nothing_else(value, dty
     else:
         with pytest.raises(ValueError, match="position 1"):
             Freshness(column)
+
+
+def test_numbers_may_be_arrays_of_no_dimension():
+    assert np.array_equal(solve_nefk(F, np.array(1.0)).amounts, solve_nefk(F, 1.0).amounts)
+
+
+def test_a_derivative_may_rise_by_rounding():
+    noisy = FromDerivative(lambda x: (1.0 + 1e-9 * np.sin(np.minimum(1e9 * x, 1e9))) / (1.0 + 1e-12 * x))
+    assert solve_nefk(noisy, 3.0, weights=[1.0, 1.0], upper=2.0).amounts.sum() == pytest.approx(3.0)
