@@ -99,7 +99,7 @@ class Criterion:
         """`values` stretched to one per item, and the shape of the answer."""
         try:
             given = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
         own = np.shape(self._parameter)
         if given.ndim > 1:

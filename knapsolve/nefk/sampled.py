@@ -19,7 +19,8 @@ Array = NDArray[np.float64]
 NODES = 201  # of the double exponential quadrature
 HALVINGS = 200  # more than the order of doubles has
 PROBES = (1 / 64, 1 / 8, 1.0, 8.0, 64.0)  # amounts over an even share at which derivatives must not have risen
-RISE, LEAST_RISE = 1e-6, 1e-12  # which rounding may do, over the derivative there and at 0
+FURTHEST = 1e300  # amount at which a derivative is looked at
+RISE, LEAST_RISE = 1e-4, 1e-6  # which rounding may do, over the derivative there and at first
 
 
 class Tabulated(Criterion):
@@ -140,7 +141,7 @@ class FromDerivative(Criterion):
     ----------
     function : callable
         f'(x) of amounts x (n,), one per item: non-increasing in each, infinite at 0 if need be. Looked at before a
-        solve at 0 and at five amounts about an even share of the capacity: a ValueError says where it rises.
+        solve at a few amounts between the bounds: a ValueError says where it rises.
     value : callable, default=None
         f(x) of amounts x (n,); by default the integral of the derivative from 0.
 
@@ -176,14 +177,17 @@ class FromDerivative(Criterion):
         return ArrayPasses(problem)
 
     def _check_falls(self, problem: Any) -> None:
-        x = np.zeros(problem.n)
-        slope = self._call(x)
+        """Refuse derivatives that rise between some amounts within the bounds."""
+        lower, upper = (np.broadcast_to(np.asarray(at, np.float64), problem.n) for at in (problem.lower, problem.upper))
+        counts = (np.broadcast_to(problem.weights, problem.n) > 0.0) & (lower < upper)
+        most = problem.capacity if math.isfinite(problem.capacity) else 1.0
+        shares = [min(probe * most / max(problem.n, 1), most) for probe in PROBES]
+        x, slope = lower, self._call(lower)
         noise = LEAST_RISE * np.where(np.isfinite(slope), np.abs(slope), 0.0)
-        for probe in PROBES if problem.n else ():
-            more = np.maximum(x, np.minimum(probe * problem.capacity / problem.n, problem.upper))
+        for amount in (*shares, most, FURTHEST):
+            more = np.maximum(x, np.minimum(amount, np.minimum(upper, FURTHEST)))
             steep = self._call(more)
-            with np.errstate(all="ignore"):
-                rises = steep > slope + RISE * np.abs(slope) + noise
+            rises = counts & (steep > slope + RISE * np.where(np.isfinite(slope), np.abs(slope), 0.0) + noise)
             if rises.any():
                 i = int(np.argmax(rises))
                 raise ValueError(
@@ -242,7 +246,7 @@ def _last_above(function: Callable[[Array], Array], price: Array) -> Array:
 
     Keeps function(low) > price >= function(high); secant steps in turn with halvings in the order of doubles.
     """
-    low, high = np.zeros(price.size), np.full(price.size, 1e300)
+    low, high = np.zeros(price.size), np.full(price.size, FURTHEST)
     at_low, at_high = function(low), function(high)
     answer = np.where(at_high > price, np.inf, np.where(at_low <= price, 0.0, high))
     open_ = (at_low > price) & (at_high <= price)

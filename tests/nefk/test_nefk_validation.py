@@ -129,6 +129,23 @@ NAN = float("nan")
             ValueError,
             ["function", "rise", "x = 0.0"],
         ),
+        (
+            lambda: solve_nefk(
+                FromDerivative(lambda x: np.square(x - 70.0)), 2.0, weights=[1.0, 1.0]
+            ),  # beyond all shares
+            ValueError,
+            ["function", "rise"],
+        ),
+        (
+            lambda: solve_nefk(FromDerivative(lambda x: np.where(x > 0, 1.0 - x, -np.inf)), 1.0, weights=[1.0]),
+            ValueError,
+            ["function", "rise", "-inf at x = 0.0"],
+        ),
+        (
+            lambda: solve_nefk(FromDerivative(lambda x: (1 + x) * np.exp(-x)), np.inf, weights=[1.0], equality=False),
+            InfeasibleError,
+            ["unbounded"],
+        ),
         (lambda: F.inverse([1.0, 2.0]), ValueError, ["price", "(3,)", "(2,)"]),
         (lambda: F.value("a"), TypeError, ["x", "'a'"]),
         (lambda: F.derivative([[1.0]]), ValueError, ["x", "one-dimensional", "(1, 1)"]),
@@ -235,3 +252,28 @@ def test_numbers_may_be_arrays_of_no_dimension():
 def test_a_derivative_may_rise_by_rounding():
     noisy = FromDerivative(lambda x: (1.0 + 1e-9 * np.sin(np.minimum(1e9 * x, 1e9))) / (1.0 + 1e-12 * x))
     assert solve_nefk(noisy, 3.0, weights=[1.0, 1.0], upper=2.0).amounts.sum() == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("slope", "more", "amounts"),
+    [
+        (lambda x: np.array([1.0, -1.0]) * x, {"weights": [0.0, 1.0]}, [3.0, 0.0]),  # of no weight
+        (lambda x: 1.0 + np.array([1.0, -1.0]) * x, {"lower": [1.0, 0.0], "upper": [1.0, 5.0]}, [1.0, 2.0]),  # fixed
+        (lambda x: np.where(x < 0.5, 0.9 + x / 10, 1.5 - x), {"lower": 1.0}, [1.5, 1.5]),  # below the bound
+        (
+            lambda x: 1.0 / (1.0 + x),
+            {"capacity": 1e50, "upper": np.float32([3, 4]), "equality": False},
+            [3.0, 4.0],
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_derivative_may_rise_where_it_does_not_matter(slope, more, amounts):
+    given = {"capacity": 3.0, "weights": [1.0, 1.0]} | more
+    assert solve_nefk(FromDerivative(slope), **given).amounts == pytest.approx(amounts)
+
+
+def test_derivatives_with_caps_need_no_capacity():
+    of = {"weights": [1.0, 1.0], "equality": False, "groups": [0, 0], "group_caps": [5.0]}
+    result = solve_nefk(FromDerivative(lambda x: (1.0 + x) * np.exp(-x)), np.inf, **of)
+    assert result.amounts == pytest.approx([2.5, 2.5])
