@@ -188,10 +188,25 @@ def test_every_family_and_bounds_beside_freshness():
 
 
 def test_instruction_sets():
+    """A million items, and the passes over items that a cache holds."""
     rate, weight, capacity = problem(10**6)
     print()
     for level, name in enumerate(("portable", "AVX2", "AVX-512")):
         if core.use_level(level) == level:
             seconds = best(lambda: solve_nefk(criteria.Freshness(rate), capacity, weights=weight), 3)
-            print(f"{name:10s} {seconds * 1e3:.1f} ms")
+            each = ", ".join(f"{what} {ns:.2f}" for what, ns in passes_in_a_cache(32768).items())
+            print(f"{name:10s} {seconds * 1e3:.1f} ms; ns an item: {each}")
     core.use_level(2)
+
+
+def passes_in_a_cache(n):
+    """Nanoseconds an item of each kind of pass, on one thread."""
+    rate, weight, _ = problem(n)
+    items = core.Items(core.FRESHNESS, *map(core.Column, (rate, weight, 0.0, np.inf)), 1e250)
+    price, amounts, rough = 0.85, np.empty(n), np.empty(n, np.intp)
+    kinds = {
+        "amounts and slopes": lambda: core.respond(items, core.Column(price), 0, n),
+        "series": lambda: core.expand(items, price, 3e-3, 1e-8, 0, n, rough),
+        "amounts and checks": lambda: core.settle(items, price, price, 0.0, 0, n, amounts, None, None),
+    }
+    return {what: best(call, 100) / n * 1e9 for what, call in kinds.items()}

@@ -181,10 +181,10 @@ class FromDerivative(Criterion):
         lower, upper = (np.broadcast_to(np.asarray(at, np.float64), problem.n) for at in (problem.lower, problem.upper))
         counts = (np.broadcast_to(problem.weights, problem.n) > 0.0) & (lower < upper)
         most = problem.capacity if math.isfinite(problem.capacity) else 1.0
-        shares = [min(probe * most / max(problem.n, 1), most) for probe in PROBES]
+        shares = {min(probe * most / max(problem.n, 1), most) for probe in PROBES}
         x, slope = lower, self._call(lower)
         noise = LEAST_RISE * np.where(np.isfinite(slope), np.abs(slope), 0.0)
-        for amount in (*shares, most, FURTHEST):
+        for amount in sorted(shares | {most, FURTHEST}):
             more = np.maximum(x, np.minimum(amount, np.minimum(upper, FURTHEST)))
             steep = self._call(more)
             rises = counts & (steep > slope + RISE * np.where(np.isfinite(slope), np.abs(slope), 0.0) + noise)

@@ -130,11 +130,9 @@ NAN = float("nan")
             ["function", "rise", "x = 0.0"],
         ),
         (
-            lambda: solve_nefk(
-                FromDerivative(lambda x: np.square(x - 70.0)), 2.0, weights=[1.0, 1.0]
-            ),  # beyond all shares
+            lambda: solve_nefk(FromDerivative(lambda x: np.square(x - 70.0)), 2.0, weights=[1.0, 1.0]),
             ValueError,
-            ["function", "rise"],
+            ["function", "rise", "x = 1e+300"],  # beyond all shares
         ),
         (
             lambda: solve_nefk(FromDerivative(lambda x: np.where(x > 0, 1.0 - x, -np.inf)), 1.0, weights=[1.0]),
