@@ -8,7 +8,7 @@
 
 enum { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 };
 
-/* The best of the three levels that may be used here. */
+/* The best of the three levels that may be used here; KNAPSOLVE_CPU_LEVEL in the environment lowers it. */
 int cpu_level(void);
 
 #endif

@@ -8,19 +8,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "every_width.h"
 #include "nefk_kernel.h"
 #include "nefk_math.h"
 
-enum { LANES = 4, BLOCK = 512 };
+enum { LANES = 8, BLOCK = 512 };
 
 /* Sum of at most BLOCK terms, over fixed lanes. */
-static double sum_block(const double *term, size_t m) {
+NEFK_INLINE double sum_block(const double *term, size_t m) {
     double lane[LANES] = {0};
     size_t g = 0;
     for (; g + LANES <= m; g += LANES)
         for (size_t l = 0; l < LANES; l++) lane[l] += term[g + l];
     for (; g < m; g++) lane[0] += term[g];
-    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
 /* Read as bytes, as doubles may be written over them. */
@@ -40,7 +41,7 @@ NEFK_INLINE double slope_of(nefk_taken at, size_t g) {
 }
 
 /* Pairs of singles side by side: loops that know so are several times as fast. */
-static inline int in_pairs(nefk_taken at) {
+NEFK_INLINE int in_pairs(nefk_taken at) {
     return at.single_totals && at.single_slopes == at.single_totals + 1 && at.step == 2;
 }
 
@@ -71,7 +72,7 @@ NEFK_INLINE void sum_capped(nefk_taken at, const double *caps, size_t groups, do
     }
 }
 
-void nefk_capped_sums(nefk_taken at, const double *caps, size_t groups, double *sums) {
+NEFK_INLINE void capped_sums(nefk_taken at, const double *caps, size_t groups, double *sums) {
     sums[0] = total_of(at, 0);
     sums[1] = slope_of(at, 0);
     sums[2] = 0.0;
@@ -89,6 +90,9 @@ void nefk_capped_sums(nefk_taken at, const double *caps, size_t groups, double *
     }
 }
 
+AT_EVERY_WIDTH(void, nefk_capped_sums, capped_sums,
+               (nefk_taken at, const double *caps, size_t groups, double *sums), (at, caps, groups, sums))
+
 NEFK_INLINE void mark_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
                              int8_t *capped) {
     for (size_t g = 1; g <= groups; g++) {
@@ -98,13 +102,17 @@ NEFK_INLINE void mark_capped(nefk_taken at, const double *caps, size_t groups, d
     }
 }
 
-void nefk_surely_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
-                        int8_t *capped) {
+NEFK_INLINE void surely_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
+                               int8_t *capped) {
     if (in_pairs(at)) mark_capped(pairs_of(at), caps, groups, least, flattest, capped);
     else mark_capped(at, caps, groups, least, flattest, capped);
 }
 
-double nefk_not_surely_capped(nefk_taken at, const double *caps, size_t groups) {
+AT_EVERY_WIDTH(void, nefk_surely_capped, surely_capped,
+               (nefk_taken at, const double *caps, size_t groups, double least, double flattest, int8_t *capped),
+               (at, caps, groups, least, flattest, capped))
+
+NEFK_INLINE double not_surely_capped(nefk_taken at, const double *caps, size_t groups) {
     double part = total_of(at, 0), term[BLOCK];
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
@@ -116,6 +124,9 @@ double nefk_not_surely_capped(nefk_taken at, const double *caps, size_t groups) 
     }
     return part;
 }
+
+AT_EVERY_WIDTH(double, nefk_not_surely_capped, not_surely_capped,
+               (nefk_taken at, const double *caps, size_t groups), (at, caps, groups))
 
 /* In blocks, as they may lie over what they are made of. */
 NEFK_INLINE void guess_roughly(nefk_taken at, const double *caps, size_t groups, double price, double farthest,
@@ -132,11 +143,15 @@ NEFK_INLINE void guess_roughly(nefk_taken at, const double *caps, size_t groups,
     }
 }
 
-void nefk_rough_guesses(nefk_taken at, const double *caps, size_t groups, double price, double farthest,
-                        double *own) {
+NEFK_INLINE void rough_guesses(nefk_taken at, const double *caps, size_t groups, double price, double farthest,
+                               double *own) {
     if (at.single_totals && at.step == 2) guess_roughly(pairs_of(at), caps, groups, price, farthest, own);
     else guess_roughly(at, caps, groups, price, farthest, own);
 }
+
+AT_EVERY_WIDTH(void, nefk_rough_guesses, rough_guesses,
+               (nefk_taken at, const double *caps, size_t groups, double price, double farthest, double *own),
+               (at, caps, groups, price, farthest, own))
 
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) {
     for (size_t g = 0; g < count; g++) {
@@ -158,7 +173,7 @@ double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
     return sum;
 }
 
-double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) {
+NEFK_INLINE double most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) {
     double sum = 0.0, term[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t m = count - start < BLOCK ? count - start : BLOCK;
@@ -171,6 +186,9 @@ double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *c
     }
     return sum;
 }
+
+AT_EVERY_WIDTH(double, nefk_most_under_caps, most_under_caps,
+               (const uint32_t *sizes, double upper, const double *caps, size_t count), (sizes, upper, caps, count))
 
 void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) {
     uint32_t start = last;

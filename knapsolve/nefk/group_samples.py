@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
@@ -65,7 +64,7 @@ class SampledTotals:
         large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
         which, known = _sampled_items(totals, large)
         is_chosen = large[1:].copy()
-        is_chosen[group_layout.sampled_groups(len(problem.caps), every)] = True
+        is_chosen[totals.sampled] = True
         chosen = np.flatnonzero(is_chosen)
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every

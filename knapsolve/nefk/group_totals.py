@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,21 @@ Array = NDArray[np.float64]
 BLOCKS = 64  # of groups whose items are counted to share them out
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
+MOST_COUNTING = 4  # threads that have a table of groups each
 FEW = 32  # items of no group are all sampled if they are at most one in so many
 SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
+
+
+class _Counted(NamedTuple):
+    """Items that lie side by side: how many each group (g + 1,) has, those to be sampled, and whether all are in order
+    by group, from the first one's to the last one's.
+    """
+
+    sizes: NDArray[np.uint32]
+    listed: list[NDArray[np.intp]]
+    in_order: bool
+    first: int
+    last: int
 
 
 class GroupTotals:
@@ -34,22 +47,39 @@ class GroupTotals:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
         self._shares: list[slice] = []
-        counts, self.in_order, last = np.zeros(len(self.caps) + 1, dtype=np.uint32), True, -1
-        listed, found, n_listed = [], np.empty(CHUNK + 1, dtype=np.intp), 0
-        most = MOST_LISTED * problem.n // every + problem.n // FEW if every else 0
-        for part in parts_of(problem.n):
-            chunk = self.groups(part)
-            if every and n_listed <= most:
-                few = int(counts[0]) * FEW <= problem.n
-                m = group_layout.count_and_sample(chunk, counts, part.start, every, LARGE, few, found)
+        self.sampled = group_layout.sampled_groups(len(self.caps), every) if every else np.empty(0, dtype=np.intp)
+        self._most = MOST_LISTED * problem.n // every if every else 0
+        jobs = min(n_jobs, MOST_COUNTING) if len(self.caps) < problem.n else 1
+        every_job = max(-(-problem.n // (CHUNK * jobs)), 1) * CHUNK
+        counted = work_through(self._count, list(parts_of(problem.n, every_job)) or [slice(0, 0)], jobs)
+        self.in_order = all(part.in_order for part in counted)
+        self.in_order &= all(one.last <= other.first for one, other in itertools.pairwise(counted))
+        self.sizes = counted[0].sizes
+        for part in counted[1:]:
+            self.sizes += part.sizes
+        self.listed = np.concatenate([x for part in counted for x in part.listed]) if self._are_few() else None
+
+    def _count(self, some: slice) -> _Counted:
+        """Count the items of groups among some of all, and list those to be sampled, as far as they are few."""
+        problem, n_listed, in_order, first, last = self.problem, 0, True, -2, -2
+        most = self._most + problem.n // FEW + CHUNK  # with those of no group
+        sizes, listed, found = np.zeros(len(self.caps) + 1, dtype=np.uint32), [], np.empty(CHUNK + 1, dtype=np.intp)
+        for start in range(some.start, some.stop, CHUNK):
+            chunk = self.groups(slice(start, min(start + CHUNK, some.stop)))
+            if self.every and n_listed <= most:
+                few = int(sizes[0]) * FEW <= problem.n
+                m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found)
                 listed.append(found[:m].copy())
                 n_listed += m
             else:
-                group_layout.count_groups(chunk, counts)
-            self.in_order = self.in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
-            last = chunk[-1]
-        self.sizes = counts
-        self.listed = np.concatenate([*listed, np.empty(0, dtype=np.intp)]) if n_listed <= most else None
+                group_layout.count_groups(chunk, sizes)
+            in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
+            first, last = chunk[0] if first == -2 else first, chunk[-1]
+        return _Counted(sizes, listed, in_order, int(first), int(last))
+
+    def _are_few(self) -> bool:
+        """Whether all items that are to be sampled are listed: no thread has found more where they are few."""
+        return self.every > 0 and int(np.minimum(self.sizes[1 + self.sampled], LARGE).sum()) <= self._most
 
     def groups(self, part: slice) -> NDArray[np.intp]:
         """Groups of the items of a part."""

@@ -114,8 +114,11 @@ class Place:
                 bounds = (bound[part] if isinstance(bound, np.ndarray) else bound for bound in (lower, upper))
                 low, high = (np.asarray(bound, self.dtype) for bound in bounds)
                 at_low = (x <= low).view(np.int8)
-                np.greater(x >= high, at_low, out=here.view(bool))
-                here -= at_low
+                if high.ndim or high < np.inf:
+                    np.greater(x >= high, at_low, out=here.view(bool))
+                    here -= at_low
+                else:
+                    np.negative(at_low, out=here)
 
     def clear(self) -> None:
         """Give the room back."""

@@ -179,3 +179,14 @@ def totals_of(family, p, options, n_jobs=1, capacity=None):
     arguments = options["weights"], 0.0, upper, options["groups"], options["group_caps"]
     problem = check_problem(FAMILIES[family](p), capacity or 0.3 * len(p), *arguments, True)
     return GroupTotals(problem, problem.passes().items, n_jobs, sampled_groups_of(len(p)))
+
+
+def grouped(family, n_groups, seed, tightness, upper=None, n=70_000):
+    """Parameters and options of a problem whose caps are `tightness` times what groups take without them."""
+    generator = np.random.default_rng(seed)
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    free = solve(family, p, 0.3 * n, weights=w, upper=upper).amounts
+    groups = generator.integers(-1, n_groups, n)
+    taken = np.bincount(groups + 1, free, n_groups + 1)[1:]
+    caps = taken * generator.choice(tightness, n_groups) + 1e-9
+    return p, {"weights": w, "upper": upper, "groups": groups, "group_caps": caps}

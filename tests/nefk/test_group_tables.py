@@ -1,6 +1,9 @@
 """Loops over tables by group against numpy."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -118,3 +121,35 @@ def test_kept_groups_are_split_off_named_and_put_back(share, groups, generator):
     np.testing.assert_array_equal(names, np.append(-1, np.where(kept, np.cumsum(kept) - 1, -1)))
     group_tables.put_kept(expected[1:, 0].copy(), kept.view(np.uint8), out)
     np.testing.assert_array_equal(out, np.where(kept, given[1:, 0], np.nan))
+
+
+EVERY_LEVEL = """
+import numpy as np
+import knapsolve._core.group_tables as group_tables
+generator = np.random.default_rng(0)
+pairs = np.exp(generator.normal(0, 3, (1501, 2)))
+total, slope = pairs.T
+caps, sizes = np.exp(generator.normal(0, 3, 1500)), generator.integers(0, 4, 1500).astype(np.uint32)
+singles, marks = pairs.astype(np.float32), np.zeros(1501, np.int8)
+for given in (pairs.T, pairs.T.copy(), singles.T, (total.copy(), slope.astype(np.float32))):
+    print(*(x.hex() for x in group_tables.capped_sums(*given, caps)))
+    print(group_tables.not_surely_capped(given[0], caps).hex(), group_tables.most_under_caps(sizes, 0.7, caps).hex())
+    group_tables.surely_capped(*given, caps, 0.3, marks)
+    own = np.empty(1501)
+    group_tables.rough_guesses(given[0], caps, 2.0, 7.0, own)
+    print(marks.tobytes().hex(), own[1:].tobytes().hex())
+"""
+
+
+def test_every_vector_width_gives_the_same_bits():
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", EVERY_LEVEL],
+            env=os.environ | {"KNAPSOLVE_CPU_LEVEL": level},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for level in "012"
+    }
+    assert len(answers) == 1
+    assert len(answers.pop()) > 10_000
