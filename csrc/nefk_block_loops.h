@@ -256,25 +256,21 @@ NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restr
 
 NEFK_INLINE void top_lanes(size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
                            nefk_tops to, size_t at) {
-    double start[2][NEFK_ROW_LANES] = {{0}}, its_parameter[2][NEFK_ROW_LANES] = {{0}};
-    double its_weight[2][NEFK_ROW_LANES] = {{0}};
+    double start[NEFK_ROW_LANES] = {0}, next[NEFK_ROW_LANES] = {0};
+    double its_parameter[NEFK_ROW_LANES] = {0}, its_weight[NEFK_ROW_LANES] = {0};
     for (size_t j = 0; j < rows; j++)
         for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
             double s = starts[j * n + l], p = parameter[j * n + l], w = weight[j * n + l];
-            double p0 = its_parameter[0][l], w0 = its_weight[0][l], first = start[0][l], second = start[1][l];
-            double p1 = s > second ? p : its_parameter[1][l], w1 = s > second ? w : its_weight[1][l];
-            start[1][l] = s > first ? first : (s > second ? s : second);
-            its_parameter[1][l] = s > first ? p0 : p1;
-            its_weight[1][l] = s > first ? w0 : w1;
-            its_parameter[0][l] = s > first ? p : p0;
-            its_weight[0][l] = s > first ? w : w0;
-            start[0][l] = s > first ? s : first;
+            double first = start[l], second = next[l];
+            next[l] = s > first ? first : (s > second ? s : second);
+            its_parameter[l] = s > first ? p : its_parameter[l];
+            its_weight[l] = s > first ? w : its_weight[l];
+            start[l] = s > first ? s : first;
         }
-    for (size_t k = 0; k < 2; k++) {
-        memcpy(to.start[k] + at, start[k], sizeof start[k]);
-        memcpy(to.parameter[k] + at, its_parameter[k], sizeof start[k]);
-        memcpy(to.weight[k] + at, its_weight[k], sizeof start[k]);
-    }
+    memcpy(to.start + at, start, sizeof start);
+    memcpy(to.next + at, next, sizeof next);
+    memcpy(to.parameter + at, its_parameter, sizeof start);
+    memcpy(to.weight + at, its_weight, sizeof start);
 }
 
 #endif

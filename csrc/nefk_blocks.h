@@ -21,9 +21,9 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
-/* Of the two items of n groups that start first, at the largest prices, arrays (n,): their starts, the second 0 if
- * there is none, and what describes them. */
-typedef struct { double *start[2], *parameter[2], *weight[2]; } nefk_tops;
+/* Of the items of n groups that start first, at the largest prices, arrays (n,): their starts, what describes them, and
+ * where the next one starts, 0 if there is none. */
+typedef struct { double *start, *next, *parameter, *weight; } nefk_tops;
 
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,

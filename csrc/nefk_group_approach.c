@@ -1,11 +1,13 @@
 #include "nefk_group_approach.h"
 
+#include "nefk_group_corner.h"
 #include "nefk_group_first.h"
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
 enum { ROUNDS = 3, MORE_ROUNDS = 3 /* in single precision: of all groups, and of those that were not near before */ };
 static const float NEAR = 0.01f; /* relative gap after which Halley's next is as small as single precision */
+static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
     if (problem->shape != NEFK_DETECTION && problem->shape != NEFK_FRESHNESS) return 0;
@@ -21,7 +23,7 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
 
 /* Copy the items of the listed groups, and their starts, into rows of their own, and what the groups have to the front.
  * Returns how many items. */
-static size_t take_apart(nefk_tile_space *space, int bounded, const double *starts, nefk_tops tops, size_t groups,
+static size_t take_apart(nefk_tile_space *space, int bounded, const double *starts, size_t groups,
                          size_t *n_rows) {
     uint32_t at = 0;
     *n_rows = 0;
@@ -54,11 +56,7 @@ static size_t take_apart(nefk_tile_space *space, int bounded, const double *star
         size_t g = space->group[k];
         space->target[k] = space->cap[g];
         space->at[k] = space->at[g];
-        for (size_t i = 0; i < 2; i++) {
-            tops.start[i][k] = tops.start[i][g];
-            tops.parameter[i][k] = tops.parameter[i][g];
-            tops.weight[i][k] = tops.weight[i][g];
-        }
+        space->top[k] = space->top[g];
     }
     return at;
 }
@@ -157,7 +155,8 @@ static void approach(nefk_tile_space *space, int bounded, double floor, size_t g
 }
 
 /* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into
- * `next`, and stay as they are where that is not exact, which `met` says. */
+ * `next`, and stay as they are where that is not exact, which `met` says: then guesses are left in space->less, and how
+ * far the starts may be that they mean in space->more. */
 static void step(nefk_tile_space *space, double floor, size_t groups, const double *total, double *next) {
     for (size_t k = 0; k < groups; k++) {
         double cap = space->target[k], gap = total[k] - cap, inverse = 1.0 / space->slope[k], t = gap * inverse;
@@ -165,8 +164,11 @@ static void step(nefk_tile_space *space, double floor, size_t groups, const doub
         double price = space->at[k] + space->at[k] * (t + 0.5 * t * t);
         int is_met = (fabs(gap) <= NEFK_NEAR_CUBED * cap) & (price < space->top[k]);
         is_met &= (price > floor) & (price > NEFK_NIGH);
+        int is_near = (fabs(gap) <= LOST * cap) & (price > floor) & (price < space->top[k]);
         next[k] = is_met ? price : space->at[k];
         space->met[k] = is_met ? NEFK_MET : NEFK_RUNNING;
+        space->less[k] = is_near ? price : space->at[k];
+        space->more[k] = is_near ? 0.0 : NEFK_AIM;
     }
 }
 
@@ -203,12 +205,11 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
 /* Own prices and amounts of the listed groups; lists those that are left. What bounds cut follows prices as if there
  * were none, and is cut again: a group of which that changes an item is off its cap. */
 static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, double *starts,
-                              nefk_tops tops, size_t groups) {
+                              size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
     int bounded = nefk_has_bounds(problem);
-    size_t n_rows, m = take_apart(space, bounded, starts, tops, groups, &n_rows), left = 0;
+    size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
-    if (!bounded) nefk_guess_by_second(problem, space, tops, groups);
     approach(space, bounded, floor, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);
@@ -227,7 +228,8 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
         uint32_t g = space->group[k];
         space->low[g] = space->high[g] = own[k];
         space->group[left] = g;
-        space->at[left] = own[k];
+        space->at[left] = space->less[k];
+        space->curve[left] = space->more[k];
         left += !((space->met[k] == NEFK_MET) & (space->slope[k] == 0.0));
     }
     return left;
@@ -239,9 +241,9 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
     for (size_t c = 0; c < 2; c++)
         if (!space->all.step[c]) fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
     find_starts(problem->shape, stop, &space->all, starts);
-    nefk_tops tops = {{space->top, space->less}, {space->from, space->to}, {space->more, space->start}};
+    nefk_tops tops = {space->top, space->less, space->from, space->to};
     size_t left = nefk_give_to_first(problem, space, starts, stop, floor, tops);
-    if (left) left = approach_listed(problem, space, floor, starts, tops, left);
+    if (left) left = approach_listed(problem, space, floor, starts, left);
     spread_all(space, space->high, space->price);
     respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);
     sum_groups(space, space->x, space->total);

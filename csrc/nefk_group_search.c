@@ -1,5 +1,6 @@
 #include "nefk_group_search.h"
 
+#include "nefk_group_corner.h"
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
 
@@ -141,10 +142,12 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
     }
 }
 
-double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int tries_all) {
+double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int tries_all,
+                       const double *reach) {
     const nefk_problem *problem = all->problem;
     int has_top = has_starts(problem->shape), halley = has_jumps(problem->shape);
     double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEAR_SQUARED);
+    uint32_t aim[NEFK_TILE_GROUPS];
     share_scalars(space);
     choose(groups, space->group, space);
     fill(groups, 1.0, space->top);
@@ -159,6 +162,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     for (size_t k = small; k < groups; k++)
         answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     groups = small;
+    if (halley) aim_at_starts(space, groups, reach, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
@@ -168,6 +172,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};
         nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
+        if (halley && round == 0) enclose_corners(problem, space, groups, aim);
         answered += (double)m;
         groups = keep_open(groups, space);
     }

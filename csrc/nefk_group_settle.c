@@ -44,7 +44,7 @@ static void answer(const nefk_problem *problem, nefk_tile_space *space) {
 
 /* Search for own prices of the listed groups of a tile that is answered otherwise. Returns items answered. */
 static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
-                          size_t listed, int tries_all) {
+                          size_t listed, int tries_all, const double *reach) {
     uint32_t which[NEFK_TILE_GROUPS];
     size_t m = 0, bytes;
     if (!listed) return 0.0;
@@ -53,7 +53,7 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
     memcpy(which, space->group, listed * sizeof *which);
     memcpy(space->lower_price, space->x, bytes); /* the search works where these lie, at the front */
     memcpy(space->again, space->total, listed * sizeof(double));
-    double answered = nefk_search_own(all, space, floor, listed, tries_all);
+    double answered = nefk_search_own(all, space, floor, listed, tries_all, reach);
     choose(listed, which, space);
     for (size_t k = 0; k < listed; k++) space->at[k] = space->high[which[k]];
     spread(listed, space->part_offset, space->at, space->price);
@@ -91,12 +91,12 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     if (listed == space->searched /* which are listed as they lie, but for those that bounds leave nothing */
         && nefk_approaches(all->problem, space)) {
         size_t left = nefk_approach_own(all->problem, space, floor);
-        answered += search_rest(all, tile, space, floor, left, 0);
+        answered += search_rest(all, tile, space, floor, left, 0, space->curve);
     } else {
-        if (listed) answered += nefk_search_own(all, space, floor, listed, 0);
+        if (listed) answered += nefk_search_own(all, space, floor, listed, 0, NULL);
         answer(all->problem, space);
     }
-    return answered + search_rest(all, tile, space, floor, list_off(space), 1);
+    return answered + search_rest(all, tile, space, floor, list_off(space), 1, NULL);
 }
 
 /* Where a group's prices differ, blend its amounts at both; where they are the common ones, fill its room alike. */

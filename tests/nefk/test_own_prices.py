@@ -34,10 +34,11 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
-@pytest.mark.parametrize(("least", "most", "evaluations"), [(0.3, 0.9, 0.2225), (0.01, 0.3, 0.62)])
+@pytest.mark.parametrize(("least", "most", "evaluations"), [(0.3, 0.9, 0.115), (0.01, 0.3, 0.34)])
 def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind, least, most, evaluations):
-    """Single precision leads so near that amounts follow the last step. Without its bend there are .27 and .76, without
-    the second turn of some groups .36 and 1.1, without what the second item tells .224 and .66.
+    """Single precision leads so near that amounts follow the last step. Without some groups' second turn there are .24
+    and 1.2 evaluations, without the last step of groups that are left .13 and .38, without the starts that their
+    prices mean .2 and .6.
     """
 
     def shares_of_what_is_taken(generator, taken, rates, starts):
@@ -63,11 +64,14 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
-@pytest.mark.parametrize(("place", "part", "evaluations"), [(1, 80, 1.2), (1, 90, 0.15), (2, 80, 9), (3, 80, 9)])
+@pytest.mark.parametrize(
+    ("place", "part", "evaluations"),
+    [(1, 80, 0), (1, 90, 0), (2, 80, 3.2), (3, 80, 3.4), (2, 30, 2.9), (2, 22, 2.9), (2, 12, 2.7)],
+)
 def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, place, part, evaluations):
-    """Amounts jump there, by a fortieth of the rate over one unit in the last place of the price; caps lie half way.
-    By halving brackets some fifty evaluations would be needed; where only the first item takes anything, one does, and
-    none where the jump is surely large enough.
+    """Amounts jump there, by a fortieth of the rate over one unit in the last place of the price, or nearly so, and
+    caps leave the item a part of that. By halving brackets some fifty evaluations would be needed, and six where prices
+    are searched for that meet the caps; where only the first item takes anything, none is.
     """
 
     def within_the_jump(generator, taken, rates, starts):
@@ -131,3 +135,28 @@ def test_an_item_that_takes_the_cap_before_another_starts_takes_just_that(family
     assert result.residual <= 1e-15
     assert result.price < 0.5
     assert (result.group_prices > 0).all()
+
+
+@pytest.mark.parametrize("seed", [914_812, 929_536, 978_583])
+def test_what_an_items_corner_leaves_is_not_lost_in_its_rate(seed):
+    """The item that bends the total has a rate a million times the cap."""
+    assert residual(seed) <= 1e-12
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("apart", [1e-12, 1e-9, 1e-8, 1e-7, 1e-5, 1e-3, 1e-2])
+@pytest.mark.parametrize("upper", [None, 3.0])
+@pytest.mark.parametrize("deepest", [-5, -1])
+def test_items_that_start_next_to_each_other_leave_no_residual(kind, apart, upper, deepest):
+    """The cap lies in the corner of one of them, where the total of the other may bend as fast."""
+    generator, m = np.random.default_rng(7), 3000
+    rates = np.exp(generator.standard_normal((m, 4)))
+    starts = np.exp(generator.standard_normal((m, 4)))
+    starts[:, 3] = starts[:, 2] * (1 - apart * generator.uniform(-1, 1, m))
+    price = starts[:, 2, None] * (1 - 10 ** generator.uniform(-16, deepest, (m, 1)))
+    with np.errstate(all="ignore"):
+        amounts = np.where(price < starts, rates / special.gammaincinv(2, np.minimum(price / starts, 1 - 1e-16)), 0.0)
+    caps = np.minimum(amounts, np.inf if upper is None else upper).sum(axis=1)
+    weights = starts * rates if kind is criteria.Freshness else starts
+    options = {"weights": weights.ravel(), "groups": np.repeat(np.arange(m), 4), "group_caps": caps, "upper": upper}
+    assert solve_nefk(kind(rates.ravel()), 0.999 * caps.sum(), **options).residual <= 1e-12
