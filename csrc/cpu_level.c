@@ -31,12 +31,12 @@ static int lowered(int level)
     return level;
 }
 
-int cpu_level(void)
-{
-    static volatile int level = -1; /* threads that race here write the same value */
-    if (level < 0) level = lowered(measured());
-    return level;
-}
+static int level;
+
+/* As a module is loaded: no thread looks while another one changes the environment. */
+__attribute__((constructor)) static void look(void) { level = lowered(measured()); }
+
+int cpu_level(void) { return level; }
 #else
 int cpu_level(void) { return CPU_PORTABLE; }
 #endif

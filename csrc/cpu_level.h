@@ -8,7 +8,8 @@
 
 enum { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 };
 
-/* The best of the three levels that may be used here; KNAPSOLVE_CPU_LEVEL in the environment lowers it. */
+/* The best of the three levels that may be used here; KNAPSOLVE_CPU_LEVEL lowers it if that is in the
+ * environment as the module is loaded. */
 int cpu_level(void);
 
 #endif

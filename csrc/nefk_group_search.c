@@ -42,15 +42,6 @@ static double respond_group(const nefk_problem *problem, nefk_tile_space *space,
     return sum_of(use, space->x + start, m);
 }
 
-/* Neighbouring prices of a group, and the share between the totals there that meets the target. */
-static void set_prices(nefk_tile_space *space, size_t g, double low, double high, double target, double most,
-                       double least) {
-    double share = most > least ? (target - least) / (most - least) : 0.0;
-    space->low[g] = low;
-    space->high[g] = high;
-    space->share[g] = share < 0.0 ? 0.0 : (share > 1.0 ? 1.0 : share);
-}
-
 /* After a step from `before`: end the search of group k by a model about the next price, if that is near. Returns
  * totals taken. */
 static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before,
@@ -85,12 +76,9 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
         steps += 1.0;
         if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &own);
     }
-    space->low[g] = space->high[g] = own.price;
-    if (own.state == NEFK_MET) return steps;
-    double most = respond_group(problem, space, k, own.low, NULL);
-    double least = respond_group(problem, space, k, own.high, NULL);
-    set_prices(space, g, own.low, own.high, own.target, most, least);
-    return steps + 2.0;
+    space->low[g] = own.state == NEFK_MET ? own.price : own.low;
+    space->high[g] = own.state == NEFK_MET ? own.price : own.high;
+    return steps;
 }
 
 /* Drop the groups whose search has ended; returns how many are left. */
@@ -100,8 +88,7 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
     for (size_t k = 0; k < groups; k++) {
         uint32_t g = space->group[k];
         int is_enclosed = space->met[k] == NEFK_ENCLOSED && space->more[k] >= space->less[k]; /* both are known */
-        if (is_enclosed)
-            set_prices(space, g, space->from[k], space->to[k], space->target[k], space->more[k], space->less[k]);
+        if (is_enclosed) space->low[g] = space->from[k], space->high[g] = space->to[k];
         if (space->met[k] == NEFK_MET) space->low[g] = space->high[g] = space->at[k];
         if (is_enclosed || space->met[k] == NEFK_MET) continue;
         space->group[left] = g;
@@ -162,7 +149,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     for (size_t k = small; k < groups; k++)
         answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     groups = small;
-    if (halley) aim_at_starts(space, groups, reach, aim);
+    if (halley) nefk_aim_at_starts(space, groups, reach, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
@@ -172,7 +159,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};
         nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
-        if (halley && round == 0) enclose_corners(problem, space, groups, aim);
+        if (halley && round == 0) nefk_enclose_corners(problem, space, groups, aim);
         answered += (double)m;
         groups = keep_open(groups, space);
     }

@@ -20,7 +20,6 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
         double cap = space->cap[g];
         space->low[g] = prices.low;
         space->high[g] = prices.high;
-        space->share[g] = 0.0;
         if (cap <= floor[g] * (1.0 + SLACK)) {
             own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
             double beyond = best[g] + BEYOND * fabs(best[g]);
@@ -99,7 +98,8 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     return answered + search_rest(all, tile, space, floor, list_off(space), 1, NULL);
 }
 
-/* Where a group's prices differ, blend its amounts at both; where they are the common ones, fill its room alike. */
+/* Where a group's prices differ, blend its amounts at both, to its cap; where they are the common ones, fill its room
+ * alike. */
 static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                          const double *own) {
     size_t groups = 0;
@@ -116,12 +116,10 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     sum_chosen(groups, space, space->y, space->slope);
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k], at = space->offset[g];
-        double more = space->slope[k], less = space->total[g], share = space->share[g];
-        double cap = space->cap[g];
-        if (isnan(own[tile.first + space->name[g]])) {
-            double room = (more < cap ? more : cap) - less;
-            share = room > 0.0 ? prices.share * room / (more - less) : 0.0;
-        }
+        double more = space->slope[k], less = space->total[g], cap = space->cap[g];
+        double room = (more < cap ? more : cap) - less;
+        double share = isnan(own[tile.first + space->name[g]]) ? prices.share : 1.0;
+        share = room > 0.0 ? share * room / (more - less) : 0.0;
         for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g]) {
             double less_here = space->x[at], more_here = space->y[i];
             double mixed = less_here + share * (more_here - less_here);

@@ -34,7 +34,7 @@ struct nefk_tile_space {
     gathered all, part; /* items of the tile, and of the groups that are still searched */
     double price[NEFK_ROOM], lower_price[NEFK_ROOM], x[NEFK_ROOM], d[NEFK_ROOM], y[NEFK_ROOM], e[NEFK_ROOM];
     double starts[NEFK_ROOM]; /* of the items of `part`: prices at which they surely take nothing */
-    double low[NEFK_GROUP_ROOM], high[NEFK_GROUP_ROOM], share[NEFK_GROUP_ROOM], mark[NEFK_GROUP_ROOM];
+    double low[NEFK_GROUP_ROOM], high[NEFK_GROUP_ROOM], mark[NEFK_GROUP_ROOM];
     double total[NEFK_GROUP_ROOM], slope[NEFK_GROUP_ROOM];
     double from[NEFK_GROUP_ROOM], to[NEFK_GROUP_ROOM], at[NEFK_GROUP_ROOM], met[NEFK_GROUP_ROOM];
     double target[NEFK_GROUP_ROOM], top[NEFK_GROUP_ROOM], start[NEFK_GROUP_ROOM];

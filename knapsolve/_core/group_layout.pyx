@@ -47,8 +47,9 @@ def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] ne
 def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
     """Add the items of each group, -1 first, to count (g + 1,)."""
     cdef Py_ssize_t i
-    for i in range(group.shape[0]):
-        count[group[i] + 1] += 1
+    with nogil:
+        for i in range(group.shape[0]):
+            count[group[i] + 1] += 1
 
 
 ctypedef fused real:

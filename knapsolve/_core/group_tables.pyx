@@ -4,6 +4,9 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
 
+cdef extern from "cpu_level.h":
+    int cpu_level() noexcept nogil
+
 cdef extern from "nefk_by_group.h":
     ctypedef struct nefk_taken:
         const double *totals
@@ -26,6 +29,11 @@ cdef extern from "nefk_by_group.h":
     void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) noexcept nogil
     void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names) noexcept nogil
     void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
+
+
+def vector_level():
+    """Level of vector code in use: see csrc/cpu_level.h."""
+    return cpu_level()
 
 
 def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int most):

@@ -25,15 +25,11 @@ SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that
 
 
 class _Counted(NamedTuple):
-    """Items that lie side by side: how many each group (g + 1,) has, those to be sampled, and whether all are in order
-    by group, from the first one's to the last one's.
-    """
+    """Items that lie side by side: how many each group (g + 1,) has, those to be sampled, whether they are in order."""
 
     sizes: NDArray[np.uint32]
     listed: list[NDArray[np.intp]]
     in_order: bool
-    first: int
-    last: int
 
 
 class GroupTotals:
@@ -51,9 +47,10 @@ class GroupTotals:
         self._most = MOST_LISTED * problem.n // every if every else 0
         jobs = min(n_jobs, MOST_COUNTING) if len(self.caps) < problem.n else 1
         every_job = max(-(-problem.n // (CHUNK * jobs)), 1) * CHUNK
-        counted = work_through(self._count, list(parts_of(problem.n, every_job)) or [slice(0, 0)], jobs)
+        shares, groups = list(parts_of(problem.n, every_job)) or [slice(0, 0)], problem.groups
+        counted = work_through(self._count, shares, jobs)
         self.in_order = all(part.in_order for part in counted)
-        self.in_order &= all(one.last <= other.first for one, other in itertools.pairwise(counted))
+        self.in_order &= all(bool(groups[share.start - 1] <= groups[share.start]) for share in shares[1:])
         self.sizes = counted[0].sizes
         for part in counted[1:]:
             self.sizes += part.sizes
@@ -61,7 +58,7 @@ class GroupTotals:
 
     def _count(self, some: slice) -> _Counted:
         """Count the items of groups among some of all, and list those to be sampled, as far as they are few."""
-        problem, n_listed, in_order, first, last = self.problem, 0, True, -2, -2
+        problem, n_listed, in_order, last = self.problem, 0, True, -1
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         sizes, listed, found = np.zeros(len(self.caps) + 1, dtype=np.uint32), [], np.empty(CHUNK + 1, dtype=np.intp)
         for start in range(some.start, some.stop, CHUNK):
@@ -74,8 +71,8 @@ class GroupTotals:
             else:
                 group_layout.count_groups(chunk, sizes)
             in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
-            first, last = chunk[0] if first == -2 else first, chunk[-1]
-        return _Counted(sizes, listed, in_order, int(first), int(last))
+            last = chunk[-1]
+        return _Counted(sizes, listed, in_order)
 
     def _are_few(self) -> bool:
         """Whether all items that are to be sampled are listed: no thread has found more where they are few."""

@@ -160,3 +160,27 @@ def test_items_that_start_next_to_each_other_leave_no_residual(kind, apart, uppe
     weights = starts * rates if kind is criteria.Freshness else starts
     options = {"weights": weights.ravel(), "groups": np.repeat(np.arange(m), 4), "group_caps": caps, "upper": upper}
     assert solve_nefk(kind(rates.ravel()), 0.999 * caps.sum(), **options).residual <= 1e-12
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("side", ["lower", "upper"])
+@pytest.mark.parametrize("away", [1e-10, 5e-10, 2e-9, 5e-9])
+@pytest.mark.parametrize("deep", [1e-15, 1e-13, 1e-11, 1e-9, 4e-9])
+def test_another_item_that_comes_to_a_bound_next_to_the_start_leaves_no_residual(kind, side, away, deep):
+    """Within that of the price, what the others take is no straight line: 2e-10 too much if it was taken for one."""
+    generator, m = np.random.default_rng(1), 1000
+    rates, starts = np.exp(generator.standard_normal((2, m, 3)))
+    starts[:, 1:] = starts[:, :1] * generator.uniform(1.2, 5.0, (m, 2))
+
+    def taken(price):
+        with np.errstate(all="ignore"):
+            return np.where(price < starts, rates / special.gammaincinv(2, np.minimum(price / starts, 1 - 1e-16)), 0.0)
+
+    first = starts[:, :1]
+    bounds = {"lower": np.zeros((m, 3)), "upper": np.full((m, 3), 1e9)}
+    bounds[side][:, 1] = taken(first * (1 - away * generator.uniform(0.1, 1.0, (m, 1))))[:, 1]
+    caps = np.clip(taken(first * (1 - deep)), *bounds.values()).sum(axis=1)
+    options = {name: bound.ravel() for name, bound in bounds.items()}
+    weights = (starts * rates if kind is criteria.Freshness else starts).ravel()
+    options |= {"weights": weights, "groups": np.repeat(np.arange(m), 3), "group_caps": caps}
+    assert solve_nefk(kind(rates.ravel()), 0.999 * caps.sum(), **options).residual <= 1e-12

@@ -1,0 +1,91 @@
+#include "nefk_group_corner.h"
+
+#include "nefk_group_starts.h"
+#include "nefk_search.h"
+
+static const double CORNER = 7.0;    /* the rate of an item over its amount, at least: where slopes need not be asked */
+static const double BELOW = 1e-9;    /* a start: there it is seen how steep its item is, which leads on from there */
+static const double STRAIGHT = 1e-8; /* of a price: as far, the other items' amounts are taken to be straight */
+static const double APART = 1e-2;    /* of a start: how far others are if they are */
+static const double BESIDE = 9e-16;  /* of a price: some units in its last place */
+
+void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, const double *reach, uint32_t *item) {
+    for (size_t k = 0; k < groups; k++) {
+        double at = space->at[k], away = (reach ? reach[k] : NEFK_AIM) * at;
+        uint32_t end = space->part_offset[k + 1], best = end;
+        for (uint32_t i = space->part_offset[k]; i < end; i++) {
+            double off = fabs(space->starts[i] - at);
+            best = off < away ? i : best;
+            away = off < away ? off : away;
+        }
+        double price = best < end && reach ? space->starts[best] * (1.0 - BELOW) : at;
+        int is_known = space->to[k] < space->top[k]; /* by its first item's jump */
+        item[k] = !is_known && price > space->from[k] && price < space->to[k] ? best : end;
+        space->at[k] = item[k] < end ? price : at;
+    }
+}
+
+/* What the other items of a group take together, and their slope; not from the group's sums, of which one item's amount
+ * may be nearly all. Returns how many of them bend where that is taken to be straight: they start near by, or are at a
+ * bound or may reach one. */
+static size_t sum_others(const nefk_tile_space *space, size_t k, size_t item, double *amount, double *slope) {
+    double x = 0.0, d = 0.0, start = space->starts[item];
+    size_t bent = 0;
+    for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++) {
+        nefk_block at = block_of(&space->part, i);
+        double own = space->x[i], steep = space->d[i], most = 2.0 * STRAIGHT * steep, low = *at.lower;
+        int is_cut = (own + most >= *at.upper) | ((low > 0.0) & (own - most <= low));
+        x += i == item ? 0.0 : own;
+        d += i == item ? 0.0 : steep;
+        bent += (i != item) & ((fabs(space->starts[i] - start) <= APART * start) | is_cut);
+    }
+    *amount = x;
+    *slope = d;
+    return bent;
+}
+
+void nefk_enclose_corners(const nefk_problem *problem, nefk_tile_space *space, size_t groups, const uint32_t *item) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    double columns[4][NEFK_BLOCK], rest[NEFK_BLOCK], price[NEFK_BLOCK], low[NEFK_BLOCK], high[NEFK_BLOCK];
+    double value[NEFK_BLOCK], more[NEFK_BLOCK], less[NEFK_BLOCK], others[NEFK_BLOCK], steep[NEFK_BLOCK];
+    uint32_t which[NEFK_BLOCK];
+    nefk_block items = {columns[0], columns[1], columns[2], columns[3]};
+    for (size_t k = 0, m = 0; k < groups; k++) {
+        uint32_t i = item[k];
+        if (i < space->part_offset[k + 1]) {
+            nefk_block at = block_of(&space->part, i);
+            which[m] = (uint32_t)k;
+            size_t bent = sum_others(space, k, i, &others[m], &steep[m]);
+            rest[m] = space->target[k] - others[m];
+            columns[0][m] = *at.parameter, columns[1][m] = *at.weight;
+            columns[2][m] = *at.lower, columns[3][m] = *at.upper;
+            int is_there = (rest[m] > *at.lower) & (rest[m] < *at.upper) & (rest[m] * CORNER < *at.parameter);
+            m += is_there & !bent;
+        }
+        if (!m || (m < NEFK_BLOCK && k + 1 < groups)) continue;
+        use->worth(problem->shape, m, items, rest, value, price);
+        for (size_t j = 0; j < m; j++) /* what the others take there, not at the guess */
+            rest[j] -= steep[j] * (1.0 - price[j] / space->price[item[which[j]]]);
+        use->worth(problem->shape, m, items, rest, value, price);
+        for (size_t j = 0; j < m; j++) {
+            low[j] = price[j] * (1.0 - BESIDE);
+            high[j] = price[j] * (1.0 + BESIDE);
+        }
+        use->respond(problem->shape, m, items, low, problem->ceiling, more, NULL, NULL);
+        use->respond(problem->shape, m, items, high, problem->ceiling, less, NULL, NULL);
+        for (size_t j = 0; j < m; j++) {
+            size_t g = which[j], own = item[g];
+            double tried = space->price[own];
+            more[j] += others[j] + steep[j] * (1.0 - low[j] / tried);
+            less[j] += others[j] + steep[j] * (1.0 - high[j] / tried);
+            int is_there = (fabs(price[j] - tried) <= STRAIGHT * tried) & (low[j] > 0.0);
+            is_there &= (high[j] >= space->from[g]) & (low[j] <= space->to[g]);
+            is_there &= (more[j] >= space->target[g]) & (less[j] <= space->target[g]);
+            if (!is_there) continue;
+            space->from[g] = low[j], space->to[g] = high[j];
+            space->more[g] = more[j], space->less[g] = less[j];
+            space->met[g] = NEFK_ENCLOSED;
+        }
+        m = 0;
+    }
+}
