@@ -67,35 +67,17 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
     }
 }
 
-static void add_by_group(const ptrdiff_t *group, size_t count, const double *x, const double *d, double *sums) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + NEFK_AHEAD < count) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
-        double *sum = &sums[2 * (group[i] + 1)];
-        sum[0] += x[i];
-        sum[1] += d[i];
-    }
-}
-
 void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
-                           double price, size_t first, size_t last, size_t rows, double *sums) {
+                           double price, double *sums) {
     double x[ADDED], d[ADDED];
-    ptrdiff_t own[ADDED];
-    uint32_t listed[ADDED];
-    nefk_problem some = *problem;
-    some.order = listed;
-    for (size_t at = 0; at < count; at += ADDED) {
-        size_t n = count - at < ADDED ? count - at : ADDED, m = 0;
-        for (size_t i = at; i < at + n && last - first < rows; i++) {
-            own[m] = group[i];
-            listed[m] = (uint32_t)(start + i);
-            m += (size_t)(group[i] + 1) - first < last - first;
-        }
-        if (last - first < rows) {
-            nefk_respond_each(&some, price, 0, m, 1, x, d);
-            add_by_group(own, m, x, d, sums);
-        } else {
-            nefk_respond_each(problem, price, start + at, start + at + n, 1, x, d);
-            add_by_group(group + at, n, x, d, sums);
+    for (size_t at = 0; at < count; at += ADDED, group += ADDED) {
+        size_t n = count - at < ADDED ? count - at : ADDED;
+        nefk_respond_each(problem, price, start + at, start + at + n, 1, x, d);
+        for (size_t i = 0; i < n; i++) {
+            if (i + NEFK_AHEAD < n) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
+            double *sum = &sums[2 * (group[i] + 1)];
+            sum[0] += x[i];
+            sum[1] += d[i];
         }
     }
 }

@@ -67,10 +67,9 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
                        double *d);
 
 /* Add what items start .. start + count take at a price, each within NEFK_ROUGH of itself, and minus its derivative to
- * the pairs of their groups, sums[group + 1] (rows, 2), in the order of the items; those of the groups alone whose
- * group + 1 is in [first, last), of the items' `group` (count,). O(count). */
+ * the pairs of their groups, sums[group + 1], in the order of the items; `group` (count,) is theirs. O(count). */
 void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
-                           double price, size_t first, size_t last, size_t rows, double *sums);
+                           double price, double *sums);
 
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,

@@ -42,7 +42,7 @@ cdef extern from "nefk_kernel.h":
     void nefk_respond_each(const nefk_problem *problem, double price, size_t start, size_t stop, int roughly,
                            double *x, double *d) noexcept nogil
     void nefk_respond_by_group(const nefk_problem *problem, const Py_ssize_t *group, size_t start, size_t count,
-                               double price, size_t first, size_t last, size_t rows, double *sums) noexcept nogil
+                               double price, double *sums) noexcept nogil
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, int streams,
                            nefk_audit *audit) noexcept nogil

@@ -87,14 +87,12 @@ def respond_each(Items items, double price, size_t start, size_t stop, bint roug
         nefk_respond_each(&items.problem, price, start, stop, roughly, &out[0, 0], &out[1, 0])
 
 
-def respond_by_group(Items items, const Py_ssize_t[::1] group, size_t start, double price, size_t first, size_t last,
-                     double[:, ::1] sums):
+def respond_by_group(Items items, const Py_ssize_t[::1] group, size_t start, double price, double[:, ::1] sums):
     """Add what items start .. take at a price, roughly, and slopes, to the pairs of their groups (m,) in sums
-    (g + 1, 2), of no group first; those of rows [first, last) alone. Less than 2**32 items.
+    (g + 1, 2), of no group first.
     """
     with nogil:
-        nefk_respond_by_group(&items.problem, &group[0], start, group.shape[0], price, first, last, sums.shape[0],
-                              &sums[0, 0])
+        nefk_respond_by_group(&items.problem, &group[0], start, group.shape[0], price, &sums[0, 0])
 
 
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,

@@ -24,6 +24,7 @@ ROUGHLY = 1e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
+MOST_UNGROUPED = 12288  # items of no group in a sample, where they are few
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of the smallest
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
@@ -52,7 +53,7 @@ class Curve:
 class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
-    Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
+    Items of no group, if they are few, are in it beside: where caps bind, the price depends on them. What small groups
     take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far. Of large
     groups, few items are known: as far as their means differ by chance alone, large groups are taken to be alike (James
     and Stein's estimator), or caps would hold too much of T where it is chance that exceeds them.
@@ -83,7 +84,8 @@ class SampledTotals:
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
-        self.every, self.ungrouped = float(every), float(every if large[0] else 1)
+        ungrouped = int(self.totals.sizes[0])
+        self.every, self.ungrouped = float(every), float(every if large[0] else sizes[0] / max(ungrouped, 1))
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
 
     def respond(self, price: float) -> tuple[float, float, float]:
@@ -159,12 +161,16 @@ def sampled_groups_of(n: int) -> int:
 
 
 def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
-    their groups; the table (g + 1,) begins with the items of no group.
+    """Positions of all items of the chosen groups that are small, and of some of no group, then of one in so many items
+    of large ones, and their groups; the table (g + 1,) begins with the items of no group.
     """
     some, listed = np.arange(0, totals.problem.n, totals.every), np.asarray(totals.listed)
     groups, others = (totals.problem.groups[x].astype(np.intp) for x in (listed, some))
     small, others_large = ~large[1 + groups], large[1 + others]
+    if not large[0]:
+        ungrouped = np.flatnonzero(groups < 0)
+        small[ungrouped] = False
+        small[ungrouped[:: max(odd_stride(-(-ungrouped.size // MOST_UNGROUPED)), 1)]] = True
     which = np.concatenate([listed[small], some[others_large]])
     return which, np.concatenate([groups[small], others[others_large]])
 

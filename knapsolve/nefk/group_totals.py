@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +15,11 @@ from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
 from knapsolve.nefk.problem import Problem, most_taken
 
 Array = NDArray[np.float64]
-BLOCKS = 64  # of groups whose items are counted to share them out
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 MOST_COUNTING = 4  # threads that have a table of groups each
-FEW = 32  # items of no group are all sampled if they are at most one in so many
+BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 2.5, 8  # items to a group and a table of sums; to a group for two tables
+FEW = 32  # items of no group are all listed if they are at most one in so many
 SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
 
 
@@ -42,7 +41,6 @@ class GroupTotals:
     def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
-        self._shares: list[slice] = []
         self.sampled = group_layout.sampled_groups(len(self.caps), every) if every else np.empty(0, dtype=np.intp)
         self._most = MOST_LISTED * problem.n // every if every else 0
         jobs = min(n_jobs, MOST_COUNTING) if len(self.caps) < problem.n else 1
@@ -102,29 +100,27 @@ class GroupTotals:
         return np.add(sums, lost, out=sums)
 
     def respond(self, price: float) -> Array:
-        """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself;
-        summed in the items' order.
+        """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself.
+
+        Summed in the items' order, in tables of their own of as many shares as the numbers of items and groups allow,
+        whatever the number of threads.
         """
-        sums = np.zeros((len(self.caps) + 1, 2))
         self.count += 1
+        n, rows = self.problem.n, len(self.sizes)
+        tables = min(max(n // (BY_TABLE * rows), 2 if n >= FEWEST_BY_TABLE * rows else 1), MOST_TABLES)
+        shares = list(parts_of(n, -(-n // (tables * CHUNK)) * CHUNK))
 
-        def add(rows: slice) -> None:
-            for part in parts_of(self.problem.n):
-                core.respond_by_group(self.items, self.groups(part), part.start, price, rows.start, rows.stop, sums)
+        def add(share: slice) -> Array:
+            sums = np.zeros((rows, 2))
+            for start in range(share.start, share.stop, CHUNK):
+                groups = self.groups(slice(start, min(start + CHUNK, share.stop)))
+                core.respond_by_group(self.items, groups, start, price, sums)
+            return sums
 
-        self._shares = self._shares or self._shared_out()
-        work_through(add, self._shares, self.n_jobs)
+        sums, *others = work_through(add, shares, self.n_jobs)
+        for more in others:
+            sums += more
         return sums
-
-    def _shared_out(self) -> list[slice]:
-        """Rows of the groups that one thread sums: about as many items each, as far as groups allow."""
-        jobs, rows = min(self.n_jobs, -(-self.problem.n // CHUNK)), len(self.sizes)
-        if jobs < 2:
-            return [slice(0, rows)]
-        blocks = list(parts_of(rows, -(-rows // BLOCKS)))
-        items = np.cumsum([self.sizes[block].sum(dtype=np.intp) for block in blocks])
-        cuts = [blocks[k].start for k in np.searchsorted(items, np.arange(1, jobs) * self.problem.n // jobs)]
-        return [slice(a, b) for a, b in itertools.pairwise([0, *cuts, rows]) if a < b]
 
 
 def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:

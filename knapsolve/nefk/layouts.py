@@ -103,7 +103,8 @@ class Listed:
         place.clear()
 
     def deliver(self, place: Place) -> None:
-        """The amounts are where they belong."""
+        """The amounts are where they belong: mark their sides."""
+        place.mark_sides(self.given.lower, self.given.upper)
 
 
 def list_items(problem: Problem) -> Listed:
@@ -206,10 +207,15 @@ class Tiled:
         """The room of the amounts is in use."""
 
     def deliver(self, place: Place) -> None:
-        """Bring the amounts where they belong; there are no passes after that."""
+        """Bring the amounts where they belong, and mark their sides; there are no passes after that."""
         del self.member, self._problem  # room for the amounts
-        there = place.amounts()
-        self._move(lambda part, *where: group_layout.move_back(*where, (self.amounts, there[part])))
+        there, _ = place()
+
+        def move(part: slice, *where: Any) -> None:
+            group_layout.move_back(*where, (self.amounts, there[part]))
+            place.mark_part(part, self.given.lower, self.given.upper)  # while they are in the cache
+
+        self._move(move)
 
 
 def lay_out(

@@ -107,18 +107,21 @@ class Place:
 
     def mark_sides(self, lower: Any, upper: Any) -> None:
         """Write the sides of amounts that are known, between bounds that are numbers or arrays (n,)."""
-        amounts, side = self()
+        for part in parts_of(self._n):
+            self.mark_part(part, lower, upper)
+
+    def mark_part(self, part: slice, lower: Any, upper: Any) -> None:
+        """The same of some of the items."""
+        x, here = (column[part] for column in self())
+        bounds = (bound[part] if isinstance(bound, np.ndarray) else bound for bound in (lower, upper))
         with np.errstate(over="ignore"):  # an upper bound may be none in single precision
-            for part in parts_of(self._n):
-                x, here = amounts[part], side[part]
-                bounds = (bound[part] if isinstance(bound, np.ndarray) else bound for bound in (lower, upper))
-                low, high = (np.asarray(bound, self.dtype) for bound in bounds)
-                at_low = (x <= low).view(np.int8)
-                if high.ndim or high < np.inf:
-                    np.greater(x >= high, at_low, out=here.view(bool))
-                    here -= at_low
-                else:
-                    np.negative(at_low, out=here)
+            low, high = (np.asarray(bound, self.dtype) for bound in bounds)
+        at_low = (x <= low).view(np.int8)
+        if high.ndim or high < np.inf:
+            np.greater(x >= high, at_low, out=here.view(bool))
+            here -= at_low
+        else:
+            np.negative(at_low, out=here)
 
     def clear(self) -> None:
         """Give the room back."""

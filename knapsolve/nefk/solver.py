@@ -220,7 +220,11 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         before, sums = float(search[core.PRICE]), reduced.known.pop()
         step(search, passes.shape, *(float(x[0]) for x in sums))
         alone = replace(some, groups=None)
-        prices, settled = find_and_settle(alone, passes, search, place.amounts(), None, n_jobs, before)
+        amounts, side = place()
+        is_rounded = amounts.dtype != np.float64  # then sides are those after that
+        prices, settled = find_and_settle(alone, passes, search, amounts, None if is_rounded else side, n_jobs, before)
+        if is_rounded:
+            place.mark_sides(problem.lower, problem.upper)
     else:
         layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
         grouped = GroupPasses(some, n_jobs, layout)
@@ -229,7 +233,6 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         del grouped
         layout.deliver(place)
         del layout
-    place.mark_sides(problem.lower, problem.upper)
     del some, reduced  # room for the prices
     if not kept.all():
         own = put_back(own, kept)
@@ -247,7 +250,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
         search = new_search(problem, passes)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])
-    place.mark_sides(problem.lower, problem.upper)
+    grouped.layout.deliver(place)
     return _result(problem, prices, settled, passes.count + grouped.count, place, own)
 
 

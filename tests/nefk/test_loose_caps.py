@@ -174,3 +174,20 @@ def test_groups_too_many_for_the_cache_are_all_kept_unless_few_caps_bind(monkeyp
         many = reduce(totals, new_search(totals.problem, totals.problem.passes()))
         monkeypatch.undo()
         assert many.kept.all() == are_kept
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_sides_are_those_of_amounts_rounded_to_the_output(tight):
+    """Most amounts are less than single precision knows below an upper bound, and become it. With groups, those are at
+    it, whether caps bind or not.
+    """
+    generator = np.random.default_rng(4)
+    n, out = N, np.empty(N, np.float32)
+    rates, groups = 1.0 + 1e-9 * generator.random(n), generator.integers(0, 20_000, n)
+    caps = np.where(np.arange(20_000) % 2, 1e9, 0.5 if tight else 1e9)
+    options = {"groups": groups, "group_caps": caps}
+    amount = solve("freshness", rates, 0.3 * n, **options).amounts[groups % 2 == 1].max()
+    result = solve("freshness", rates, 0.3 * n, upper=amount * (1 + 1e-9), out=out, **options)
+    at_upper = out >= np.float32(amount * (1 + 1e-9))
+    assert at_upper.mean() > 0.4
+    np.testing.assert_array_equal(result.at_upper, at_upper)
