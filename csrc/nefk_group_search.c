@@ -1,5 +1,6 @@
 #include "nefk_group_search.h"
 
+#include "nefk_group_breaks.h"
 #include "nefk_group_corner.h"
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
@@ -133,6 +134,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
                        const double *reach) {
     const nefk_problem *problem = all->problem;
     int has_top = has_starts(problem->shape), halley = has_jumps(problem->shape);
+    int is_quadratic = problem->shape == NEFK_QUADRATIC, is_linear = is_quadratic && nefk_is_linear(space);
     double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEAR_SQUARED);
     uint32_t aim[NEFK_TILE_GROUPS];
     share_scalars(space);
@@ -145,12 +147,17 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     }
     start_searches(all, space, floor, groups);
     size_t small = groups; /* sorted by size: the last ones are large */
-    while (near > 0.0 && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
+    while (near > 0.0 && !is_quadratic && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
     for (size_t k = small; k < groups; k++)
         answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     groups = small;
     if (halley) nefk_aim_at_starts(space, groups, reach, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
+        if (is_quadratic && round == (is_linear ? 0 : LATE)) {
+            answered += nefk_bisect_breaks(problem, space, groups);
+            groups = keep_open(groups, space);
+            if (!groups) break;
+        }
         size_t m = space->part_offset[groups];
         spread(groups, space->part_offset, space->at, space->price);
         respond(problem, &space->part, 0, m, space->price, space->x, space->d, space->y);

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
@@ -24,12 +25,13 @@ ROUGHLY = 1e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
-MOST_UNGROUPED = 12288  # items of no group in a sample, where they are few
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of the smallest
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
 LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
+DOWN = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in log price, from above which nothing is taken
+ALONG = 1e-4  # error of a log price at which T of a sample has some size
 LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
 
 
@@ -53,7 +55,7 @@ class Curve:
 class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
-    Items of no group, if they are few, are in it beside: where caps bind, the price depends on them. What small groups
+    Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
     take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far. Of large
     groups, few items are known: as far as their means differ by chance alone, large groups are taken to be alike (James
     and Stein's estimator), or caps would hold too much of T where it is chance that exceeds them.
@@ -84,8 +86,7 @@ class SampledTotals:
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
-        ungrouped = int(self.totals.sizes[0])
-        self.every, self.ungrouped = float(every), float(every if large[0] else sizes[0] / max(ungrouped, 1))
+        self.every, self.ungrouped = float(every), float(every if large[0] else 1)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
 
     def respond(self, price: float) -> tuple[float, float, float]:
@@ -144,6 +145,26 @@ class SampledTotals:
         price = float(rough[core.PRICE])
         return price if narrow.has_bracket(shape, price) else math.nan
 
+    def enclose(self, search: Array, error: float) -> tuple[float, float, Curve] | None:
+        """The price at which T meets a search's target, how far below that T is larger by some relative error, over the
+        price, and T between. None if no positive prices do. Where amounts jump, as of linear items, slopes tell nothing.
+        """
+        target, known = float(search[core.TARGET]), {}
+
+        def gap(log: float, goal: float) -> float:
+            known[log] = known[log] if log in known else self.respond(math.exp(log))[0]
+            return known[log] - goal
+
+        high = math.log(search[core.HIGH]) if 0.0 < search[core.HIGH] < math.inf else math.nan
+        low = next((high - away for away in DOWN if gap(high - away, (1.0 + error) * target) > 0.0), math.nan)
+        if not (low < high and gap(high, target) < 0.0):
+            return None
+        ends = [brentq(gap, low, high, (goal * target,), xtol=ALONG) for goal in (1.0, 1.0 + error, 1.0 - error)]
+        gap(ends[1] - ALONG, target)  # what below() comes to, is on the curve
+        logs = np.array([t for t in sorted(known) if ends[1] - 2 * ALONG <= t <= ends[2]])
+        totals = np.minimum.accumulate([known[t] for t in logs])
+        return math.exp(ends[0]), -math.expm1(ends[1] - ends[0]), Curve(logs, totals)
+
     def curve(self, price: float, error: float) -> Curve | None:
         """T of the sample about its price, which may be off by so much, in log price; None where Newton's steps do."""
         loose = (1.0 - self.capped) * len(self.totals.caps)
@@ -161,16 +182,12 @@ def sampled_groups_of(n: int) -> int:
 
 
 def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of all items of the chosen groups that are small, and of some of no group, then of one in so many items
-    of large ones, and their groups; the table (g + 1,) begins with the items of no group.
+    """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
+    their groups; the table (g + 1,) begins with the items of no group.
     """
     some, listed = np.arange(0, totals.problem.n, totals.every), np.asarray(totals.listed)
     groups, others = (totals.problem.groups[x].astype(np.intp) for x in (listed, some))
     small, others_large = ~large[1 + groups], large[1 + others]
-    if not large[0]:
-        ungrouped = np.flatnonzero(groups < 0)
-        small[ungrouped] = False
-        small[ungrouped[:: max(odd_stride(-(-ungrouped.size // MOST_UNGROUPED)), 1)]] = True
     which = np.concatenate([listed[small], some[others_large]])
     return which, np.concatenate([groups[small], others[others_large]])
 

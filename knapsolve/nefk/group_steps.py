@@ -80,7 +80,8 @@ class GroupSteps:
         self.encloses = (self.has_missed or is_flat) and across <= 2.0 * widest and self._enclose(search)
         if self.encloses:
             return 0.5 * across + ROUNDED
-        if not (self.are_large or is_flat) and self._follow(search, mu, sums[0]):
+        is_smooth = self.are_large and self.shape not in LINEAR
+        if not (is_smooth or is_flat) and self._follow(search, mu, sums[0]):
             moved = moved_by(self.shape, mu, float(search[core.PRICE]))
             return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0])
         if is_flat and self.halving and _halve(search):

@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 MOST_COUNTING = 4  # threads that have a table of groups each
-BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 2.5, 8  # items to a group and a table of sums; to a group for two tables
-FEW = 32  # items of no group are all listed if they are at most one in so many
+BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
+FEW = 32  # items of no group are all sampled if they are at most one in so many
 SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
 
 

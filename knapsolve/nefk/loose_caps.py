@@ -30,7 +30,11 @@ LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 TRIES = 4
-MUCH = 1.5  # over a target, of a sample's total a margin below its price
+SMOOTH = 2.0  # what a slope tells of a sample's rise, over that, or its inverse, at most
+ALIKE = 1e-12  # of a target: totals that differ by less do not
+MUCH_OF_STEEP = 1.25  # over a target, of a total below the answer where slopes tell nothing
+STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size, where slopes tell nothing
+NEARLY, MUCH = 0.02, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 19, 0.3  # whose sums leave the cache: in the items' order they take long
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
@@ -54,10 +58,13 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
+    worth, curve = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY, None
     if totals.shape in LINEAR and _is_steep(sample, search, price, margin):
-        return None
-    worth = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY
-    few, curve = sample.capped <= worth, sample.curve(price, margin)
+        found = sample.enclose(search, STEEP_ERROR * margin) if totals.shape == core.QUADRATIC else None
+        if found is None:
+            return None
+        price, margin, curve = found
+    few, curve = sample.capped <= worth, curve or sample.curve(price, margin)
     if few or not tiled:
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin)
@@ -71,9 +78,14 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
 
 
 def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:
-    """Whether a total changes so fast, as that of nearly linear items, that a price next to the answer's is far off."""
-    low = below(search, sample.totals.shape, price, margin)
-    return not math.isnan(low) and sample.respond(low)[0] > MUCH * float(search[core.TARGET])
+    """Whether a total changes so fast, or by jumps, as that of nearly linear items, that its slope led nowhere, or that a
+    price next to the answer's is far off.
+    """
+    target, low = float(search[core.TARGET]), below(search, sample.totals.shape, price, margin)
+    (here, slope, _), more = sample.respond(price), sample.respond(low)[0]
+    is_near = abs(here - target) <= NEARLY * target and target < more <= MUCH * target
+    told = slope * (price - low) / max(more - here, ALIKE * target)
+    return not (is_near and 1.0 / SMOOTH < told < SMOOTH)
 
 
 def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: float) -> tuple[float, Array] | None:
@@ -97,7 +109,8 @@ def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: f
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
         error = error_of(totals, taken[:, 0], total)
-        if total > search[core.TARGET] + error and (moved <= NEAR or not more):
+        is_near = moved <= NEAR or (shape in LINEAR and total <= MUCH_OF_STEEP * search[core.TARGET])
+        if total > search[core.TARGET] + error and (is_near or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None

@@ -34,6 +34,8 @@ BENT = 1e-8  # last terms of the series, relative to the amount, that make an it
 SURE = 1e-8  # relative gap of the total at an end of the bracket that tells the side for sure
 ERRORS = 2.5  # standard errors of a sample's price that the bracket must hold
 SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
+ENCLOSING, SURE_ERRORS = 16384, 3.0  # items of a sample whose total encloses a price, by so many standard errors
+ENCLOSED_ROUGHLY = 1e-3  # relative gap of the sample's total that ends a search for an end
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
@@ -148,6 +150,30 @@ def sharpen(problem: Problem, passes: Any, search: NDArray[np.float64], needed: 
     return True
 
 
+def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float:
+    """Bring the price between those at which a sample takes as much more and less than its share as chance explains; half
+    that bracket, relative to `size_of`, or NaN. Where amounts jump, as of linear items, slopes tell nothing.
+    """
+    part = problem.sample(ENCLOSING)
+    some, amounts = part.passes(), np.empty(part.n)
+
+    def price_of(target: float) -> float:
+        if target <= 0.0:
+            return float(search[core.HIGH])
+        own = search.copy()
+        own[core.TARGET], own[core.TOLERANCE] = target, ENCLOSED_ROUGHLY
+        return float(find_prices(some, own).high)
+
+    core.respond(some.items, core.Column(price_of(part.capacity)), 0, part.n, amounts)
+    error = SURE_ERRORS * float(amounts.std()) * math.sqrt(part.n)
+    low, high = max(price_of(part.capacity + error), 0.0), price_of(part.capacity - error)
+    price = 0.5 * (low + high)
+    if not (low < high and search[core.LOW] < price < search[core.HIGH]):
+        return math.nan
+    search[core.PRICE] = price
+    return max(0.5 * (high - low) / price, LEAST_HALF)
+
+
 def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any) -> tuple[Prices, Settled] | None:
     """Materials of detection with equal weights and without bounds share in proportion to their rates: they are one
     material with the sum of the rates.
@@ -240,6 +266,8 @@ def settle_many(
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if math.isnan(before):
         half = widest if sharpen(problem, passes, search, needed) else math.nan
+        if math.isnan(half) and passes.shape == core.QUADRATIC:
+            half = enclose(problem, passes, search)
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     while search[core.STATE] == core.RUNNING:

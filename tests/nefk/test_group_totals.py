@@ -6,7 +6,6 @@ from nefk_oracle import FAMILIES, grouped, solve, totals_of
 
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
-import knapsolve.nefk.group_samples as group_samples
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
 from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
@@ -87,23 +86,6 @@ def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups)
     assert part.n == pytest.approx(expected, rel=0.05, abs=300)
     capped = np.minimum(totals.respond(0.3)[:, 0], np.append(np.inf, totals.caps)).sum()
     assert sample.respond(0.3)[0] == pytest.approx(capped, rel=0.1)
-
-
-@pytest.mark.parametrize(("ungrouped", "least", "most"), [(3, 3, 3), (1400, 467, 700)])
-def test_some_items_of_no_group_are_sampled_where_they_are_few(ungrouped, least, most, monkeypatch):
-    """Where all caps bind, the price depends on them alone: a handful is all looked at."""
-    monkeypatch.setattr(group_samples, "MOST_UNGROUPED", 700)
-    p, options = grouped("freshness", 14_000, 4, [0.5])
-    options["groups"] = np.maximum(options["groups"], 0)
-    options["groups"][:: N // ungrouped][:ungrouped] = -1
-    totals = totals_of("freshness", p, options)
-    assert totals.sizes[0] == ungrouped
-    sample = SampledTotals(totals)
-    sampled = sample.totals.sizes[0]
-    assert least <= sampled <= most
-    assert sample.ungrouped == pytest.approx(ungrouped / sampled)
-    exact = capped_sums(totals, *totals.respond(0.02).T)[0]
-    assert sample.respond(0.02)[0] == pytest.approx(exact, rel=1e-2)
 
 
 def test_totals_of_tiles_are_as_near_as_they_say():
