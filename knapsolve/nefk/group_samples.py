@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Curve:
 
     logs: Array  # of the prices
     totals: Array
+    ties: list[float] = field(default_factory=list)  # prices to be tried, taken out for use
 
     def total(self, price: float) -> float:
         """T of the sample at a price on the curve; elsewhere NaN."""
@@ -159,11 +160,15 @@ class SampledTotals:
         low = next((high - away for away in DOWN if gap(high - away, (1.0 + error) * target) > 0.0), math.nan)
         if not (low < high and gap(high, target) < 0.0):
             return None
-        ends = [brentq(gap, low, high, (goal * target,), xtol=ALONG) for goal in (1.0, 1.0 + error, 1.0 - error)]
+        goals = (target, (1.0 + error) * target, (1.0 - error) * target)
+        ends = [brentq(gap, low, high, (x,), xtol=ALONG) if gap(high, x) < 0.0 else high for x in goals]
         gap(ends[1] - ALONG, target)  # what below() comes to, is on the curve
-        logs = np.array([t for t in sorted(known) if ends[1] - 2 * ALONG <= t <= ends[2]])
+        first, last = min(ends) - 2.0 * ALONG, max(ends) + 2.0 * ALONG
+        logs = np.array([t for t in sorted(known) if first <= t <= last])
         totals = np.minimum.accumulate([known[t] for t in logs])
-        return math.exp(ends[0]), -math.expm1(ends[1] - ends[0]), Curve(logs, totals)
+        price = math.exp(ends[0])
+        ties = narrow.beside_tie(self.totals.problem, math.exp(first), price, math.exp(last))
+        return price, -math.expm1(min(ends) - ALONG - ends[0]), Curve(logs, totals, ties)
 
     def curve(self, price: float, error: float) -> Curve | None:
         """T of the sample about its price, which may be off by so much, in log price; None where Newton's steps do."""

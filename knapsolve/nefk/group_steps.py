@@ -65,7 +65,7 @@ class GroupSteps:
         NaN if the step was too long for one.
         """
         step_beside(search, self.shape, *sums)
-        if search[core.STATE] != core.RUNNING:
+        if search[core.STATE] != core.RUNNING or self._try_tie(search):
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), _across(search)
@@ -104,6 +104,15 @@ class GroupSteps:
         if not leads and self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
             return math.nan  # a rough pass costs less than so large a model
         return self.wide * half
+
+    def _try_tie(self, search: Array) -> bool:
+        """Move a search's price beside the weight that many items have; False if there is no such left to be tried."""
+        while self.curve and self.curve.ties:
+            price = self.curve.ties.pop(0)
+            if search[core.LOW] < price < search[core.HIGH]:
+                search[core.PRICE] = price
+                return True
+        return False
 
     def _leap(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
         """Where caps hold all of T, or nearly so, leave in growing leaps; False elsewhere."""

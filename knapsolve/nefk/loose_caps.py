@@ -32,7 +32,7 @@ NEAR = 4.5e-2  # a step so short ends near the answer
 TRIES = 4
 SMOOTH = 2.0  # what a slope tells of a sample's rise, over that, or its inverse, at most
 ALIKE = 1e-12  # of a target: totals that differ by less do not
-MUCH_OF_STEEP = 1.25  # over a target, of a total below the answer where slopes tell nothing
+MORE_OF_STEEP = 4.0  # times the margin, where it was too small and slopes tell nothing
 STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size, where slopes tell nothing
 NEARLY, MUCH = 0.02, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
@@ -59,7 +59,8 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
     worth, curve = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY, None
-    if totals.shape in LINEAR and _is_steep(sample, search, price, margin):
+    is_steep = totals.shape in LINEAR and _is_steep(sample, search, price, margin)
+    if is_steep:
         found = sample.enclose(search, STEEP_ERROR * margin) if totals.shape == core.QUADRATIC else None
         if found is None:
             return None
@@ -67,7 +68,7 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     few, curve = sample.capped <= worth, curve or sample.curve(price, margin)
     if few or not tiled:
         del sample  # takes room
-        found = below_the_answer(totals, search, price, margin)
+        found = below_the_answer(totals, search, price, margin, is_steep)
         return without_loose_caps(totals, *found, search, curve) if found else None
     low = below(search, totals.shape, price, margin)
     if math.isnan(low):
@@ -88,9 +89,12 @@ def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float)
     return not (is_near and 1.0 / SMOOTH < told < SMOOTH)
 
 
-def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: float) -> tuple[float, Array] | None:
+def below_the_answer(
+    totals: GroupTotals, search: Array, price: float, margin: float, is_steep: bool = False
+) -> tuple[float, Array] | None:
     """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
-    (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one.
+    (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one. Slopes are not looked at if totals
+    are steep.
     """
     shape = totals.shape
     for more in reversed(range(TRIES)):
@@ -109,9 +113,11 @@ def below_the_answer(totals: GroupTotals, search: Array, price: float, margin: f
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
         error = error_of(totals, taken[:, 0], total)
-        is_near = moved <= NEAR or (shape in LINEAR and total <= MUCH_OF_STEEP * search[core.TARGET])
-        if total > search[core.TARGET] + error and (is_near or not more):
+        if total > search[core.TARGET] + error and (moved <= NEAR or is_steep or not more):
             return low, taken
+        if is_steep:
+            price, margin = low, MORE_OF_STEEP * margin
+            continue
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
 

@@ -19,7 +19,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
+from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, step_at, within
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
@@ -36,6 +36,7 @@ ERRORS = 2.5  # standard errors of a sample's price that the bracket must hold
 SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
 ENCLOSING, SURE_ERRORS = 16384, 3.0  # items of a sample whose total encloses a price, by so many standard errors
 ENCLOSED_ROUGHLY = 1e-3  # relative gap of the sample's total that ends a search for an end
+TIED = 24  # one in so many items of one weight is many
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
@@ -157,21 +158,41 @@ def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float
     part = problem.sample(ENCLOSING)
     some, amounts = part.passes(), np.empty(part.n)
 
-    def price_of(target: float) -> float:
+    def prices_of(target: float) -> Prices:
         if target <= 0.0:
-            return float(search[core.HIGH])
+            return Prices(float(search[core.HIGH]), float(search[core.HIGH]))
         own = search.copy()
         own[core.TARGET], own[core.TOLERANCE] = target, ENCLOSED_ROUGHLY
-        return float(find_prices(some, own).high)
+        return find_prices(some, own)
 
-    core.respond(some.items, core.Column(price_of(part.capacity)), 0, part.n, amounts)
+    core.respond(some.items, core.Column(prices_of(part.capacity).high), 0, part.n, amounts)
     error = SURE_ERRORS * float(amounts.std()) * math.sqrt(part.n)
-    low, high = max(price_of(part.capacity + error), 0.0), price_of(part.capacity - error)
+    low = max(float(prices_of(part.capacity + error).low), 0.0)
+    high = float(prices_of(part.capacity - error).high)
     price = 0.5 * (low + high)
     if not (low < high and search[core.LOW] < price < search[core.HIGH]):
         return math.nan
     search[core.PRICE] = price
+    for beside in beside_tie(part, low, price, high):
+        if search[core.STATE] == core.RUNNING and search[core.LOW] < beside < search[core.HIGH]:
+            step_at(passes, search, beside)
     return max(0.5 * (high - low) / price, LEAST_HALF)
+
+
+def beside_tie(part: Problem, low: float, price: float, high: float) -> list[float]:
+    """The prices about the nearest weight that many of some quadratic items have, between two prices; none if there is
+    no such weight. Where a total jumps so far, models of it would list too many items.
+    """
+    columns = part.weights, part.criterion._parameter, part.upper
+    weights, curvature, upper = (np.broadcast_to(np.asarray(x, dtype=np.float64), part.n) for x in columns)
+    values, counts = np.unique(weights[(low <= weights) & (weights <= high)], return_counts=True)
+    values = values[counts * TIED >= part.n]
+    if not values.size:
+        return []
+    tie = float(values[np.abs(values - price).argmin()])
+    with np.errstate(invalid="ignore"):
+        fall = np.where(curvature > 0.0, curvature * upper, 0.0)[weights == tie].max()
+    return [tie, math.nextafter(tie, 0.0), tie * (1.0 - min(float(fall), 1.0))]
 
 
 def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any) -> tuple[Prices, Settled] | None:
