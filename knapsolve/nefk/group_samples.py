@@ -157,11 +157,15 @@ class SampledTotals:
             return known[log] - goal
 
         high = math.log(search[core.HIGH]) if 0.0 < search[core.HIGH] < math.inf else math.nan
-        low = next((high - away for away in DOWN if gap(high - away, (1.0 + error) * target) > 0.0), math.nan)
+        goals = (target, (1.0 + error) * target, (1.0 - error) * target)
+        lows = [next((high - away for away in DOWN if gap(high - away, x) > 0.0), math.nan) for x in goals[1::-1]]
+        low = lows[1] if math.isnan(lows[0]) else lows[0]  # caps may hold nearly all
         if not (low < high and gap(high, target) < 0.0):
             return None
-        goals = (target, (1.0 + error) * target, (1.0 - error) * target)
-        ends = [brentq(gap, low, high, (x,), xtol=ALONG) if gap(high, x) < 0.0 else high for x in goals]
+        ends = [
+            low if gap(low, x) <= 0.0 else high if gap(high, x) >= 0.0 else brentq(gap, low, high, (x,), xtol=ALONG)
+            for x in goals
+        ]
         gap(ends[1] - ALONG, target)  # what below() comes to, is on the curve
         first, last = min(ends) - 2.0 * ALONG, max(ends) + 2.0 * ALONG
         logs = np.array([t for t in sorted(known) if first <= t <= last])

@@ -287,7 +287,7 @@ def settle_many(
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if math.isnan(before):
         half = widest if sharpen(problem, passes, search, needed) else math.nan
-        if math.isnan(half) and passes.shape == core.QUADRATIC:
+        if math.isnan(half) and passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:
             half = enclose(problem, passes, search)
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)

@@ -1,0 +1,129 @@
+"""Linear and nearly linear items, whose totals jump: the greedy answer, in few passes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.narrow import beside_tie
+from knapsolve.nefk.problem import check_problem
+
+N = 100_000
+
+
+def greedy(weights, upper, capacity, groups, caps):
+    """The largest value of linear items: in order of their weights, as much as bounds, caps and capacity allow."""
+    left, order = np.append(caps, np.inf), np.argsort(-weights, kind="stable")
+    value = 0.0
+    for w, most, g in zip(weights[order].tolist(), upper[order].tolist(), groups[order].tolist()):
+        x = min(most, left[g], capacity)
+        left[g] -= x
+        capacity -= x
+        value += w * x
+        if capacity <= 0.0:
+            break
+    return value
+
+
+def instance(kind, size, tight, seed=3):
+    """Weights of several kinds, upper bounds, groups of some size, and caps of which some bind."""
+    generator = np.random.default_rng(seed)
+    weights, upper = generator.lognormal(0, 1, N), generator.uniform(0.5, 1.5, N)
+    if kind == "levels":
+        weights = generator.integers(1, 101, N).astype(float)
+    if kind == "few levels":
+        weights = generator.integers(1, 4, N).astype(float)
+    if kind == "one level":
+        weights = np.ones(N)
+    n_groups = N // size
+    groups = np.where(generator.random(N) < 0.02, -1, generator.integers(0, n_groups, N))
+    free = solve_nefk(criteria.Linear(), 0.3 * N, weights=weights, upper=upper).amounts
+    taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups)
+    caps = np.where(generator.random(n_groups) < tight, generator.uniform(0.3, 0.9, n_groups), 50.0) * taken + 1e-3
+    capacity = 0.3 * N if tight < 1.0 else caps.sum() + 0.5 * upper[groups < 0].sum()
+    return weights, upper, groups, caps, capacity
+
+
+@pytest.mark.parametrize("equality", [True, False])
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.99])
+@pytest.mark.parametrize("kind", ["all differ", "levels", "few levels", "one level"])
+def test_few_passes_find_the_greedy_answer(kind, share, equality):
+    """Brackets were halved, in up to 88 passes."""
+    weights, upper, *_ = instance(kind, 2, 0.0)
+    capacity = share * upper.sum()
+    result = solve_nefk(criteria.Linear(), capacity, weights=weights, upper=upper, equality=equality)
+    none = np.full(N, -1)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 7
+    assert result.value == pytest.approx(greedy(weights, upper, capacity, none, np.empty(0)), rel=1e-12)
+
+
+@pytest.mark.parametrize("curvature", [1e-3, 1e-6, 1e-9, 1e-13, "half of them"])
+def test_few_passes_do_for_nearly_linear_items(curvature):
+    weights, upper, *_ = instance("all differ", 2, 0.0)
+    if curvature == "half of them":
+        curvature = np.where(np.arange(N) % 2, 0.0, upper[::-1])
+    result = solve_nefk(criteria.Quadratic(curvature), 0.3 * N, weights=weights, upper=upper)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 4
+
+
+def test_capacity_that_is_left_over_has_no_price():
+    """Above what all take at price 0 nothing is to be enclosed: that once took the place of the answer."""
+    weights = np.round(np.random.default_rng(0).exponential(1.0, N), 1)
+    criterion = criteria.Quadratic(np.random.default_rng(1).lognormal(0, 3, N))
+    free = solve_nefk(criterion, 1e100, weights=weights, equality=False).amounts.sum()
+    for more, price in ((1.05, 0.0), (0.95, None)):
+        result = solve_nefk(criterion, more * free, weights=weights, equality=False)
+        assert result.residual <= 1e-12
+        assert result.amounts.sum() == pytest.approx(min(more, 1.0) * free, rel=1e-12)
+        assert (result.price == 0.0) == (price == 0.0)
+
+
+@pytest.mark.parametrize("tight", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("size", [2, 3, 30, 1000, 20_000])
+@pytest.mark.parametrize("kind", ["all differ", "levels", "few levels", "one level"])
+def test_groups_take_what_is_greedy_under_their_caps(kind, size, tight):
+    """Own prices of groups were found by halving, in a hundred evaluations of each item."""
+    weights, upper, groups, caps, capacity = instance(kind, size, tight)
+    result = solve_nefk(
+        criteria.Linear(), capacity, weights=weights, upper=upper, groups=groups, group_caps=caps, n_jobs=1
+    )
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 30
+    assert result.value == pytest.approx(greedy(weights, upper, capacity, groups, caps), rel=1e-12)
+
+
+@pytest.mark.parametrize("curvature", [1e-3, 1e-7, 1e-11])
+@pytest.mark.parametrize("size", [2, 30, 1000])
+def test_groups_of_nearly_linear_items_are_no_slower(size, curvature):
+    weights, upper, groups, caps, capacity = instance("all differ", size, 0.5)
+    curvatures = np.where(np.arange(N) % 3, curvature, 0.0)
+    result = solve_nefk(
+        criteria.Quadratic(curvatures), capacity, weights=weights, upper=upper, groups=groups, group_caps=caps
+    )
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 30
+
+
+def test_threads_change_no_bit_of_linear_items():
+    weights, upper, groups, caps, capacity = instance("levels", 3, 0.5)
+    options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps}
+    one, two = (solve_nefk(criteria.Linear(), capacity, n_jobs=jobs, **options) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.amounts, two.amounts)
+    assert one.price == two.price
+
+
+def test_a_tie_is_the_nearest_weight_that_many_have():
+    weights = np.append(np.repeat([1.0, 2.0, 3.0], [50, 100, 50]), np.linspace(1.4, 1.6, 100))
+    upper = np.linspace(0.5, 2.0, weights.size)
+
+    def found(low, price, high, curvature=0.0):
+        columns = criteria.Quadratic(curvature), 1.0, weights, 0.0, upper, None, None, True
+        return beside_tie(check_problem(*columns), low, price, high)
+
+    assert found(0.5, 1.2, 3.5)[:2] == [1.0, math.nextafter(1.0, 0.0)]
+    assert found(1.2, 1.3, 3.5)[0] == 2.0
+    assert found(1.2, 1.3, 1.9) == []
+    assert found(1.2, 1.3, 3.5, 1e-3)[2] == pytest.approx(2.0 * (1.0 - 1e-3 * upper[weights == 2.0].max()), rel=1e-15)
