@@ -148,9 +148,11 @@ class SampledTotals:
 
     def enclose(self, search: Array, error: float) -> tuple[float, float, Curve] | None:
         """The price at which T meets a search's target, how far below that T is larger by some relative error, over the
-        price, and T between. None if no positive prices do. Where amounts jump, as of linear items, slopes tell nothing.
+        price, and T between. None if no positive prices do. For amounts that jump, as of linear items, whose slopes tell
+        nothing.
         """
-        target, known = float(search[core.TARGET]), {}
+        target = float(search[core.TARGET])
+        known: dict[float, float] = {}
 
         def gap(log: float, goal: float) -> float:
             known[log] = known[log] if log in known else self.respond(math.exp(log))[0]

@@ -61,10 +61,10 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     worth, curve = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY, None
     is_steep = totals.shape in LINEAR and _is_steep(sample, search, price, margin)
     if is_steep:
-        found = sample.enclose(search, STEEP_ERROR * margin) if totals.shape == core.QUADRATIC else None
-        if found is None:
+        enclosed = sample.enclose(search, STEEP_ERROR * margin) if totals.shape == core.QUADRATIC else None
+        if enclosed is None:
             return None
-        price, margin, curve = found
+        price, margin, curve = enclosed
     few, curve = sample.capped <= worth, curve or sample.curve(price, margin)
     if few or not tiled:
         del sample  # takes room
@@ -79,7 +79,7 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
 
 
 def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:
-    """Whether a total changes so fast, or by jumps, as that of nearly linear items, that its slope led nowhere, or that a
+    """Whether a total changes so fast, or by jumps, as that of nearly linear items, that slopes led nowhere, or that a
     price next to the answer's is far off.
     """
     target, low = float(search[core.TARGET]), below(search, sample.totals.shape, price, margin)

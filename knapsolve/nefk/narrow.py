@@ -152,8 +152,8 @@ def sharpen(problem: Problem, passes: Any, search: NDArray[np.float64], needed: 
 
 
 def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float:
-    """Bring the price between those at which a sample takes as much more and less than its share as chance explains; half
-    that bracket, relative to `size_of`, or NaN. Where amounts jump, as of linear items, slopes tell nothing.
+    """Bring the price between those at which a sample takes as much more and less than its share as chance explains;
+    half that bracket, relative to `size_of`, or NaN. Where amounts jump, as of linear items, slopes tell nothing.
     """
     part = problem.sample(ENCLOSING)
     some, amounts = part.passes(), np.empty(part.n)
