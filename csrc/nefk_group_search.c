@@ -5,7 +5,7 @@
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
 
-enum { ROUNDS = 12, LATE = 3 /* rounds that most groups need */, MOST_STEPS = 400 };
+enum { ROUNDS = 12, LATE = 3, SLOW = 6 /* rounds that most groups need; of quadratics */, MOST_STEPS = 400 };
 enum { MANY = NEFK_SORTED /* items of a group for which a model pays */ };
 static const double NEAR_SQUARED = 2e-9; /* gap after which Newton's next is none */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
@@ -153,7 +153,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     groups = small;
     if (halley) nefk_aim_at_starts(space, groups, reach, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
-        if (is_quadratic && round == (is_linear ? 0 : LATE)) {
+        if (is_quadratic && round == (is_linear ? 0 : SLOW)) {
             answered += nefk_bisect_breaks(problem, space, groups);
             groups = keep_open(groups, space);
             if (!groups) break;

@@ -100,12 +100,17 @@ def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, l
 
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
-@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "Power", "Quadratic"])
+@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "Power", "Quadratic", "Linear"])
 def test_groups_of_other_criteria_beside_none(kind, n_groups):
-    """Exponents of powers up to .9 make amounts so uneven that samples tell nothing of them."""
+    """Exponents of powers up to .9 make amounts so uneven that samples tell nothing of them; linear items have upper
+    bounds that differ.
+    """
     rate, weight, capacity = problem(10**6)
-    parameter = np.random.default_rng(0).uniform(0.1, 0.9, rate.size) if kind == "Power" else rate
-    plain = partial(solve_nefk, getattr(criteria, kind)(parameter), capacity, weights=weight, n_jobs=1)
+    generator = np.random.default_rng(0)
+    parameter = generator.uniform(0.1, 0.9, rate.size) if kind == "Power" else rate
+    criterion = criteria.Linear() if kind == "Linear" else getattr(criteria, kind)(parameter)
+    upper = generator.uniform(0.5, 1.5, rate.size) if kind == "Linear" else None
+    plain = partial(solve_nefk, criterion, capacity, weights=weight, upper=upper, n_jobs=1)
     print_half_tight(f"{kind}, {n_groups} groups", plain, n_groups, 0.0)
 
 

@@ -155,6 +155,7 @@ def test_every_family_and_bounds_beside_freshness():
     n = 10**6
     rate, weight, capacity = problem(n)
     generator = np.random.default_rng(2)
+    amount = generator.uniform(0.5, 1.5, n)
     kinds = {
         "freshness": (criteria.Freshness(rate), {"weights": weight}),
         "detection, equal weights": (criteria.Detection(rate), {}),
@@ -164,6 +165,9 @@ def test_every_family_and_bounds_beside_freshness():
         "logarithmic": (criteria.Logarithmic(rate), {"weights": weight}),
         "exponential": (criteria.Exponential(rate), {"weights": weight}),
         "quadratic": (criteria.Quadratic(rate), {"weights": weight}),
+        "quadratic, nearly linear": (criteria.Quadratic(1e-6), {"weights": weight, "upper": amount}),
+        "linear": (criteria.Linear(), {"weights": weight, "upper": amount}),
+        "linear, ten weights": (criteria.Linear(), {"weights": np.ceil(10.0 * generator.random(n)), "upper": amount}),
         "power": (criteria.Power(generator.uniform(0.1, 0.9, n)), {"weights": weight}),
         "bounds": (
             criteria.Freshness(rate),
