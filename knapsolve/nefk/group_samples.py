@@ -148,8 +148,7 @@ class SampledTotals:
 
     def enclose(self, search: Array, error: float) -> tuple[float, float, Curve] | None:
         """The price at which T meets a search's target, how far below that T is larger by some relative error, over the
-        price, and T between. None if no positive prices do. For amounts that jump, as of linear items, whose slopes tell
-        nothing.
+        price, and T between; None if no positive prices do. For items whose slopes tell nothing, as of linear ones.
         """
         target = float(search[core.TARGET])
         known: dict[float, float] = {}
