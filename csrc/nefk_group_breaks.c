@@ -29,7 +29,7 @@ static void find_breaks(size_t m, const nefk_tile_space *space, int is_end, doub
     for (size_t i = 0; i < m; i++) {
         nefk_block item = block_of(&space->part, i);
         double fall = is_end && *item.parameter > 0.0 ? *item.parameter * *item.upper : 0.0;
-        breaks[i] = *item.weight * (1.0 - fall);
+        breaks[i] = *item.weight * (1.0 - (fall < 1.0 ? fall : 1.0));
     }
 }
 
@@ -87,7 +87,7 @@ double nefk_bisect_breaks(const nefk_problem *problem, nefk_tile_space *space, s
         find_breaks(space->part_offset[groups], space, is_end, space->e);
         answered += bisect(problem, space, groups, space->e);
     }
-    for (size_t k = 0; k < groups; k++) space->at[k] = nextafter(space->to[k], 0.0);
+    for (size_t k = 0; k < groups; k++) space->at[k] = nextafter(space->to[k], space->from[k]);
     answered += answer_from(problem, space, 0, groups);
     for (size_t k = 0; k < groups; k++) {
         double before = space->at[k], total = space->total[k], cap = space->target[k];

@@ -163,10 +163,13 @@ class SampledTotals:
         low = lows[1] if math.isnan(lows[0]) else lows[0]  # caps may hold nearly all
         if not (low < high and gap(high, target) < 0.0):
             return None
-        ends = [
-            low if gap(low, x) <= 0.0 else high if gap(high, x) >= 0.0 else brentq(gap, low, high, (x,), xtol=ALONG)
-            for x in goals
-        ]
+        try:
+            ends = [
+                low if gap(low, x) <= 0.0 else high if gap(high, x) >= 0.0 else brentq(gap, low, high, (x,), xtol=ALONG)
+                for x in goals
+            ]
+        except (ValueError, RuntimeError):  # T has no end, or will not be enclosed
+            return None
         gap(ends[1] - ALONG, target)  # what below() comes to, is on the curve
         first, last = min(ends) - 2.0 * ALONG, max(ends) + 2.0 * ALONG
         logs = np.array([t for t in sorted(known) if first <= t <= last])

@@ -83,6 +83,8 @@ def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float)
     price next to the answer's is far off.
     """
     target, low = float(search[core.TARGET]), below(search, sample.totals.shape, price, margin)
+    if math.isnan(low):
+        return True
     (here, slope, _), more = sample.respond(price), sample.respond(low)[0]
     is_near = abs(here - target) <= NEARLY * target and target < more <= MUCH * target
     told = slope * (price - low) / max(more - here, ALIKE * target)
@@ -103,6 +105,12 @@ def below_the_answer(
             return None
         taken, after = totals.respond(low), search.copy()
         total, slope, fixed = capped_sums(totals, *taken.T)
+        is_below = total > search[core.TARGET] + error_of(totals, taken[:, 0], total)
+        if is_steep:
+            if is_below:
+                return low, taken
+            price, margin = low, MORE_OF_STEEP * margin
+            continue
         after[core.PRICE] = low
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
@@ -112,12 +120,8 @@ def below_the_answer(
             known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, float(search[core.TARGET]))
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
-        error = error_of(totals, taken[:, 0], total)
-        if total > search[core.TARGET] + error and (moved <= NEAR or is_steep or not more):
+        if is_below and (moved <= NEAR or not more):
             return low, taken
-        if is_steep:
-            price, margin = low, MORE_OF_STEEP * margin
-            continue
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
     return None
 

@@ -23,7 +23,7 @@ from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searche
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
-LEAST_HALF = 1e-7
+LEAST_HALF, MOST_HALF = 1e-7, 0.5  # beyond, an end is so near 0 that weights are lost in rounding
 PROBE = 2048  # items on which the half bracket is chosen
 FEW_ROUGH = 24  # one in so many of them may be rough
 MARGIN = 0.1  # half the bracket over the last Newton step
@@ -170,13 +170,13 @@ def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float
     low = max(float(prices_of(part.capacity + error).low), 0.0)
     high = float(prices_of(part.capacity - error).high)
     price = 0.5 * (low + high)
-    if not (low < high and search[core.LOW] < price < search[core.HIGH]):
-        return math.nan
-    search[core.PRICE] = price
+    if search[core.LOW] < price < search[core.HIGH]:
+        search[core.PRICE] = price
     for beside in beside_tie(part, low, price, high):
         if search[core.STATE] == core.RUNNING and search[core.LOW] < beside < search[core.HIGH]:
             step_at(passes, search, beside)
-    return max(0.5 * (high - low) / price, LEAST_HALF)
+    half = 0.5 * (high - low) / price if low < high else math.nan
+    return max(half, LEAST_HALF) if half <= MOST_HALF and search[core.PRICE] == price else math.nan
 
 
 def beside_tie(part: Problem, low: float, price: float, high: float) -> list[float]:
@@ -192,7 +192,7 @@ def beside_tie(part: Problem, low: float, price: float, high: float) -> list[flo
     tie = float(values[np.abs(values - price).argmin()])
     with np.errstate(invalid="ignore"):
         fall = np.where(curvature > 0.0, curvature * upper, 0.0)[weights == tie].max()
-    return [tie, math.nextafter(tie, 0.0), tie * (1.0 - min(float(fall), 1.0))]
+    return [tie, math.nextafter(tie, -1.0), tie * (1.0 - min(float(fall), 1.0))]
 
 
 def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any) -> tuple[Prices, Settled] | None:
