@@ -39,13 +39,14 @@ static double answer_from(const nefk_problem *problem, nefk_tile_space *space, s
     const uint32_t *offset = space->part_offset;
     for (size_t k = first; k < groups; k++) fill(offset[k + 1] - offset[k], space->at[k], space->price + offset[k]);
     respond(problem, &space->part, offset[first], offset[groups], space->price, space->x, NULL, NULL);
-    for (size_t k = first; k < groups; k++) space->total[k] = sum_of(use, space->x + offset[k], offset[k + 1] - offset[k]);
+    for (size_t k = first; k < groups; k++)
+        space->total[k] = sum_of(use, space->x + offset[k], offset[k + 1] - offset[k]);
     return (double)(offset[groups] - offset[first]);
 }
 
 /* Bring every group's bracket between two of its items' breaks that are next to each other. */
 static double bisect(const nefk_problem *problem, nefk_tile_space *space, size_t groups, double *breaks) {
-    uint32_t low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS]; /* of the breaks within the bracket, by place in the group */
+    uint32_t low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS]; /* of the group's breaks within the bracket */
     const uint32_t *offset = space->part_offset;
     double answered = 0.0;
     size_t first = 0;

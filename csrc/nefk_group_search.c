@@ -147,7 +147,8 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     }
     start_searches(all, space, floor, groups);
     size_t small = groups; /* sorted by size: the last ones are large */
-    while (near > 0.0 && !is_quadratic && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
+    int are_models = near > 0.0 && !is_quadratic;
+    while (are_models && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
     for (size_t k = small; k < groups; k++)
         answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     groups = small;

@@ -14,6 +14,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import FEW, LARGE, GroupTotals, capped_sums
+from knapsolve.nefk.jumps import beside_tie
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
@@ -175,7 +176,7 @@ class SampledTotals:
         logs = np.array([t for t in sorted(known) if first <= t <= last])
         totals = np.minimum.accumulate([known[t] for t in logs])
         price = math.exp(ends[0])
-        ties = narrow.beside_tie(self.totals.problem, math.exp(first), price, math.exp(last))
+        ties = beside_tie(self.totals.problem, math.exp(first), price, math.exp(last))
         return price, -math.expm1(min(ends) - ALONG - ends[0]), Curve(logs, totals, ties)
 
     def curve(self, price: float, error: float) -> Curve | None:

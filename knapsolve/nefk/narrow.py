@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
+from knapsolve.nefk.jumps import enclose
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, step_at, within
+from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
-LEAST_HALF, MOST_HALF = 1e-7, 0.5  # beyond, an end is so near 0 that weights are lost in rounding
+LEAST_HALF = 1e-7
 PROBE = 2048  # items on which the half bracket is chosen
 FEW_ROUGH = 24  # one in so many of them may be rough
 MARGIN = 0.1  # half the bracket over the last Newton step
@@ -34,9 +35,6 @@ BENT = 1e-8  # last terms of the series, relative to the amount, that make an it
 SURE = 1e-8  # relative gap of the total at an end of the bracket that tells the side for sure
 ERRORS = 2.5  # standard errors of a sample's price that the bracket must hold
 SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
-ENCLOSING, SURE_ERRORS = 16384, 3.0  # items of a sample whose total encloses a price, by so many standard errors
-ENCLOSED_ROUGHLY = 1e-3  # relative gap of the sample's total that ends a search for an end
-TIED = 24  # one in so many items of one weight is many
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
@@ -151,50 +149,6 @@ def sharpen(problem: Problem, passes: Any, search: NDArray[np.float64], needed: 
     return True
 
 
-def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float:
-    """Bring the price between those at which a sample takes as much more and less than its share as chance explains;
-    half that bracket, relative to `size_of`, or NaN. Where amounts jump, as of linear items, slopes tell nothing.
-    """
-    part = problem.sample(ENCLOSING)
-    some, amounts = part.passes(), np.empty(part.n)
-
-    def prices_of(target: float) -> Prices:
-        if target <= 0.0:
-            return Prices(float(search[core.HIGH]), float(search[core.HIGH]))
-        own = search.copy()
-        own[core.TARGET], own[core.TOLERANCE] = target, ENCLOSED_ROUGHLY
-        return find_prices(some, own)
-
-    core.respond(some.items, core.Column(prices_of(part.capacity).high), 0, part.n, amounts)
-    error = SURE_ERRORS * float(amounts.std()) * math.sqrt(part.n)
-    low = max(float(prices_of(part.capacity + error).low), 0.0)
-    high = float(prices_of(part.capacity - error).high)
-    price = 0.5 * (low + high)
-    if search[core.LOW] < price < search[core.HIGH]:
-        search[core.PRICE] = price
-    for beside in beside_tie(part, low, price, high):
-        if search[core.STATE] == core.RUNNING and search[core.LOW] < beside < search[core.HIGH]:
-            step_at(passes, search, beside)
-    half = 0.5 * (high - low) / price if low < high else math.nan
-    return max(half, LEAST_HALF) if half <= MOST_HALF and search[core.PRICE] == price else math.nan
-
-
-def beside_tie(part: Problem, low: float, price: float, high: float) -> list[float]:
-    """The prices about the nearest weight that many of some quadratic items have, between two prices; none if there is
-    no such weight. Where a total jumps so far, models of it would list too many items.
-    """
-    columns = part.weights, part.criterion._parameter, part.upper
-    weights, curvature, upper = (np.broadcast_to(np.asarray(x, dtype=np.float64), part.n) for x in columns)
-    values, counts = np.unique(weights[(low <= weights) & (weights <= high)], return_counts=True)
-    values = values[counts * TIED >= part.n]
-    if not values.size:
-        return []
-    tie = float(values[np.abs(values - price).argmin()])
-    with np.errstate(invalid="ignore"):
-        fall = np.where(curvature > 0.0, curvature * upper, 0.0)[weights == tie].max()
-    return [tie, math.nextafter(tie, -1.0), tie * (1.0 - min(float(fall), 1.0))]
-
-
 def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any) -> tuple[Prices, Settled] | None:
     """Materials of detection with equal weights and without bounds share in proportion to their rates: they are one
     material with the sum of the rates.
@@ -288,7 +242,7 @@ def settle_many(
     if math.isnan(before):
         half = widest if sharpen(problem, passes, search, needed) else math.nan
         if math.isnan(half) and passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:
-            half = enclose(problem, passes, search)
+            half = max(enclose(problem, passes, search), LEAST_HALF)  # or NaN
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     while search[core.STATE] == core.RUNNING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.narrow import beside_tie
+from knapsolve.nefk.jumps import beside_tie
 from knapsolve.nefk.problem import check_problem
 
 N = 100_000

@@ -1,0 +1,63 @@
+"""Totals that jump, as of linear and nearly linear items: their slopes tell nothing, but a sample tells of their prices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve.nefk.passes import Prices
+from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.search import find_prices, step_at
+
+ENCLOSING, SURE_ERRORS = 16384, 3.0  # items of a sample whose total encloses a price, by so many standard errors
+ENCLOSED_ROUGHLY = 1e-3  # relative gap of the sample's total that ends a search for an end
+MOST_HALF = 0.5  # of a bracket: beyond, an end is so near 0 that weights are lost in rounding
+TIED = 24  # one in so many items of one weight is many
+
+
+def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float:
+    """Bring the price between those at which a sample takes as much more and less than its share as chance explains;
+    half that bracket, over the price, or NaN.
+    """
+    part = problem.sample(ENCLOSING)
+    some, amounts = part.passes(), np.empty(part.n)
+
+    def prices_of(target: float) -> Prices:
+        if target <= 0.0:
+            return Prices(float(search[core.HIGH]), float(search[core.HIGH]))
+        own = search.copy()
+        own[core.TARGET], own[core.TOLERANCE] = target, ENCLOSED_ROUGHLY
+        return find_prices(some, own)
+
+    core.respond(some.items, core.Column(prices_of(part.capacity).high), 0, part.n, amounts)
+    error = SURE_ERRORS * float(amounts.std()) * math.sqrt(part.n)
+    low = max(float(prices_of(part.capacity + error).low), 0.0)
+    high = float(prices_of(part.capacity - error).high)
+    price = 0.5 * (low + high)
+    if search[core.LOW] < price < search[core.HIGH]:
+        search[core.PRICE] = price
+    for beside in beside_tie(part, low, price, high):
+        if search[core.STATE] == core.RUNNING and search[core.LOW] < beside < search[core.HIGH]:
+            step_at(passes, search, beside)
+    half = 0.5 * (high - low) / price if low < high else math.nan
+    return half if half <= MOST_HALF and search[core.PRICE] == price else math.nan
+
+
+def beside_tie(part: Problem, low: float, price: float, high: float) -> list[float]:
+    """The prices about the nearest weight that many of some quadratic items have, between two prices; none if there is
+    no such weight. Where a total jumps so far, models of it would list too many items.
+    """
+    columns = part.weights, part.criterion._parameter, part.upper
+    weights, curvature, upper = (np.broadcast_to(np.asarray(x, dtype=np.float64), part.n) for x in columns)
+    values, counts = np.unique(weights[(low <= weights) & (weights <= high)], return_counts=True)
+    values = values[counts * TIED >= part.n]
+    if not values.size:
+        return []
+    tie = float(values[np.abs(values - price).argmin()])
+    with np.errstate(invalid="ignore"):
+        fall = np.where(curvature > 0.0, curvature * upper, 0.0)[weights == tie].max()
+    return [tie, math.nextafter(tie, -1.0), tie * (1.0 - min(float(fall), 1.0))]
