@@ -1,4 +1,4 @@
-"""Totals that jump, as of linear and nearly linear items: their slopes tell nothing, but a sample tells of their prices."""
+"""Totals that jump, as of linear and nearly linear items: slopes tell nothing, but a sample tells of prices."""
 
 from __future__ import annotations
 
