@@ -168,6 +168,10 @@ def test_every_family_and_bounds_beside_freshness():
         "quadratic, nearly linear": (criteria.Quadratic(1e-6), {"weights": weight, "upper": amount}),
         "linear": (criteria.Linear(), {"weights": weight, "upper": amount}),
         "linear, ten weights": (criteria.Linear(), {"weights": np.ceil(10.0 * generator.random(n)), "upper": amount}),
+        "nearly, a hundred weights": (
+            criteria.Quadratic(1e-6),
+            {"weights": np.ceil(100.0 * generator.random(n)), "upper": amount},
+        ),
         "power": (criteria.Power(generator.uniform(0.1, 0.9, n)), {"weights": weight}),
         "bounds": (
             criteria.Freshness(rate),
