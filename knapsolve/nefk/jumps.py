@@ -37,27 +37,26 @@ def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float
     error = SURE_ERRORS * float(amounts.std()) * math.sqrt(part.n)
     low = max(float(prices_of(part.capacity + error).low), 0.0)
     high = float(prices_of(part.capacity - error).high)
-    price = 0.5 * (low + high)
-    if search[core.LOW] < price < search[core.HIGH]:
-        search[core.PRICE] = price
-    for beside in beside_tie(part, low, price, high):
+    for beside in beside_tie(part, low, 0.5 * (low + high), high):
         if search[core.STATE] == core.RUNNING and search[core.LOW] < beside < search[core.HIGH]:
             step_at(passes, search, beside)
-    half = 0.5 * (high - low) / price if low < high else math.nan
-    return half if half <= MOST_HALF and search[core.PRICE] == price else math.nan
+    low, high = max(low, float(search[core.LOW])), min(high, float(search[core.HIGH]))
+    price = 0.5 * (low + high)
+    if search[core.STATE] != core.RUNNING or not (low < high and search[core.LOW] < price < search[core.HIGH]):
+        return math.nan
+    search[core.PRICE] = price
+    return 0.5 * (high - low) / price if high - low <= 2.0 * MOST_HALF * price else math.nan
 
 
 def beside_tie(part: Problem, low: float, price: float, high: float) -> list[float]:
-    """The prices about the nearest weight that many of some quadratic items have, between two prices; none if there is
-    no such weight. Where a total jumps so far, models of it would list too many items.
+    """The prices about those weights that many of some quadratic items have, between two prices, nearest first. Where a
+    total jumps so far, models of it would list too many items.
     """
     columns = part.weights, part.criterion._parameter, part.upper
     weights, curvature, upper = (np.broadcast_to(np.asarray(x, dtype=np.float64), part.n) for x in columns)
     values, counts = np.unique(weights[(low <= weights) & (weights <= high)], return_counts=True)
-    values = values[counts * TIED >= part.n]
-    if not values.size:
-        return []
-    tie = float(values[np.abs(values - price).argmin()])
+    ties = sorted(values[counts * TIED >= part.n].tolist(), key=lambda tie: abs(tie - price))
     with np.errstate(invalid="ignore"):
-        fall = np.where(curvature > 0.0, curvature * upper, 0.0)[weights == tie].max()
-    return [tie, math.nextafter(tie, -1.0), tie * (1.0 - min(float(fall), 1.0))]
+        fall = np.where(curvature > 0.0, np.minimum(curvature * upper, 1.0), 0.0)
+    sides = ((tie, math.nextafter(tie, -1.0), tie * (1.0 - float(fall[weights == tie].max()))) for tie in ties)
+    return [beside for side in sides for beside in side]

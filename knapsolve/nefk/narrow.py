@@ -239,10 +239,10 @@ def settle_many(
     if found:
         return found
     widest, needed = widest_half(problem, float(search[core.PRICE]))
-    if math.isnan(before):
+    if passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:  # slopes may tell nothing
+        half = max(enclose(problem, passes, search), LEAST_HALF)  # or NaN
+    elif math.isnan(before):
         half = widest if sharpen(problem, passes, search, needed) else math.nan
-        if math.isnan(half) and passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:
-            half = max(enclose(problem, passes, search), LEAST_HALF)  # or NaN
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     while search[core.STATE] == core.RUNNING:

@@ -218,7 +218,6 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
     some = replace(problem, caps=reduced.caps)
     if not kept.any():
         before, sums = float(search[core.PRICE]), reduced.known.pop()
-        before = math.nan if passes.shape == core.QUADRATIC else before  # whose slopes may tell nothing
         step(search, passes.shape, *(float(x[0]) for x in sums))
         alone = replace(some, groups=None)
         amounts, side = place()

@@ -69,6 +69,18 @@ def test_few_passes_do_for_nearly_linear_items(curvature):
     assert result.n_passes <= 4
 
 
+@pytest.mark.parametrize("levels", [1, 3, 10, 100])
+@pytest.mark.parametrize("curvature", [0.0, 1e-6, 1e-3])
+def test_few_passes_do_where_the_capacity_lies_between_levels(curvature, levels):
+    """Which level is the last that is served, a sample may not say."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        upper, weights = generator.uniform(0.5, 1.5, N), np.ceil(levels * generator.random(N))
+        result = solve_nefk(criteria.Quadratic(curvature), 0.3 * N, weights=weights, upper=upper)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= 7
+
+
 @pytest.mark.parametrize("spread", [0.5, 6.0])
 def test_capacity_that_is_left_over_has_no_price(spread):
     """A sample does not say otherwise, be it by chance or as one item, which is in all of them, takes nearly all."""
@@ -140,7 +152,7 @@ def test_few_passes_do_where_only_the_least_weight_is_not_served(lowest):
         assert result.n_passes <= 7
 
 
-def test_a_tie_is_the_nearest_weight_that_many_have():
+def test_ties_are_the_weights_that_many_have_nearest_first():
     weights = np.append(np.repeat([1.0, 2.0, 3.0], [50, 100, 50]), np.linspace(1.4, 1.6, 100))
     upper = np.linspace(0.5, 2.0, weights.size)
 
@@ -149,6 +161,7 @@ def test_a_tie_is_the_nearest_weight_that_many_have():
         return beside_tie(check_problem(*columns), low, price, high)
 
     assert found(0.5, 1.2, 3.5)[:2] == [1.0, math.nextafter(1.0, 0.0)]
+    assert found(0.5, 1.2, 3.5)[::3] == [1.0, 2.0, 3.0]
     assert found(1.2, 1.3, 3.5)[0] == 2.0
     assert found(1.2, 1.3, 1.9) == []
     assert found(1.2, 1.3, 3.5, 1e-3)[2] == pytest.approx(2.0 * (1.0 - 1e-3 * upper[weights == 2.0].max()), rel=1e-15)
