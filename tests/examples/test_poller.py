@@ -38,6 +38,14 @@ def start(*arguments, **streams):
     )  # fmt: skip
 
 
+def next_line(process):
+    """Read one line and nothing after it: communicate() would not see what readline() had buffered."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(process.stdout.fileno(), 1)):
+        line += byte
+    return line.decode()
+
+
 @pytest.mark.slow
 def test_the_demonstration_keeps_hosts_gaps_and_saves_its_picture(tmp_path):
     state, picture = tmp_path / "state.db", tmp_path / "picture.png"
@@ -79,9 +87,9 @@ def test_a_kill_and_a_restart_lose_nothing(tmp_path, module):
     common = ("--seconds", 30, "--rate", 150, "--pages", 40, "--host-gap", 0.005, "--state", state)
     server = start("serve", *common, stdin=subprocess.PIPE)
     try:
-        port = int(server.stdout.readline())
+        port = int(next_line(server))
         victim = start("poll", *common, "--port", port)
-        lines = [victim.stdout.readline() for _ in range(90)]
+        lines = [next_line(victim) for _ in range(90)]
         victim.send_signal(signal.SIGKILL)
         lines += victim.communicate()[0].splitlines(keepends=True)
         assert victim.returncode == -signal.SIGKILL
@@ -246,7 +254,7 @@ def test_a_demonstration_in_which_no_host_may_be_asked_says_so(tmp_path):
 def test_ctrl_c_ends_with_what_is_there_and_loses_nothing(tmp_path):
     state = tmp_path / "state.db"
     done = start("--seconds", 60, "--pages", 40, "--state", state)
-    assert "40 pages" in done.stdout.readline()
+    assert "40 pages" in next_line(done)
     time.sleep(1)
     done.send_signal(signal.SIGINT)
     out, err = done.communicate(timeout=60)
@@ -260,9 +268,9 @@ def test_ctrl_c_ends_server_and_poller_each(tmp_path):
     state = tmp_path / "state.db"
     server = start("serve", stdin=subprocess.PIPE)
     try:
-        port = int(server.stdout.readline())
+        port = int(next_line(server))
         poller = start("poll", "--port", port, "--state", state)
-        first = poller.stdout.readline()
+        first = next_line(poller)
         poller.send_signal(signal.SIGINT)
         out, err = poller.communicate(timeout=60)
         assert poller.returncode == 130
