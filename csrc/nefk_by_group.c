@@ -93,24 +93,28 @@ NEFK_INLINE void capped_sums(nefk_taken at, const double *caps, size_t groups, d
 AT_EVERY_WIDTH(void, nefk_capped_sums, capped_sums,
                (nefk_taken at, const double *caps, size_t groups, double *sums), (at, caps, groups, sums))
 
-NEFK_INLINE void mark_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
-                             int8_t *capped) {
+NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
+                           int8_t *marks) {
+    marks[0] = falls ? NEFK_LOOSE : 0;
     for (size_t g = 1; g <= groups; g++) {
         double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g - 1];
         double slope = slope_of(at, g), flat = flattest * total;
-        capped[g] = over > least * (slope > flat ? slope : flat);
+        double highest = total * (1.0 + 2.0 * NEFK_ROUGH);
+        int is_capped = over > least * (slope > flat ? slope : flat), is_loose = falls & (highest <= caps[g - 1]);
+        marks[g] = (int8_t)(NEFK_CAPPED * is_capped + NEFK_LOOSE * is_loose);
     }
 }
 
-NEFK_INLINE void surely_capped(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
-                               int8_t *capped) {
-    if (in_pairs(at)) mark_capped(pairs_of(at), caps, groups, least, flattest, capped);
-    else mark_capped(at, caps, groups, least, flattest, capped);
+NEFK_INLINE void mark_surely(nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
+                             int8_t *marks) {
+    if (in_pairs(at)) mark_each(pairs_of(at), caps, groups, least, flattest, falls, marks);
+    else mark_each(at, caps, groups, least, flattest, falls, marks);
 }
 
-AT_EVERY_WIDTH(void, nefk_surely_capped, surely_capped,
-               (nefk_taken at, const double *caps, size_t groups, double least, double flattest, int8_t *capped),
-               (at, caps, groups, least, flattest, capped))
+AT_EVERY_WIDTH(void, nefk_mark_surely, mark_surely,
+               (nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
+                int8_t *marks),
+               (at, caps, groups, least, flattest, falls, marks))
 
 NEFK_INLINE double not_surely_capped(nefk_taken at, const double *caps, size_t groups) {
     double part = total_of(at, 0), term[BLOCK];
@@ -156,7 +160,7 @@ AT_EVERY_WIDTH(void, nefk_rough_guesses, rough_guesses,
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) {
     for (size_t g = 0; g < count; g++) {
         double known = isnan(own[g]) ? price : own[g];
-        own[g] = marks[g] ? known : NAN;
+        own[g] = (marks[g] != 0) & (marks[g] != NEFK_LOOSE) ? known : NAN;
     }
 }
 
@@ -166,7 +170,7 @@ double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
         size_t m = count - start < BLOCK ? count - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
             double cap = caps[start + g];
-            term[g] = marks[start + g] == 1 ? cap : 0.0;
+            term[g] = marks[start + g] == NEFK_CAPPED ? cap : 0.0;
         }
         sum += sum_block(term, m);
     }

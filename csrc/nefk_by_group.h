@@ -18,10 +18,13 @@ typedef struct {
  * Summed in blocks, for their rounding. */
 void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums);
 
-/* Mark groups in capped (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more; slopes are
- * taken to be no less than `flattest` times the total. */
-void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
-                        int8_t *capped);
+enum { NEFK_CAPPED = 1, NEFK_PASSING = 2, NEFK_LOOSE = 3 }; /* marks of groups: over a bracket, from within, nowhere */
+
+/* Mark groups as capped in `marks` (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more;
+ * slopes are taken to be no less than `flattest` times the total. With `falls` those as loose that are under the cap, and
+ * the items of no group. */
+void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, int falls,
+                      int8_t *marks);
 
 /* The sum of those rough totals that do not surely exceed the caps (g,). */
 double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups);
@@ -31,10 +34,11 @@ double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t group
 void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
                         double *own);
 
-/* Own prices (k,) of groups that are not marked become NaN, and those of others, if they are NaN, the given one. */
+/* Own prices (k,) of groups that are not marked, or as loose, become NaN, and those of others, if they are NaN, the
+ * given one. */
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price);
 
-/* The sum of caps (k,) of groups whose mark is 1. */
+/* The sum of caps (k,) of groups that are marked as capped. */
 double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count);
 
 /* Entries (k,) of the groups that are kept, (groups,) of 0 or 1 `step` bytes apart, and NaN for all others. */

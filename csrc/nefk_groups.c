@@ -1,3 +1,4 @@
+#include "nefk_by_group.h"
 #include "nefk_series.h"
 #include "nefk_tile.h"
 
@@ -89,12 +90,61 @@ static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups,
     return m;
 }
 
-/* Groups that are not capped, by local number in space->group, and their items in space->part. */
-static size_t choose_uncapped(const nefk_grouped *all, nefk_tile tile, const int8_t *capped, nefk_tile_space *space) {
+/* Where the items of a tile's loose groups are, into space->order, in the order of the columns. Returns how many. */
+static size_t list_loose(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, nefk_tile_space *space) {
+    const uint32_t *order = all->problem->order;
+    size_t m = 0;
+    if (all->member) {
+        for (size_t i = tile.begin; i < tile.end; i++) {
+            space->order[m] = (uint32_t)i;
+            m += marks[tile.first + all->member[i]] == NEFK_LOOSE;
+        }
+        return m;
+    }
+    for (size_t g = tile.first; g < tile.last; g++) {
+        size_t stop = g + 1 < tile.last ? tile.begin + all->start[g + 1] : tile.end;
+        for (size_t i = tile.begin + all->start[g]; i < stop && marks[g] == NEFK_LOOSE; i++)
+            space->order[m++] = order ? order[i] : (uint32_t)i;
+    }
+    return m;
+}
+
+/* Whether so many of a tile's groups are loose that it pays to list their items. */
+static int has_many_loose(nefk_tile tile, const int8_t *marks) {
+    enum { FEW = 8 };
+    size_t loose = 0;
+    for (size_t g = tile.first; g < tile.last; g++) loose += marks[g] == NEFK_LOOSE;
+    return FEW * loose > tile.last - tile.first;
+}
+
+/* Sum the series of the items of a tile's loose groups, which need no totals of their own; lists the entries of those
+ * that are rough, and returns how many. */
+static size_t expand_loose(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
+                           double tolerance, const int8_t *marks, uint32_t *rough, nefk_series_sum *sums) {
+    nefk_problem loose = *all->problem;
+    size_t m = list_loose(all, tile, marks, space), count = 0;
+    loose.order = space->order;
+    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
+        ptrdiff_t listed[NEFK_BLOCK + 1];
+        nefk_series_sum part;
+        size_t stop = m - at < NEFK_BLOCK ? m : at + NEFK_BLOCK;
+        size_t n = nefk_expand_range(&loose, price, half, tolerance, at, stop, listed, NEFK_BLOCK, &part);
+        for (size_t k = 0; k < n; k++) rough[count++] = space->order[listed[k]];
+        for (size_t t = 0; t < NEFK_TERMS; t++) {
+            nefk_add(&sums->term[t].high, &sums->term[t].low, part.term[t].high);
+            sums->term[t].low += part.term[t].low;
+        }
+    }
+    return count;
+}
+
+/* Groups that are not capped, nor `without`, by local number in space->group, and their items in space->part. */
+static size_t choose_others(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, int8_t without,
+                            nefk_tile_space *space) {
     size_t groups = 0;
     for (size_t g = tile.first; g < tile.last; g++) {
         space->group[groups] = (uint32_t)(g - tile.first);
-        groups += capped[g] != 1;
+        groups += (marks[g] != NEFK_CAPPED) & (marks[g] != without);
     }
     find_groups(all, tile, space);
     size_t m = list_items(all, tile, groups, space->group, space->part_offset, space);
@@ -166,28 +216,32 @@ static void total_at_ends(const nefk_problem *problem, nefk_tile_space *space, s
 }
 
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                        double tolerance, int8_t *capped, uint32_t *rough, size_t *opened, nefk_series_sum *sums) {
+                        double tolerance, int8_t *marks, uint32_t *rough, size_t *opened, nefk_series_sum *sums) {
     const double near = 1e-6; /* the totals at the ends are as good as the series */
     const double *terms[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
-    size_t kept = 0, at = 0, groups = choose_uncapped(all, tile, capped, space);
     nefk_series_sum total = {{{0, 0}}};
+    int many = has_many_loose(tile, marks);
+    size_t loose = many ? expand_loose(all, tile, space, price, half, tolerance, marks, rough, &total) : 0;
+    size_t kept = 0, at = 0, groups = choose_others(all, tile, marks, many ? NEFK_LOOSE : NEFK_CAPPED, space);
+    rough += loose;
     size_t count = expand_part(all->problem, space, groups, price, half, tolerance, rough);
     total_at_ends(all->problem, space, groups, price, half, rough, count);
     for (size_t k = 0; k < groups; k++) {
         size_t g = tile.first + space->group[k];
         double cap = nefk_cap_of(all, g);
-        capped[g] = space->high[k] >= cap * (1.0 + near) ? 1 : (space->low[k] > cap * (1.0 - near) ? 2 : 0);
+        int8_t passing = space->low[k] > cap * (1.0 - near) ? NEFK_PASSING : 0;
+        marks[g] = space->high[k] >= cap * (1.0 + near) ? NEFK_CAPPED : passing;
         for (; at < count && rough[at] < space->part_offset[k + 1]; at++)
-            if (!capped[g]) rough[kept++] = space->order[rough[at]];
-        for (size_t t = 0; t < NEFK_TERMS && !capped[g]; t++)
+            if (!marks[g]) rough[kept++] = space->order[rough[at]];
+        for (size_t t = 0; t < NEFK_TERMS && !marks[g]; t++)
             nefk_add(&total.term[t].high, &total.term[t].low, terms[t][k]);
     }
     *opened = 0;
     for (size_t k = 0; k < groups; k++) {
-        if (capped[tile.first + space->group[k]] != 2) continue;
+        if (marks[tile.first + space->group[k]] != NEFK_PASSING) continue;
         for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++)
             rough[kept + (*opened)++] = space->order[i];
     }
     *sums = total;
-    return kept;
+    return loose + kept;
 }

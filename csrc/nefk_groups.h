@@ -48,12 +48,13 @@ void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double p
  * falls. Of detection and freshness. O(items). */
 void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *capped);
 
-/* As nefk_expand_range over the groups that are not marked 1 in `capped` (g,). A group above its cap over the whole
- * bracket becomes marked 1, one that passes its cap within it (or nearly so) 2; neither is summed. `rough` has room for
- * one more than the items of a tile, and takes entries of the columns: the rough items of the groups that stay, whose
- * number is returned, and then the `opened` items of those marked 2, group by group. */
+/* As nefk_expand_range over the groups that are not capped, as `marks` (g,) say (nefk_by_group.h), of which those that
+ * are not loose may change: a group above its cap over the whole bracket becomes capped, and one that passes its cap
+ * within it (or nearly so) passing; neither is summed. `rough` has room for one more than the items of a tile, and takes
+ * entries of the columns: the rough items of the groups that stay, whose number is returned, and then the `opened`
+ * items of those that pass, group by group. */
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                        double tolerance, int8_t *capped, uint32_t *rough, size_t *opened, nefk_series_sum *sums);
+                        double tolerance, int8_t *marks, uint32_t *rough, size_t *opened, nefk_series_sum *sums);
 
 /* How a tile's answer turned out. */
 typedef struct {

@@ -16,8 +16,8 @@ cdef extern from "nefk_by_group.h":
         size_t step
         size_t slope_step
     void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
-    void nefk_surely_capped(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
-                            int8_t *capped) noexcept nogil
+    void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, bint falls,
+                          int8_t *marks) noexcept nogil
     double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
     void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
                             double *own) noexcept nogil
@@ -92,13 +92,15 @@ def not_surely_capped(total, const double[::1] caps):
     return part
 
 
-def surely_capped(total, slope, const double[::1] caps, double least, int8_t[::1] capped, double flattest=0.0):
-    """Mark groups in capped (g + 1,) of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least` or more;
-    slopes are taken to be no less than `flattest` times the total.
+def mark_surely(total, slope, const double[::1] caps, double least, int8_t[::1] marks, double flattest=0.0,
+                bint falls=False):
+    """Mark groups in marks (g + 1,) as capped, 1, of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least`
+    or more; slopes are taken to be no less than `flattest` times the total. Where totals only fall from here, as
+    loose, 3, those under the cap and the items of no group. All others 0.
     """
     cdef nefk_taken taken = taken_of(total, slope)
     with nogil:
-        nefk_surely_capped(taken, &caps[0], caps.shape[0], least, flattest, &capped[0])
+        nefk_mark_surely(taken, &caps[0], caps.shape[0], least, flattest, falls, &marks[0])
 
 
 def rough_guesses(total, const double[::1] caps, double price, double farthest, double[::1] own):
@@ -111,7 +113,7 @@ def rough_guesses(total, const double[::1] caps, double price, double farthest, 
 
 
 def take_marked(double[::1] own, const int8_t[::1] marks, double price):
-    """Own prices (k,) of groups that are not marked become NaN; those of others, if they are NaN, the given one."""
+    """Own prices (k,) of groups marked 0 or 3 become NaN; those of others, if they are NaN, the given one."""
     with nogil:
         nefk_take_marked(&own[0], &marks[0], own.shape[0], price)
 

@@ -259,8 +259,8 @@ cdef class Tiles:
                 nefk_tile_unmark(&self.view, tile_of(&tiles[k, 0]), low, high, &capped[0])
 
     def expand(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double price, double half, double tolerance,
-               int8_t[::1] capped, uint32_t[::1] listed):
-        """As `expand`, of the tiles' groups that are not capped; marks in capped (g,) change.
+               int8_t[::1] marks, uint32_t[::1] listed):
+        """As `expand`, of the tiles' groups that are not capped; marks (g,) change.
 
         Of every tile the rough items are listed, and then those of groups that pass their caps. How many are rough, how
         many are those, and the pairs, a row for each tile from the first one on that is done: all while there is room
@@ -274,7 +274,7 @@ cdef class Tiles:
         with nogil:
             while k < tiles.shape[0] and room - used > NEFK_TILE:
                 rough = nefk_tile_expand(&self.view, tile_of(&tiles[k, 0]), space.view, price, half, tolerance,
-                                         &capped[0], &listed[used], &opened, &sums)
+                                         &marks[0], &listed[used], &opened, &sums)
                 rows[k, 0], rows[k, 1] = rough, opened
                 for t in range(5):
                     rows[k, 2 + 2 * t], rows[k, 3 + 2 * t] = sums.term[t].high, sums.term[t].low

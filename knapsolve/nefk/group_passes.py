@@ -207,19 +207,20 @@ class GroupPasses:
                 if slope is not None:
                     slope[one.group] = steep
 
-    def unmark(self, low: float, high: float, capped: NDArray[np.int8]) -> None:
-        """Unmark tiled groups in `capped` (g + 1,) of which an item starts at a price in (low, high]."""
+    def unmark(self, low: float, high: float, marks: NDArray[np.int8]) -> None:
+        """Unmark tiled groups in `marks` (g + 1,) of which an item starts at a price in (low, high]."""
         self.layout.restore()
-        self._run(lambda tiles, _: self._tiles.unmark(tiles, low, high, capped))
+        self._run(lambda tiles, _: self._tiles.unmark(tiles, low, high, marks))
 
     def expand(
-        self, price: float, half: float, tolerance: float, capped: NDArray[np.int8], most: int
+        self, price: float, half: float, tolerance: float, marks: NDArray[np.int8], most: int
     ) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32], tuple[float, ...]]:
         """Entries of the items of tiled groups that are rough within `half` of a price, those of the items of groups
         that pass their caps there, group by group, and the other items' summed series. If there are more than `most`
         entries: None, and none of the others.
 
-        Marks in `capped` (g + 1,) change: 1 capped over the whole bracket, 2 from somewhere within, else 0.
+        `marks` (g + 1,) say which groups are capped over all of the bracket, 1, or loose, 3, and change where they are 0:
+        to 1, or to 2 where a group passes its cap within.
         """
         found = [0]  # so far, which spares room; threads that count at once may make it less, which is no matter
 
@@ -227,7 +228,7 @@ class GroupPasses:
             parts: list[tuple] = []
             listed = np.empty(MOST_LISTED, dtype=np.uint32)
             while len(tiles):
-                rows = self._tiles.expand(tiles, space, price, half, tolerance, capped, listed)
+                rows = self._tiles.expand(tiles, space, price, half, tolerance, marks, listed)
                 counts = np.array([row[:2] for row in rows], dtype=np.intp)
                 found[0] += int(counts.sum())
                 parts.append((rows, *_split_listed(listed, counts if found[0] <= most else 0 * counts)))

@@ -90,6 +90,7 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
+        self.error = math.nan  # of that price: what T differs by among samples of the small groups, over its slope
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
@@ -97,11 +98,16 @@ class SampledTotals:
         self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         self.capped = float(np.mean(total[1:] > self.totals.caps))
+        taken = np.minimum(total[1:], self.totals.caps)[self.small]
+        left = taken - float(taken.sum()) / max(self.small.size, 1)
         if 0.0 < self.spread < math.inf:
-            taken = np.minimum(total[1:], self.totals.caps)[self.small]
-            more_held = float((taken * self.away).sum()) / self.spread * self.missing
-            sums[0], sums[2] = sums[0] + more_held, sums[2] + more_held
-        return sums[0] + more * float(total[0]), sums[1] + more * float(slope[0]), sums[2]
+            by_cap = float((taken * self.away).sum()) / self.spread
+            sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
+            left -= by_cap * self.away
+        steep = sums[1] + more * float(slope[0])
+        with np.errstate(all="ignore"):
+            self.error = float(self.every * np.sqrt(np.square(left).sum()) / np.float64(steep))
+        return sums[0] + more * float(total[0]), steep, sums[2]
 
     @np.errstate(all="ignore")
     def _shrink(self, price: float, total: Array, slope: Array) -> None:

@@ -87,7 +87,7 @@ def solve_groups(
         if half > 0.0 and (takes_models or steps.encloses):
             price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price)
-            marks = [surely_capped(passes, mu, bracket(passes.shape, price, half)[1], total, slope)]
+            marks = [mark_surely(passes, mu, bracket(passes.shape, price, half), total, slope)]
             own, total, slope = own_guesses(passes, mu, total, slope), None, None
             model = GroupModel(passes, price, half, marks[0])
             found = _settle_model(model, passes, search, mu, own, marks, place) if model.valid else None
@@ -161,18 +161,23 @@ def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
     return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
 
 
-def surely_capped(passes: GroupPasses, mu: float, high: float, total: Any, slope: Slopes | None) -> NDArray[np.int8]:
-    """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does at `high`, else 0."""
-    capped = np.zeros(len(total), dtype=np.int8)
+def mark_surely(
+    passes: GroupPasses, mu: float, ends: tuple[float, float], total: Any, slope: Slopes | None
+) -> NDArray[np.int8]:
+    """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does over all of a bracket, 3
+    for those where it surely does nowhere in it, else 0.
+    """
+    marks = np.zeros(len(total), dtype=np.int8)
     if slope is None:
-        return capped
+        return marks
+    low, high = ends
     is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
-    group_tables.surely_capped(total, slope, passes.caps, least, capped, flattest)
+    group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, mu <= low)
     if is_bounded and passes.shape in (core.DETECTION, core.FRESHNESS):
-        passes.unmark(mu, high * (1.0 + STEEP), capped)
-    return capped
+        passes.unmark(mu, high * (1.0 + STEEP), marks)
+    return marks
 
 
 def _end(passes: GroupPasses, search: Array) -> Prices:
@@ -190,7 +195,7 @@ def _end(passes: GroupPasses, search: Array) -> Prices:
 class GroupModel:
     """T over a bracket: rough items and groups that pass their cap exactly, large groups and all the rest by cubics.
 
-    Marks (g + 1,), which change, are 1 for groups that are surely capped, else 0; they become those of `expand`.
+    Marks (g + 1,), which change, are those of `mark_surely`; they become those of `expand`.
     """
 
     def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
@@ -254,7 +259,7 @@ class GroupModel:
         return total + self.fixed + self.offset, slope
 
     def decide(self, price: float, own: Array) -> None:
-        """Own prices (g + 1,) of the groups that are not marked 1: a guess, NaN where the cap is loose at a price."""
+        """Own prices (g + 1,) of the groups that may be loose: a guess, NaN where the cap is loose at a price."""
         own[self.open] = np.nan
         if self.some is not None:
             over = self.some.respond(price)[0][1:] > self.some.caps

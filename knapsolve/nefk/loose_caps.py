@@ -65,8 +65,11 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
         if enclosed is None:
             return None
         price, margin, curve = enclosed
-    few, curve = sample.capped <= worth, curve or sample.curve(price, margin)
-    if few or not tiled:
+    in_order = sample.capped <= worth or not tiled
+    if not in_order and totals.shape not in LINEAR and margin < sample.error <= NEAR:
+        margin = sample.error  # below the answer, groups that are loose need no totals of their own: see mark_surely
+    curve = curve or sample.curve(price, margin)
+    if in_order:
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin, is_steep)
         return without_loose_caps(totals, *found, search, curve) if found else None

@@ -50,7 +50,7 @@ def test_sums_of_pairs_in_single_precision_are_those_of_their_columns(groups, ge
     assert group_tables.not_surely_capped(ours[0], caps) == group_tables.not_surely_capped(theirs[0], caps)
     marks = np.zeros((2, groups + 1), np.int8)
     for (total, slope), capped in zip((ours, theirs), marks):
-        group_tables.surely_capped(total, slope, caps, 0.1, capped)
+        group_tables.mark_surely(total, slope, caps, 0.1, capped)
     np.testing.assert_array_equal(*marks)
     assert groups < 20 or 0 < marks[0].sum() < groups
 
@@ -69,8 +69,12 @@ def test_sums_of_marked_caps_leave_out_infinite_ones_and_keep_those_that_count(g
 def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
     total, caps, slope = generator.random(groups + 1), generator.random(groups), generator.random(groups + 1)
     caps[::5], capped = 0.0, np.zeros(groups + 1, np.int8)
-    group_tables.surely_capped(total, slope.astype(kind), caps, 0.3, capped)
+    group_tables.mark_surely(total, slope.astype(kind), caps, 0.3, capped)
     np.testing.assert_array_equal(capped[1:], total[1:] - caps > 0.3 * slope[1:])
+    assert capped[0] == 0
+    falling = np.zeros_like(capped)
+    group_tables.mark_surely(total, slope.astype(kind), caps, 0.3, falling, 0.0, True)
+    np.testing.assert_array_equal(falling, np.where(total <= np.append(np.inf, caps), 3, capped))
     with np.errstate(divide="ignore"):
         expected = np.where(total[1:] > caps, 2.0 * np.minimum(total[1:] / caps, 7.0), np.nan)
     pairs = np.column_stack([total, slope]).astype(np.float32)
@@ -81,9 +85,9 @@ def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
         expected = np.where(pairs[1:, 0] > caps, 2.0 * np.minimum(pairs[1:, 0] / caps, 7.0), np.nan)
     group_tables.rough_guesses(pairs[:, 0], caps, 2.0, 7.0, over)
     np.testing.assert_allclose(over[1:], expected, rtol=1e-15)
-    own, marks = total.copy(), generator.integers(0, 3, groups + 1).astype(np.int8)
+    own, marks = total.copy(), generator.integers(0, 4, groups + 1).astype(np.int8)
     group_tables.take_marked(own, marks, 9.0)
-    np.testing.assert_array_equal(own, np.where(marks, np.where(np.isnan(total), 9.0, total), np.nan))
+    np.testing.assert_array_equal(own, np.where(marks % 3, np.where(np.isnan(total), 9.0, total), np.nan))
 
 
 @pytest.mark.parametrize("upper", [0.3, np.inf])
@@ -134,7 +138,7 @@ singles, marks = pairs.astype(np.float32), np.zeros(1501, np.int8)
 for given in (pairs.T, pairs.T.copy(), singles.T, (total.copy(), slope.astype(np.float32))):
     print(*(x.hex() for x in group_tables.capped_sums(*given, caps)))
     print(group_tables.not_surely_capped(given[0], caps).hex(), group_tables.most_under_caps(sizes, 0.7, caps).hex())
-    group_tables.surely_capped(*given, caps, 0.3, marks)
+    group_tables.mark_surely(*given, caps, 0.3, marks)
     own = np.empty(1501)
     group_tables.rough_guesses(given[0], caps, 2.0, 7.0, own)
     print(marks.tobytes().hex(), own[1:].tobytes().hex())

@@ -122,6 +122,25 @@ def test_passes_over_copies_are_those_over_a_list(kind, weighted, dtype):
     np.testing.assert_array_equal(place.amounts(), other.amounts())
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
+@pytest.mark.parametrize("kind", ["small", "many", "empty"])
+def test_groups_known_to_be_loose_are_expanded_as_if_they_were_not(kind, share):
+    """Their items are taken together, group by group no more."""
+    price, half = 0.6, 0.01
+    for passes in both_layouts(kind, Place(N, np.empty(N))):
+        marks = np.zeros(len(passes.caps) + 1, dtype=np.int8)
+        *entries, terms = passes.expand(price, half, 1e-8, marks, N)
+        loose = (marks == 0) & (np.random.default_rng(8).random(marks.size) < share)
+        assert loose.any() and len(entries[0]) > 100
+        known = np.where(loose, 3, 0).astype(np.int8)
+        *found, sums = passes.expand(price, half, 1e-8, known, N)
+        np.testing.assert_array_equal(np.where(known == 3, 0, known), marks)
+        assert (known == 3).any() == (share > 0.2)  # few are not worth it
+        np.testing.assert_array_equal(np.sort(found[0]), np.sort(entries[0]))
+        np.testing.assert_array_equal(found[1], entries[1])
+        np.testing.assert_allclose(sums, terms, rtol=1e-13)
+
+
 @pytest.mark.parametrize("n", [1000, 32_768, 32_769, 65_537, 131_073])
 def test_two_threads_move_items_to_where_one_does(n):
     groups, columns = np.random.default_rng(1).integers(-1, 300, n), np.random.default_rng(2).random((2, n))
@@ -229,7 +248,7 @@ def test_a_large_group_that_was_judged_wrongly_ends_the_model(monkeypatch):
     def all_above(passes, mu, high, total, slope):
         return (total > np.append(np.inf, passes.caps)).astype(np.int8)
 
-    monkeypatch.setattr(groups_module, "surely_capped", all_above)
+    monkeypatch.setattr(groups_module, "mark_surely", all_above)
     result = solve_nefk(criteria.Freshness(rates), 0.2 * n, weights=weights, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
     assert not result.group_prices.any()

@@ -232,7 +232,7 @@ def test_groups_on_the_wrong_side_of_their_caps_end_where_exact_passes_end(famil
         with monkeypatch.context() as patch:
             for module in (groups_module, narrow_module):
                 patch.setattr(module, "MANY", 5)
-            patch.setattr(groups_module, "surely_capped", nearly_capped)
+            patch.setattr(groups_module, "mark_surely", nearly_capped)
             patch.setattr(groups_module.GroupModel, "reopen", counted)
             modelled = solve(family, p, capacity, **options)
         assert_certified(family, *problem, modelled)
