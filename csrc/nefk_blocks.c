@@ -63,19 +63,18 @@
     TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
     }                                                                                                        \
-    TARGET static void approach_##SET(size_t m, const nefk_lanes *items, int bounded, size_t rounds,         \
+    TARGET static void approach_##SET(size_t m, nefk_lanes *items, int bounded, size_t rounds,               \
                                       const float *from, float *price, float *gap) {                         \
         if (bounded) nefk_approach_lanes(m, items, 1, rounds, from, price, gap);                             \
         else nefk_approach_lanes(m, items, 0, rounds, from, price, gap);                                     \
     }                                                                                                        \
     TARGET static void approach_rows_##SET(size_t m, size_t n, nefk_row_columns rows, const double *cap,     \
-                                           const double *guess, double floor, size_t rounds, float *price,   \
-                                           float *gap) {                                                     \
-        nefk_lanes items;                                                                                    \
+                                           const double *guess, double floor, size_t rounds,                 \
+                                           nefk_lanes *space, float *price, float *gap) {                    \
         float from[NEFK_LANES];                                                                              \
-        nefk_load_rows(m, n, rows, cap, guess, &items);                                                      \
+        nefk_load_rows(m, n, rows, cap, guess, space);                                                       \
         for (size_t l = 0; l < NEFK_LANES; l++) from[l] = (float)(floor / guess[l]), price[l] = 1.0f;        \
-        approach_##SET(m, &items, rows.lower != NULL, rounds, from, price, gap);                             \
+        approach_##SET(m, space, rows.lower != NULL, rounds, from, price, gap);                             \
     }                                                                                                        \
     TARGET static void cut_##SET(size_t m, nefk_block items, const double *x, const double *of, double *to) { \
         if (of) cut_others(m, items, x, of, to);                                                             \

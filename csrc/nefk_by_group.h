@@ -18,11 +18,11 @@ typedef struct {
  * Summed in blocks, for their rounding. */
 void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums);
 
-enum { NEFK_CAPPED = 1, NEFK_PASSING = 2, NEFK_LOOSE = 3 }; /* marks of groups: over a bracket, from within, nowhere */
+enum { NEFK_CAPPED = 1, NEFK_PASSING = 2, NEFK_LOOSE = 3 }; /* marks of groups: all over a bracket, in it, nowhere */
 
 /* Mark groups as capped in `marks` (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more;
- * slopes are taken to be no less than `flattest` times the total. With `falls` those as loose that are under the cap, and
- * the items of no group. */
+ * slopes are taken to be no less than `flattest` times the total. With `falls` those as loose that are under the cap,
+ * and the items of no group; all others 0. */
 void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, int falls,
                       int8_t *marks);
 

@@ -16,7 +16,7 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
         size_t m = size_of(space, g);
         if (!(space->at[g] > 0.0)) return 0; /* as where the budget has no price */
         all += m;
-        if (m <= NEFK_DEPTH) small += m;
+        if (m <= NEFK_LED) small += m;
     }
     return 2 * small > all;
 }
@@ -34,7 +34,11 @@ static size_t take_apart(nefk_tile_space *space, int bounded, const double *star
         size_t n = rows.last - rows.first;
         for (last = k; last < groups && space->group[last] < rows.last;) last++;
         space->part_rows[(*n_rows)++] = (nefk_rows){(uint32_t)k, (uint32_t)last, at, rows.size};
-        for (size_t j = 0; j < rows.size; j++) {
+        for (size_t c = 0; n == 1 && c < NEFK_COLUMNS; c++)
+            if (space->all.step[c])
+                memcpy(space->part.entries[c] + at, space->all.entries[c] + rows.begin, rows.size * sizeof *starts);
+        if (n == 1) memcpy(space->starts + at, starts + rows.begin, rows.size * sizeof *starts);
+        for (size_t j = 0; n > 1 && j < rows.size; j++) {
             size_t from = rows.begin + j * n - rows.first, to = at + j * (last - k) - k;
             for (size_t c = 0; c < NEFK_COLUMNS; c++) {
                 if (!space->all.step[c]) continue;
@@ -68,7 +72,8 @@ static void put_back(nefk_tile_space *space, const double *x, size_t groups) {
         size_t offset = space->offset[space->group[k]], stride = space->stride[space->group[k]];
         size_t n = part.last - part.first;
         double *to = space->x + offset - space->group[k]; /* an item of group g is at to[g], and so on */
-        for (size_t j = 0; j < part.size; j++)
+        if (stride == 1) memcpy(space->x + offset, x + part.begin, part.size * sizeof *x);
+        for (size_t j = 0; stride > 1 && j < part.size; j++)
             for (size_t i = 0; i < n; i++)
                 to[space->group[k + i] + j * stride] = x[part.begin + j * n + i];
         k = part.last;
@@ -85,35 +90,42 @@ static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t k
     return !(fabsf(gap) <= NEAR);
 }
 
+/* Items [first, m) of a lane take nothing. */
+static inline void clear_lane(nefk_lanes *items, size_t lane, size_t first, size_t m) {
+    for (size_t j = first; j < m; j++) {
+        items->a[j][lane] = items->start[j][lane] = 0.0f;
+        items->lower[j][lane] = items->upper[j][lane] = 0.0f;
+    }
+}
+
 /* Better guesses of so many groups, which[0] and so on, of which the last is the largest. Those whose total was not
  * near the cap yet are written to `far`, which may begin before `which`; returns how many. */
 static size_t approach_lanes(nefk_tile_space *space, int bounded, double floor, size_t lanes, size_t rounds,
                              const uint32_t *which, uint32_t *far) {
-    nefk_lanes items;
+    nefk_lanes *items = &space->lanes;
     float price[NEFK_LANES], from[NEFK_LANES], gap[NEFK_LANES];
     const double *a = space->part.entries[0], *lower = space->part.entries[2], *upper = space->part.entries[3];
     size_t left = 0, m = size_of(space, space->group[which[lanes - 1]]);
     for (size_t l = lanes; l < NEFK_LANES; l++) {
         price[l] = 1.0f, from[l] = 0.5f;
-        for (size_t j = 0; j < m; j++) items.a[j][l] = items.start[j][l] = items.lower[j][l] = items.upper[j][l] = 0.0f;
+        clear_lane(items, l, 0, m);
     }
     for (size_t l = 0; l < lanes; l++) {
         size_t k = which[l], i = space->part_offset[k], stride = space->part_stride[k];
         size_t count = size_of(space, space->group[k]);
         double amount = 1.0 / space->target[k], unit = 1.0 / space->at[k];
         for (size_t j = 0; j < count; j++, i += stride) {
-            items.a[j][l] = (float)(a[i] * amount);
-            items.start[j][l] = (float)(space->starts[i] * unit);
+            items->a[j][l] = (float)(a[i] * amount);
+            items->start[j][l] = (float)(space->starts[i] * unit);
             if (!bounded) continue;
-            items.lower[j][l] = (float)(lower[i] * amount);
-            items.upper[j][l] = (float)(upper[i] * amount);
+            items->lower[j][l] = (float)(lower[i] * amount);
+            items->upper[j][l] = (float)(upper[i] * amount);
         }
-        for (size_t j = count; j < m; j++)
-            items.a[j][l] = items.start[j][l] = items.lower[j][l] = items.upper[j][l] = 0.0f;
+        clear_lane(items, l, count, m);
         price[l] = 1.0f;
         from[l] = (float)(floor * unit);
     }
-    nefk_instructions_in_use()->approach(m, &items, bounded, rounds, from, price, gap);
+    nefk_instructions_in_use()->approach(m, items, bounded, rounds, from, price, gap);
     for (size_t l = 0; l < lanes; l++) left += take_guess(space, floor, which[l], price[l], gap[l], far + left);
     return left;
 }
@@ -126,7 +138,7 @@ static size_t approach_row(nefk_tile_space *space, int bounded, double floor, si
     nefk_row_columns rows = {space->part.entries[0] + at, space->starts + at,
                              bounded ? space->part.entries[2] + at : NULL, space->part.entries[3] + at};
     nefk_instructions_in_use()->approach_rows(size_of(space, space->group[k]), n, rows, space->target + k,
-                                              space->at + k, floor, ROUNDS, price, gap);
+                                              space->at + k, floor, ROUNDS, &space->lanes, price, gap);
     for (uint32_t l = 0; l < lanes; l++) left += take_guess(space, floor, k + l, price[l], gap[l], far + left);
     return left;
 }

@@ -1,5 +1,7 @@
 #include "nefk_group_first.h"
 
+#include "nefk_group_starts.h"
+
 /* Of the groups from g on. */
 static nefk_tops tops_from(nefk_tops tops, size_t g) {
     return (nefk_tops){tops.start + g, tops.next + g, tops.parameter + g, tops.weight + g};
@@ -16,14 +18,12 @@ static void find_tops(const double *starts, const nefk_tile_space *space, nefk_t
             nefk_instructions_in_use()->top_rows(rows.size, n, starts + at, parameter + at, weight + at, here);
             continue;
         }
-        double next = 0.0;
-        for (size_t i = at + 1; i < at + rows.size; i++) {
-            int is_first = starts[i] > starts[best];
-            next = is_first ? starts[best] : (starts[i] > next ? starts[i] : next);
-            best = is_first ? i : best;
-        }
-        *here.start = starts[best];
-        *here.next = next;
+        double top = largest(starts + at, rows.size);
+        while (starts[best] < top) best++;
+        double before = largest(starts + at, best - at);
+        double after = largest(starts + best + 1, at + rows.size - best - 1);
+        *here.start = top;
+        *here.next = before > after ? before : after;
         *here.parameter = parameter[best];
         *here.weight = weight[best];
     }
@@ -65,7 +65,11 @@ size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, c
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
-        for (size_t j = 0; j < rows.size; j++)
+        if (n == 1) {
+            double top = tops.start[rows.first], cap = space->cap[rows.first], *x = space->x;
+            for (size_t i = rows.begin; i < rows.begin + rows.size; i++) x[i] = starts[i] == top ? cap : 0.0;
+        }
+        for (size_t j = 0; n > 1 && j < rows.size; j++)
             take_if_first(n, starts + rows.begin + j * n, tops.start + rows.first, space->cap + rows.first,
                           space->x + rows.begin + j * n);
     }

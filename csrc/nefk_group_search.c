@@ -6,7 +6,8 @@
 #include "nefk_group_starts.h"
 
 enum { ROUNDS = 12, LATE = 3, SLOW = 6 /* rounds that most groups need; of quadratics */, MOST_STEPS = 400 };
-enum { MANY = NEFK_SORTED /* items of a group for which a model pays */ };
+enum { MANY = 128 /* items of a group for which a model pays */ };
+_Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double NEAR_SQUARED = 2e-9; /* gap after which Newton's next is none */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */

@@ -12,13 +12,14 @@
 
 #define NEFK_BENDING 0.2f /* share of a slope from which on one item bends a group's total */
 
-enum { NEFK_LANES = 32, NEFK_DEPTH = 64 /* most items of a group */ };
+enum { NEFK_LANES = 32, NEFK_DEPTH = 256 /* most items of a group */, NEFK_LED = 192 /* that pay */ };
 
 /* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none.
  * Bounds are looked at where items have some. */
 typedef struct {
     float a[NEFK_DEPTH][NEFK_LANES], start[NEFK_DEPTH][NEFK_LANES];
     float lower[NEFK_DEPTH][NEFK_LANES], upper[NEFK_DEPTH][NEFK_LANES];
+    float inverse_start[NEFK_DEPTH][NEFK_LANES]; /* is used up */
 } nefk_lanes;
 
 NEFK_INLINE float nefk_single_of(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
@@ -66,16 +67,16 @@ NEFK_INLINE float nefk_share_single(float t, float s) {
 /* Prices (NEFK_LANES,) after some rounds from those given, between `from` and where the second item starts, if there is
  * one; with bounds, where the first one does. `gap` (NEFK_LANES,): what was taken before the last step, less the cap.
  * `bounded` is a compile-time constant. */
-NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, int bounded, size_t rounds, const float *from,
+NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, size_t rounds, const float *from,
                                      float *price, float *gap) {
-    float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES], inverse_start[NEFK_DEPTH][NEFK_LANES];
+    float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES];
     for (size_t l = 0; l < NEFK_LANES; l++) low[l] = from[l], high[l] = top[l] = 0.0f;
     for (size_t j = 0; j < m; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
             float start = items->start[j][l], less = start > top[l] ? top[l] : start;
             high[l] = less > high[l] ? less : high[l];
             top[l] = start > top[l] ? start : top[l];
-            inverse_start[j][l] = 1.0f / start;
+            items->inverse_start[j][l] = 1.0f / start;
         }
     for (size_t l = 0; l < NEFK_LANES; l++) high[l] = high[l] > 0.0f && !bounded ? high[l] : top[l];
     for (size_t round = 0; round < rounds; round++) {
@@ -85,7 +86,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, const nefk_lanes *items, int boun
         for (size_t j = 0; j < m; j++) {
             float x[NEFK_LANES], d[NEFK_LANES], c[NEFK_LANES];
             for (size_t l = 0; l < NEFK_LANES; l++) {
-                float y = price[l] * inverse_start[j][l], e = 1.0f - y;
+                float y = price[l] * items->inverse_start[j][l], e = 1.0f - y;
                 float odds, r = nefk_inverse_single(e, y, &odds);
                 float amount = items->a[j][l] * r;
                 float slope = amount * ((r + 1.0f) * r) * odds;

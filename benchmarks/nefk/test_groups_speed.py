@@ -46,7 +46,7 @@ def test_groups_beside_none(n, gives_out, n_jobs):
     clock = time.process_time if n_jobs == 1 else time.perf_counter
     free = plain().amounts.copy()
     print("\n" + ("out is given" if gives_out else "out is not given") + f", {n_jobs} threads")
-    for n_groups in sorted({10, n // 1000, n // 5, n // 3, n // 2}):
+    for n_groups in sorted({10, n // 1000, n // 100, n // 5, n // 3, n // 2}):
         groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
         taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
         few = generator.uniform(0.3, 0.9, n_groups)

@@ -16,8 +16,8 @@ cdef extern from "nefk_by_group.h":
         size_t step
         size_t slope_step
     void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
-    void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, bint falls,
-                          int8_t *marks) noexcept nogil
+    void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
+                          bint falls, int8_t *marks) noexcept nogil
     double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
     void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
                             double *own) noexcept nogil
@@ -94,9 +94,9 @@ def not_surely_capped(total, const double[::1] caps):
 
 def mark_surely(total, slope, const double[::1] caps, double least, int8_t[::1] marks, double flattest=0.0,
                 bint falls=False):
-    """Mark groups in marks (g + 1,) as capped, 1, of whose rough totals (g + 1,) slopes lead to the caps (g,) by `least`
-    or more; slopes are taken to be no less than `flattest` times the total. Where totals only fall from here, as
-    loose, 3, those under the cap and the items of no group. All others 0.
+    """Mark groups in marks (g + 1,) as capped, 1, of whose rough totals (g + 1,) slopes lead to the caps (g,) by
+    `least` or more; slopes are taken to be no less than `flattest` times the total. Where totals only fall from here,
+    as loose, 3, those under the cap and the items of no group. All others 0.
     """
     cdef nefk_taken taken = taken_of(total, slope)
     with nogil:

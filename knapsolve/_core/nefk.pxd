@@ -89,7 +89,7 @@ cdef extern from "nefk_groups.h":
                           nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
-    size_t NEFK_DEPTH
+    size_t NEFK_LED
     int nefk_use_level(int level) noexcept nogil
 
 cdef extern from "nefk_search.h":

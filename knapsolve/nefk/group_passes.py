@@ -219,8 +219,8 @@ class GroupPasses:
         that pass their caps there, group by group, and the other items' summed series. If there are more than `most`
         entries: None, and none of the others.
 
-        `marks` (g + 1,) say which groups are capped over all of the bracket, 1, or loose, 3, and change where they are 0:
-        to 1, or to 2 where a group passes its cap within.
+        `marks` (g + 1,) say which groups are capped over all of the bracket, 1, or loose, 3, and change where they are
+        0: to 1, or to 2 where a group passes its cap within.
         """
         found = [0]  # so far, which spares room; threads that count at once may make it less, which is no matter
 

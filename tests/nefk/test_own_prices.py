@@ -13,8 +13,8 @@ from knapsolve.nefk.problem import check_problem
 
 
 def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
-    """Evaluations of each item, beside the answer's, until groups of five have own prices, from a guess below them."""
-    generator = np.random.default_rng(5)
+    """Evaluations of each item, beside the answer's, until groups of a size have own prices, from a guess below."""
+    generator, n = np.random.default_rng(5), n // size * size
     rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
     groups = np.arange(n) // size
 
@@ -33,6 +33,11 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     return found[6]
 
 
+def shares_of_what_is_taken(least, most):
+    """Caps that are so much of what groups take."""
+    return lambda generator, taken, rates, starts: 1e-9 + taken * generator.uniform(least, most, len(taken))
+
+
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize(("least", "most", "evaluations"), [(0.3, 0.9, 0.108), (0.01, 0.3, 0.33)])
 def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind, least, most, evaluations):
@@ -40,11 +45,14 @@ def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind, leas
     and 1.2 evaluations, without the last step of groups that are left .13 and .38, without the starts that their
     prices mean .2 and .6.
     """
+    assert evaluations_of_own_prices(kind, shares_of_what_is_taken(least, most)) <= evaluations
 
-    def shares_of_what_is_taken(generator, taken, rates, starts):
-        return 1e-9 + taken * generator.uniform(least, most, len(taken))
 
-    assert evaluations_of_own_prices(kind, shares_of_what_is_taken) <= evaluations
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize(("size", "evaluations"), [(25, 0.2), (60, 0.45), (100, 0.5), (180, 0.2)])
+def test_own_prices_of_groups_of_scores_of_items_need_half_an_evaluation(kind, size, evaluations):
+    """Beyond 64 items there were four, in double precision. The more items, the likelier that one starts near by."""
+    assert evaluations_of_own_prices(kind, shares_of_what_is_taken(0.3, 0.9), size=size) <= evaluations
 
 
 def test_amounts_do_not_follow_a_last_step_across_an_items_start():
