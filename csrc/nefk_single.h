@@ -15,10 +15,11 @@
 enum { NEFK_LANES = 32, NEFK_DEPTH = 256 /* most items of a group */, NEFK_LED = 192 /* that pay */ };
 
 /* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none.
- * Bounds are looked at where items have some. */
+ * Bounds are looked at where items have some. A row more than there are items keeps arrays from lying a multiple of 4096
+ * bytes apart, where processors take one for another. */
 typedef struct {
-    float a[NEFK_DEPTH][NEFK_LANES], start[NEFK_DEPTH][NEFK_LANES];
-    float lower[NEFK_DEPTH][NEFK_LANES], upper[NEFK_DEPTH][NEFK_LANES];
+    float a[NEFK_DEPTH + 1][NEFK_LANES], start[NEFK_DEPTH + 1][NEFK_LANES];
+    float lower[NEFK_DEPTH + 1][NEFK_LANES], upper[NEFK_DEPTH + 1][NEFK_LANES];
     float inverse_start[NEFK_DEPTH][NEFK_LANES]; /* is used up */
 } nefk_lanes;
 
