@@ -5,6 +5,7 @@
 
 #include "nefk_by_group.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, dou
     for (size_t g = 1; g <= groups; g++) {
         double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g - 1];
         double slope = slope_of(at, g), flat = flattest * total;
-        double highest = total * (1.0 + 2.0 * NEFK_ROUGH);
+        double highest = total * (1.0 + 2.0 * NEFK_ROUGH) + FLT_MIN; /* singles below that are rounded away */
         int is_capped = over > least * (slope > flat ? slope : flat), is_loose = falls & (highest <= caps[g - 1]);
         marks[g] = (int8_t)(NEFK_CAPPED * is_capped + NEFK_LOOSE * is_loose);
     }

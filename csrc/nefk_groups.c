@@ -48,7 +48,7 @@ void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double p
     }
 }
 
-void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *capped) {
+void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *marks) {
     double parameter[NEFK_BLOCK], weight[NEFK_BLOCK];
     const nefk_problem *problem = all->problem;
     size_t g = tile.first;
@@ -61,7 +61,7 @@ void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, doubl
             if (!((item.v > low * item.p) & (item.v <= high * item.p))) continue;
             if (all->member) g = tile.first + all->member[at + i];
             else while (g + 1 < tile.last && tile.begin + all->start[g + 1] <= at + i) g++;
-            capped[g] = 0;
+            marks[g] = 0;
         }
     }
 }

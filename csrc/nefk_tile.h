@@ -9,7 +9,7 @@
 
 enum { NEFK_COLUMNS = 4, NEFK_SHORT = 24 /* items that are summed one by one */ };
 
-enum { NEFK_SORTED = 256 /* items of a group from which on its size is no matter */ };
+enum { NEFK_SORTED = NEFK_DEPTH + 1 /* items of a group from which on its size is no matter */ };
 #define NEFK_OWN_TOLERANCE 2e-13 /* relative gap of a group's total that ends its search */
 #define NEFK_NEAR_CUBED 1e-5     /* gap after which Halley's next is none */
 #define NEFK_NIGH 1e-290         /* prices between are normal */
@@ -26,7 +26,7 @@ enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = 2 * NEFK_SHORT * NEFK_FEWEST + NEFK_TIL
  * array for what was just written to another. */
 enum { NEFK_ROOM = NEFK_TILE + NEFK_ROW_LANES + 8, NEFK_GROUP_ROOM = NEFK_TILE_GROUPS + NEFK_ROW_LANES + 8 };
 _Static_assert((int)NEFK_SORTED >= (int)NEFK_SHORT, "groups of one size are side by side where they lie in rows");
-_Static_assert((int)NEFK_SORTED >= (int)NEFK_DEPTH, "groups in lanes are in order by size");
+_Static_assert((int)NEFK_SORTED > (int)NEFK_DEPTH, "groups in lanes are in order by size, and larger ones last");
 
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
 typedef struct { double entries[NEFK_COLUMNS][NEFK_ROOM]; size_t step[NEFK_COLUMNS]; } gathered;

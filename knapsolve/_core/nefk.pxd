@@ -80,7 +80,7 @@ cdef extern from "nefk_groups.h":
                            double *total, double *slope) noexcept nogil
     void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) noexcept nogil
     void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high,
-                          int8_t *capped) noexcept nogil
+                          int8_t *marks) noexcept nogil
     size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                             double half, double tolerance, int8_t *marks, uint32_t *rough, size_t *opened,
                             nefk_series_sum *sums) noexcept nogil
@@ -89,7 +89,7 @@ cdef extern from "nefk_groups.h":
                           nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
-    size_t NEFK_LED
+    size_t NEFK_DEPTH, NEFK_LED
     int nefk_use_level(int level) noexcept nogil
 
 cdef extern from "nefk_search.h":

@@ -174,6 +174,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
 
 
 TILE, TILE_BITS, TILE_GROUPS = NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS  # most items and groups of a tile
+DEPTH = NEFK_DEPTH  # most items of a group that may be
 LED = NEFK_LED  # most items of a group whose search is led near by single precision
 
 
@@ -251,12 +252,12 @@ cdef class Tiles:
                 tile = tile_of(&tiles[k, 0])
                 nefk_tile_respond_roughly(&self.view, tile, price, &taken[tile.first, 0])
 
-    def unmark(self, const Py_ssize_t[:, ::1] tiles, double low, double high, int8_t[::1] capped):
-        """Unmark those of the tiles' groups in capped (g,) of which an item starts at a price in (low, high]."""
+    def unmark(self, const Py_ssize_t[:, ::1] tiles, double low, double high, int8_t[::1] marks):
+        """Unmark those of the tiles' groups in marks (g,) of which an item starts at a price in (low, high]."""
         cdef Py_ssize_t k
         with nogil:
             for k in range(tiles.shape[0]):
-                nefk_tile_unmark(&self.view, tile_of(&tiles[k, 0]), low, high, &capped[0])
+                nefk_tile_unmark(&self.view, tile_of(&tiles[k, 0]), low, high, &marks[0])
 
     def expand(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double price, double half, double tolerance,
                int8_t[::1] marks, uint32_t[::1] listed):

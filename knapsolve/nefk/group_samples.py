@@ -98,16 +98,19 @@ class SampledTotals:
         self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         self.capped = float(np.mean(total[1:] > self.totals.caps))
-        taken = np.minimum(total[1:], self.totals.caps)[self.small]
-        left = taken - float(taken.sum()) / max(self.small.size, 1)
+        taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
         if 0.0 < self.spread < math.inf:
             by_cap = float((taken * self.away).sum()) / self.spread
             sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
-            left -= by_cap * self.away
         steep = sums[1] + more * float(slope[0])
-        with np.errstate(all="ignore"):
-            self.error = float(self.every * np.sqrt(np.square(left).sum()) / np.float64(steep))
+        self.error = self._error(taken, by_cap, steep)
         return sums[0] + more * float(total[0]), steep, sums[2]
+
+    @np.errstate(all="ignore")
+    def _error(self, taken: Array, by_cap: float, slope: float) -> float:
+        """`error`, from what the small groups take under their caps, and how that goes with these."""
+        left = taken - taken.sum() / max(self.small.size, 1) - by_cap * self.away
+        return float(self.every * np.sqrt(np.square(left).sum()) / np.float64(slope))
 
     @np.errstate(all="ignore")
     def _shrink(self, price: float, total: Array, slope: Array) -> None:

@@ -245,13 +245,29 @@ def test_a_large_group_that_was_judged_wrongly_ends_the_model(monkeypatch):
     free = solve_nefk(criteria.Freshness(rates), 0.2 * n, weights=weights).amounts
     caps = np.bincount(groups + 1, free)[1:] * [1.0005, 9.0, 9.0, 9.0]
 
-    def all_above(passes, mu, high, total, slope):
+    def all_above(passes, mu, ends, total, slope):
         return (total > np.append(np.inf, passes.caps)).astype(np.int8)
 
     monkeypatch.setattr(groups_module, "mark_surely", all_above)
     result = solve_nefk(criteria.Freshness(rates), 0.2 * n, weights=weights, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
     assert not result.group_prices.any()
+
+
+@pytest.mark.parametrize("size", [3, 100, 3000])
+def test_groups_that_were_taken_to_be_loose_and_are_not_end_the_model(size, monkeypatch):
+    generator, n = np.random.default_rng(1), 120_000
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups, options = generator.integers(-1, n // size, n), {"weights": weights}
+    free = solve_nefk(criteria.Freshness(rates), 0.2 * n, **options).amounts
+    caps = np.bincount(groups + 1, free)[1:] * generator.uniform(0.3, 1.5, n // size) + 1e-9
+    options |= {"groups": groups, "group_caps": caps}
+    exact = solve_nefk(criteria.Freshness(rates), 0.2 * n, **options)
+    monkeypatch.setattr(groups_module, "mark_surely", lambda passes, *_: np.full(len(passes.caps) + 1, 3, np.int8))
+    result = solve_nefk(criteria.Freshness(rates), 0.2 * n, **options)
+    assert result.residual <= 1e-12
+    assert result.price == pytest.approx(exact.price, rel=1e-12)
+    assert (result.group_prices > 0).mean() > 0.3
 
 
 @pytest.mark.parametrize(

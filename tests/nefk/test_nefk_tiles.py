@@ -217,7 +217,7 @@ def test_groups_on_the_wrong_side_of_their_caps_end_where_exact_passes_end(famil
         n_opened += wrong.size
         return reopen(model, wrong)
 
-    def nearly_capped(passes, mu, high, total, slope):
+    def nearly_capped(passes, mu, ends, total, slope):
         filled = np.append(
             0.0, np.divide(total[1:], passes.caps, out=np.zeros_like(passes.caps), where=passes.caps < np.inf)
         )

@@ -55,6 +55,20 @@ def test_own_prices_of_groups_of_scores_of_items_need_half_an_evaluation(kind, s
     assert evaluations_of_own_prices(kind, shares_of_what_is_taken(0.3, 0.9), size=size) <= evaluations
 
 
+@pytest.mark.parametrize("size", [core.DEPTH - 1, core.DEPTH, core.DEPTH + 1])
+@pytest.mark.parametrize("larger", [core.DEPTH + 1, 300, 3000])
+def test_groups_as_large_as_lanes_are_deep_follow_larger_ones(size, larger):
+    """In a tile of small groups: lanes of groups that are not in order by size would be written beyond their end."""
+    sizes = np.tile([20] * (larger // 10 + 20) + [larger, size], 4)
+    groups, generator = np.repeat(np.arange(sizes.size), sizes), np.random.default_rng(3)
+    rates, weights = np.exp(generator.standard_normal((2, groups.size)))
+    for family in ("freshness", "detection"):
+        free = solve(family, rates, 0.3 * groups.size, weights=weights).amounts
+        caps = np.bincount(groups, free) * generator.uniform(0.3, 0.9, sizes.size) + 1e-9
+        result = solve(family, rates, 0.95 * caps.sum(), weights=weights, groups=groups, group_caps=caps)
+        assert result.residual <= 1e-12
+
+
 def test_amounts_do_not_follow_a_last_step_across_an_items_start():
     """Own prices lie a billionth to a millionth below the start of an item that is too small for totals to show it."""
     generator, m, small = np.random.default_rng(6), 2000, 1e-12
