@@ -52,6 +52,19 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
             count[group[i] + 1] += 1
 
 
+def list_kept(const Py_ssize_t[::1] group, size_t start, const uint8_t[::1] bits, uint32_t[::1] found):
+    """List items start + i of groups (m,) whose bit is set, of group -1 first and from the lowest of bits[0] on, in
+    found, which has room for one more than there are. How many are listed.
+    """
+    cdef Py_ssize_t i, place, listed = 0
+    with nogil:
+        for i in range(group.shape[0]):
+            place = group[i] + 1
+            found[listed] = <uint32_t> (start + i)
+            listed += bits[place >> 3] >> (place & 7) & 1
+    return listed
+
+
 ctypedef fused real:
     float
     double

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
+from knapsolve.nefk.all_but import Aside
 from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
@@ -106,6 +107,9 @@ class GroupPasses:
         self.is_rough = self.layout.member is not None and has_single_slopes(problem)
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
         self.large = [self._large(run) for run in self.runs.large]
+        if isinstance(self.layout, Aside):
+            alone, others = self.layout.others(n_jobs)
+            self.large.insert(0, LargeGroup(0, alone, others, slice(None), False))  # writes over the others' amounts
 
     def _large(self, run: Run) -> LargeGroup:
         group, where = run.first, slice(run.begin, run.end)
@@ -255,26 +259,21 @@ class GroupPasses:
         amounts = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
+        large = [self._settle_large(one, prices, own, floor, amounts) for one in self.large]
         parts = self._run(lambda tiles, space: self._tiles.settle(tiles, space, *common, floor, own, wide, narrow))
-        wrong = int(sum(part[7] for part in parts))
         self.count += 1 + int(max((part[6] for part in parts), default=0.0))
-        total = [part[:2] for part in parts]
-        over, value = [part[5] for part in parts], fold(parts, 2)
-        violations = [part[4] for part in parts]
-        for one in self.large:
-            settled, missed = self._settle_large(one, prices, own, floor, amounts)
-            wrong += missed
-            total.append((settled.total, 0.0))
-            over.append(settled.over)
-            violations.append(settled.residual)
-            value += settled.value
+        wrong = int(sum(part[7] for part in parts)) + sum(missed for _, missed in large)
+        total = [part[:2] for part in parts] + [(one.total, 0.0) for one, _ in large]
+        value = fold(parts, 2) + sum(one.value for one, _ in large)
+        over = [part[5] for part in parts] + [one.over for one, _ in large]
+        violations = [part[4] for part in parts] + [one.residual for one, _ in large]
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
     def _settle_large(
         self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any
     ) -> tuple[Settled, int]:
         cap, g = self.cap_of(one.group), one.group
-        if one.passes.bounds()[0] >= cap * (1 - SLACK):
+        if cap < math.inf and one.passes.bounds()[0] >= cap * (1 - SLACK):
             edge = edge_price(one.problem, one.passes, at_lower=True)
             own[g] = edge if edge > prices.high else np.nan
             high = max(float(beyond_edge(edge, True).high), prices.high)

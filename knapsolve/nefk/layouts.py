@@ -25,7 +25,7 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
 LARGEST_ORDER = 2**32
-WORTH_COPYING, WORTH_COPYING_BY_NAME = 0.3, 0.45  # share of items that have caps, also if names are looked up in
+MOST_NAMES, WORTH_COPYING = 1 << 20, 0.45  # that caches hold, and the share of items that else must have caps
 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
@@ -43,10 +43,10 @@ def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint3
     np.cumsum(starts, out=starts)
     if in_order:
         return None, starts[1:]
-    return _order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
+    return order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
 
 
-def _order_by(
+def order_by(
     groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], n_jobs: int = 1
 ) -> NDArray[np.uint32]:
     """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
@@ -238,14 +238,15 @@ def lay_out(
             if room.is_enough(problem, most):
                 del starts  # room for copies
                 return Tiled(problem, columns, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
-    return Listed(problem, _order_by(problem.groups, names, starts, n_jobs), runs)
+    return Listed(problem, order_by(problem.groups, names, starts, n_jobs), runs)
 
 
 def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
     """Whether copies cost less than a list: all items are moved and back, while only those of groups are listed."""
-    least = WORTH_COPYING if names is None or len(names) * room.LARGE_NAMES < problem.n else WORTH_COPYING_BY_NAME
+    if names is None or len(names) <= MOST_NAMES:
+        return True
     ungrouped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
-    return problem.n - ungrouped >= least * problem.n
+    return problem.n - ungrouped >= WORTH_COPYING * problem.n
 
 
 def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:

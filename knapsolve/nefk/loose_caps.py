@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
+from knapsolve.nefk.all_but import are_few
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
@@ -52,7 +53,8 @@ def below(search: Array, shape: int, price: float, margin: float) -> float:
 def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
-    Unless items are copied into tiles, a first pass costs less in their order. The totals' table of sizes is used up.
+    Unless items are copied into tiles, and are many, a first pass costs less in their order. The table of sizes of the
+    totals is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample is None or sample.totals.problem.n < FEWEST:
@@ -65,7 +67,7 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
         if enclosed is None:
             return None
         price, margin, curve = enclosed
-    in_order = sample.capped <= worth or not tiled
+    in_order = sample.capped <= worth or not tiled or are_few(totals.problem.n, int(totals.sizes[0]))
     if not in_order and totals.shape not in LINEAR and margin < sample.error <= NEAR:
         margin = sample.error  # below the answer, groups that are loose need no totals of their own: see mark_surely
     curve = curve or sample.curve(price, margin)

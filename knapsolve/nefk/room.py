@@ -111,7 +111,7 @@ def leads_by_itself(problem: Problem, runs: Runs) -> bool:
     if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS):
         return False
     uncapped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
-    return 2 * runs.count_in_long(core.LED) < problem.n - uncapped
+    return 2 * runs.count_in_long(core.LED) < runs.every[-1].end - uncapped
 
 
 def has_single_slopes(problem: Problem) -> bool:

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
+from knapsolve.nefk.all_but import set_aside
 from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
@@ -226,7 +227,8 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         if is_rounded:
             place.mark_sides(problem.lower, problem.upper)
     else:
-        layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
+        layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
+        layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
         grouped = GroupPasses(some, n_jobs, layout)
         prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count

@@ -17,14 +17,15 @@ from knapsolve.nefk.result import Place
 N = 70_000
 
 
-@pytest.mark.parametrize("n_groups", [4, 14_000])
+@pytest.mark.parametrize("n_groups", [4, 14_000, 30_000])
 def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_threads(n_groups):
     """Items that single precision cannot answer are next to others in one list of a thread's, but not in another's."""
     p, options = grouped("freshness", n_groups, 1, [0.5, 2.0])
+    options["groups"][1::9] = -1
     options["weights"][::700] = 1e-295
     p[::700] = 1e-298
     totals = totals_of("freshness", p, options)
-    for jobs in (2, 3):
+    for jobs in (2, 3, 5):
         for ours, theirs in zip(totals.respond(0.3), totals_of("freshness", p, options, jobs).respond(0.3)):
             np.testing.assert_array_equal(ours, theirs)
     passes = GroupPasses(totals.problem, 1)

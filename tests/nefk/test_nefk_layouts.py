@@ -7,6 +7,7 @@ import pytest
 
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
+import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.room as room_module
 import knapsolve.nefk.solver as solver_module
@@ -59,14 +60,9 @@ def test_room_that_the_caller_gives_is_for_copies():
     assert isinstance(layout_of(groups, n_groups, Place(N, np.empty(N), 8)), Tiled)
 
 
-@pytest.mark.parametrize(("share", "tiled"), [(0.2, False), (0.4, True)])
-def test_items_are_copied_only_where_enough_have_caps(share, tiled):
-    groups = np.where(np.arange(N) < share * N, np.arange(N) % 5000, -1)
-    assert isinstance(layout_of(groups, 5000, Place(N, None)), Tiled) is tiled
-
-
 @pytest.mark.parametrize(("n_names", "tiled"), [(5000, True), (N // 2, False)])
-def test_items_are_copied_only_where_more_have_caps_if_their_groups_names_are_many(n_names, tiled):
+def test_items_are_copied_only_where_many_have_caps_if_their_groups_names_leave_the_caches(n_names, tiled, monkeypatch):
+    monkeypatch.setattr(layouts_module, "MOST_NAMES", 6000)
     groups = np.where(np.arange(N) < 0.4 * N, np.arange(N) % 5000, -1)
     names = np.append(np.arange(-1, 5000), np.full(n_names - 5000, -1)).astype(np.int32)  # the others are not kept
     assert isinstance(layout_of(groups, 5000, Place(N, np.empty(N), 8), names), Tiled) is tiled

@@ -13,7 +13,7 @@ import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import BATCHES, MOST_LISTED, GroupPasses
-from knapsolve.nefk.layouts import _order_by, sort_by_group
+from knapsolve.nefk.layouts import order_by, sort_by_group
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.runs import Runs
 
@@ -34,7 +34,7 @@ def test_items_sorted_from_both_ends_are_in_the_same_order(n, are_named):
     sizes = np.bincount(own + 1, minlength=1001)
     starts = np.append([0, 0], np.cumsum(sizes)).astype(np.uint32)
     for jobs in (1, 2, 3):
-        order = _order_by(groups, names, starts.copy(), jobs)
+        order = order_by(groups, names, starts.copy(), jobs)
         np.testing.assert_array_equal(order, np.argsort(own, kind="stable"))
 
 

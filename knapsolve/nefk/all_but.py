@@ -1,0 +1,101 @@
+"""Groups with caps that few items are in: all items are passed over as they lie, and those few are taken off again.
+
+A list of all the others, which a pass reads every column through, would cost as much as the pass itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_layout as group_layout
+from knapsolve._core.threads import work_through
+from knapsolve.nefk.layouts import Listed, order_by
+from knapsolve.nefk.passes import CHUNK, Prices, Settled, Slopes, parts_of
+from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.runs import Runs
+
+FEW = 14  # one in so many items
+MOST_OF_OTHERS = 1.0  # what they take, over what all others do: more would cost digits of these
+
+
+class PassesAllBut:
+    """Passes over all items of a problem but those at some positions (m,), which are in order."""
+
+    def __init__(self, problem: Problem, without: NDArray[np.uint32], n_jobs: int) -> None:
+        self.every, self.n = problem.passes(n_jobs), problem.n - without.size
+        self.some, self.without = problem.take(without, problem.capacity).passes(), without
+
+    def respond(self, price: float) -> tuple[float, float]:
+        """Total amount and slope at a price."""
+        (total, slope), (taken, steep) = self.every.respond(price), self.some.respond(price)
+        return total - taken, slope - steep
+
+    def expand(self, price: float, half: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
+        """Items that are rough within `half` of a price, None if they are too many, and the others' summed series."""
+        rough, terms = self.every.expand(price, half, tolerance)
+        found, own = self.some.expand(price, half, tolerance)
+        if rough is None or found is None:
+            return None, terms
+        place = np.minimum(self.without.searchsorted(rough), self.without.size - 1)
+        return rough[self.without[place] != rough], tuple(a - b for a, b in zip(terms, own))
+
+    def settle(self, prices: Prices, amounts: NDArray[Any]) -> Settled:
+        """Write the amounts of all items (n,), also of those that are none of these, and check them."""
+        whole = self.every.settle(prices, amounts)
+        part = self.some.settle(prices, np.empty(self.without.size, amounts.dtype))
+        return Settled(whole.total - part.total, whole.value - part.value, whole.residual)
+
+
+class Aside(Listed):
+    """A list of the few items that have caps, group by group; all others are where they were."""
+
+    def __init__(self, problem: Problem, listed: NDArray[np.uint32], order: NDArray[np.uint32], runs: Runs) -> None:
+        super().__init__(problem, order, runs)
+        self.listed = listed
+
+    def others(self, n_jobs: int) -> tuple[Problem, PassesAllBut]:
+        """The problem of all items, without groups, and passes over those without caps."""
+        alone = replace(self.given, groups=None, caps=np.empty(0))
+        return alone, PassesAllBut(alone, self.listed, n_jobs)
+
+
+def are_few(n: int, others: int) -> bool:
+    """Whether so few of n items have caps, if these many others do not, that the others are better left in place."""
+    return FEW * (n - others) <= n
+
+
+def set_aside(
+    problem: Problem,
+    tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]],
+    known: list[tuple[NDArray[np.float64], Slopes]],
+    n_jobs: int,
+) -> Aside | None:
+    """The few items that have caps; None if they are not few, or take more than all others.
+
+    The tables are those of `layouts.lay_out`, and are left alone; `known` are totals and slopes (k + 1,).
+    """
+    names, starts = tables[0]
+    first = int(starts[2])
+    if not are_few(problem.n, first):
+        return None
+    if not known or not known[0][0][1:].sum() <= MOST_OF_OTHERS * known[0][0][0]:
+        return None
+    is_kept = np.arange(len(starts) - 2) > 0 if names is None else names >= 0  # of no group first
+    bits = np.packbits(is_kept, bitorder="little")
+
+    def find(part: slice) -> NDArray[np.uint32]:
+        found = np.empty(CHUNK + 1, dtype=np.uint32)
+        groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
+        return found[: group_layout.list_kept(groups, part.start, bits, found)].copy()
+
+    listed = np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs))
+    own = starts.copy()
+    own[2:] -= np.uint32(first)
+    runs = Runs(own[1:])
+    groups = problem.groups[listed].astype(np.intp)
+    order = order_by(groups if names is None else names[1 + groups], None, own)
+    return Aside(problem, listed, listed[order], runs)
