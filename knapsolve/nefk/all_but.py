@@ -19,7 +19,11 @@ from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.runs import Runs
 
 FEW = 14  # one in so many items
-MOST_OF_OTHERS = 1.0  # what they take, over what all others do: more would cost digits of these
+MOST_OF_OTHERS, MOST_AT_END = (
+    1.0,
+    100.0,
+)  # what they would take without caps, over what all others do: more costs digits
+# of these; at the price of a first pass, and at the answer's
 
 
 class PassesAllBut:
@@ -28,6 +32,7 @@ class PassesAllBut:
     def __init__(self, problem: Problem, without: NDArray[np.uint32], n_jobs: int) -> None:
         self.every, self.n = problem.passes(n_jobs), problem.n - without.size
         self.some, self.without = problem.take(without, problem.capacity).passes(), without
+        self.is_exact = True  # what the last settling pass took off was not much more than what it left
 
     def respond(self, price: float) -> tuple[float, float]:
         """Total amount and slope at a price."""
@@ -47,20 +52,20 @@ class PassesAllBut:
         """Write the amounts of all items (n,), also of those that are none of these, and check them."""
         whole = self.every.settle(prices, amounts)
         part = self.some.settle(prices, np.empty(self.without.size, amounts.dtype))
+        self.is_exact = part.total <= MOST_AT_END * (whole.total - part.total)
         return Settled(whole.total - part.total, whole.value - part.value, whole.residual)
 
 
 class Aside(Listed):
     """A list of the few items that have caps, group by group; all others are where they were."""
 
-    def __init__(self, problem: Problem, listed: NDArray[np.uint32], order: NDArray[np.uint32], runs: Runs) -> None:
+    def __init__(
+        self, problem: Problem, listed: NDArray[np.uint32], order: NDArray[np.uint32], runs: Runs, n_jobs: int
+    ) -> None:
         super().__init__(problem, order, runs)
         self.listed = listed
-
-    def others(self, n_jobs: int) -> tuple[Problem, PassesAllBut]:
-        """The problem of all items, without groups, and passes over those without caps."""
-        alone = replace(self.given, groups=None, caps=np.empty(0))
-        return alone, PassesAllBut(alone, self.listed, n_jobs)
+        self.alone = replace(problem, groups=None, caps=np.empty(0))
+        self.others = PassesAllBut(self.alone, listed, n_jobs)
 
 
 def are_few(n: int, others: int) -> bool:
@@ -98,4 +103,4 @@ def set_aside(
     runs = Runs(own[1:])
     groups = problem.groups[listed].astype(np.intp)
     order = order_by(groups if names is None else names[1 + groups], None, own)
-    return Aside(problem, listed, listed[order], runs)
+    return Aside(problem, listed, listed[order], runs, n_jobs)

@@ -108,8 +108,8 @@ class GroupPasses:
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
         self.large = [self._large(run) for run in self.runs.large]
         if isinstance(self.layout, Aside):
-            alone, others = self.layout.others(n_jobs)
-            self.large.insert(0, LargeGroup(0, alone, others, slice(None), False))  # writes over the others' amounts
+            others = LargeGroup(0, self.layout.alone, self.layout.others, slice(None), False)
+            self.large.insert(0, others)  # it writes amounts of all items
 
     def _large(self, run: Run) -> LargeGroup:
         group, where = run.first, slice(run.begin, run.end)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
-from knapsolve.nefk.all_but import set_aside
+from knapsolve.nefk.all_but import Aside, set_aside
 from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
@@ -233,6 +233,8 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
         prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count
         del grouped
+        if isinstance(layout, Aside) and not layout.others.is_exact:
+            return None  # prices ended far from where they began
         layout.deliver(place)
         del layout
     del some, reduced  # room for the prices

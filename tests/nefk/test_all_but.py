@@ -128,6 +128,18 @@ def test_few_items_that_take_more_than_all_others_are_not_set_aside(layouts):
     assert result.residual <= 1e-12
 
 
+def test_items_that_turn_out_to_take_much_more_than_the_others_are_taken_in_again(layouts, monkeypatch):
+    p, options = few_capped(0, 20_000)
+    expected = solve("freshness", p, 0.3 * N, **options)
+    assert layouts[-1].others.is_exact
+    monkeypatch.setattr(all_but_module, "MOST_AT_END", 1e-4)
+    result = solve("freshness", p, 0.3 * N, **options)
+    assert not layouts[-1].others.is_exact
+    assert result.residual <= 1e-12
+    np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-7, atol=1e-7)
+    np.testing.assert_array_equal(result.side, expected.side)
+
+
 def test_items_whose_totals_jump_share_the_rest_among_those_without_caps(layouts):
     """Half of all items answer one price, and those with caps as well."""
     generator = np.random.default_rng(0)
