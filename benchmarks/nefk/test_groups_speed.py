@@ -75,6 +75,20 @@ def test_groups_of_very_different_sizes_beside_none(exponent):
         print_beside_none(f"{n_groups:6d} groups, exponent {exponent}, {name}", alone, groups, share * taken)
 
 
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize("size", [5, 1000])
+def test_few_items_in_groups_beside_none(size, share):
+    """All caps bind, but most items have no group."""
+    n, generator = 10**6, np.random.default_rng(3)
+    rate, weight, capacity = problem(n)
+    n_groups = int(share * n) // size
+    groups = np.where(generator.random(n) < share, generator.integers(0, n_groups, n), -1)
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1)
+    taken = np.bincount(groups + 1, plain().amounts, n_groups + 1)[1:] + 1e-9
+    caps = generator.uniform(0.3, 0.9, n_groups) * taken
+    print_beside_none(f"\n{share:.0%} of items in groups of {size}", plain, groups, caps)
+
+
 @pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
 def test_one_cap_for_all_groups_beside_none(load, over):
     """Every host has the same cap, a bit more than its share of the capacity: most caps are nearly reached."""

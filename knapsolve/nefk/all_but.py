@@ -19,19 +19,16 @@ from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.runs import Runs
 
 FEW = 14  # one in so many items
-MOST_OF_OTHERS, MOST_AT_END = (
-    1.0,
-    100.0,
-)  # what they would take without caps, over what all others do: more costs digits
-# of these; at the price of a first pass, and at the answer's
+MOST_OF_OTHERS = 1.0  # what they would take without caps at the price of a first pass, over what all others do
+MOST_AT_END = 100.0  # the same, and of values, at the answer's price: what is left of much larger sums has few digits
 
 
 class PassesAllBut:
     """Passes over all items of a problem but those at some positions (m,), which are in order."""
 
     def __init__(self, problem: Problem, without: NDArray[np.uint32], n_jobs: int) -> None:
-        self.every, self.n = problem.passes(n_jobs), problem.n - without.size
-        self.some, self.without = problem.take(without, problem.capacity).passes(), without
+        self.every, self.without = problem.passes(n_jobs), without
+        self.some = problem.take(without, problem.capacity).passes()
         self.is_exact = True  # what the last settling pass took off was not much more than what it left
 
     def respond(self, price: float) -> tuple[float, float]:
@@ -52,20 +49,24 @@ class PassesAllBut:
         """Write the amounts of all items (n,), also of those that are none of these, and check them."""
         whole = self.every.settle(prices, amounts)
         part = self.some.settle(prices, np.empty(self.without.size, amounts.dtype))
-        self.is_exact = part.total <= MOST_AT_END * (whole.total - part.total)
-        return Settled(whole.total - part.total, whole.value - part.value, whole.residual)
+        total, value = whole.total - part.total, whole.value - part.value
+        self.is_exact = part.total <= MOST_AT_END * total and abs(part.value) <= MOST_AT_END * abs(value)
+        return Settled(total, value, whole.residual)
 
 
 class Aside(Listed):
-    """A list of the few items that have caps, group by group; all others are where they were."""
+    """A list (m,) of the few items that have caps, group by group; all others are where they were. For problems whose
+    bounds are known to be feasible.
+
+    Others are passed over with all items, whose problem is `alone`; settling writes amounts of all.
+    """
 
     def __init__(
-        self, problem: Problem, listed: NDArray[np.uint32], order: NDArray[np.uint32], runs: Runs, n_jobs: int
+        self, problem: Problem, without: NDArray[np.uint32], order: NDArray[np.uint32], runs: Runs, n_jobs: int
     ) -> None:
         super().__init__(problem, order, runs)
-        self.listed = listed
         self.alone = replace(problem, groups=None, caps=np.empty(0))
-        self.others = PassesAllBut(self.alone, listed, n_jobs)
+        self.others = PassesAllBut(self.alone, without, n_jobs)
 
 
 def are_few(n: int, others: int) -> bool:
@@ -79,7 +80,7 @@ def set_aside(
     known: list[tuple[NDArray[np.float64], Slopes]],
     n_jobs: int,
 ) -> Aside | None:
-    """The few items that have caps; None if they are not few, or take more than all others.
+    """The few items that have caps; None if they are not few, take more than all others, or that is not known.
 
     The tables are those of `layouts.lay_out`, and are left alone; `known` are totals and slopes (k + 1,).
     """
@@ -89,7 +90,8 @@ def set_aside(
         return None
     if not known or not known[0][0][1:].sum() <= MOST_OF_OTHERS * known[0][0][0]:
         return None
-    is_kept = np.arange(len(starts) - 2) > 0 if names is None else names >= 0  # of no group first
+    is_kept = np.ones(len(starts) - 2, dtype=bool) if names is None else names >= 0
+    is_kept[0] = False  # no group
     bits = np.packbits(is_kept, bitorder="little")
 
     def find(part: slice) -> NDArray[np.uint32]:

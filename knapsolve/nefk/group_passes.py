@@ -55,7 +55,7 @@ def _split_listed(listed: NDArray[np.uint32], counts: NDArray[np.intp]) -> tuple
 
 @dataclass(frozen=True)
 class LargeGroup:
-    """A group that is too large for a tile: a problem of its own, in place."""
+    """A group that is too large for a tile: a problem of its own, in place. Of group 0, see also `all_but.Aside`."""
 
     group: int
     problem: Problem

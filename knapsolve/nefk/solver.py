@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
-from knapsolve.nefk.all_but import Aside, set_aside
+from knapsolve.nefk.all_but import set_aside
 from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
@@ -228,19 +228,31 @@ def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> 
             place.mark_sides(problem.lower, problem.upper)
     else:
         layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
-        layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
-        grouped = GroupPasses(some, n_jobs, layout)
-        prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
-        count += grouped.count
-        del grouped
-        if isinstance(layout, Aside) and not layout.others.is_exact:
-            return None  # prices ended far from where they began
+        first = search.copy()
+        if layout:
+            prices, own, settled, more = _solve_laid_out(some, layout, search, reduced, place, n_jobs)
+            count += more
+            if not layout.others.is_exact:
+                layout.release(place)
+                search, layout, own = first, None, np.empty(0)
+        if not layout:
+            layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
+            prices, own, settled, more = _solve_laid_out(some, layout, search, reduced, place, n_jobs)
+            count += more
         layout.deliver(place)
         del layout
     del some, reduced  # room for the prices
     if not kept.all():
         own = put_back(own, kept)
     return _result(problem, prices, settled, passes.count + count, place, own)
+
+
+def _solve_laid_out(
+    some: Problem, layout: Any, search: NDArray[np.float64], reduced: Reduced, place: Place, n_jobs: int
+) -> tuple[Prices, NDArray[np.float64], Settled, int]:
+    """Prices, own prices of the groups that are left, how amounts settled, and passes over the data."""
+    grouped = GroupPasses(some, n_jobs, layout)
+    return *solve_groups(grouped, search, place, reduced.known, reduced.curve), grouped.count
 
 
 def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place) -> NEFKResult:
