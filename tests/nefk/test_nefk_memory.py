@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import knapsolve.nefk.all_but as all_but_module
 from knapsolve import criteria, solve_nefk
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.group_passes import _tile_space
@@ -174,3 +175,28 @@ def test_memory_stays_below_three_arrays_where_a_large_group_is_near_its_cap(siz
     options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
     warm_up()
     assert peak_of(criteria.Freshness(rates), 0.9 * caps.sum(), **options) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("items", [1.05, 1.2, 2.0])
+def test_memory_stays_below_three_arrays_where_few_items_are_set_aside(items, again, monkeypatch):
+    """Also if they turn out to take too much, and are listed after all."""
+    n, generator = 1_000_000, np.random.default_rng(8)
+    n_groups, rates = int(n / items), np.exp(generator.standard_normal(n))
+    groups, weights = generator.integers(-1, n_groups, n), generator.lognormal(0, 1, n)
+    free = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights, n_jobs=2).amounts
+    share = np.where(generator.random(n_groups) < 0.03, 0.5, 5.0)
+    caps = share * np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-3
+    exact = []
+    settle = all_but_module.PassesAllBut.settle
+
+    def spy(passes, *given):
+        settled = settle(passes, *given)
+        exact.append(passes.is_exact)
+        return settled
+
+    monkeypatch.setattr(all_but_module.PassesAllBut, "settle", spy)
+    monkeypatch.setattr(all_but_module, "MOST_AT_END", 1e-9 if again else 100.0)
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), 0.3 * n, weights=weights, groups=groups, group_caps=caps) <= 3 * 8 * n
+    assert exact[-1] != again
