@@ -14,24 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
-from knapsolve.nefk.all_but import set_aside
 from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import sampled_groups_of, sampled_guess
-from knapsolve.nefk.group_totals import GroupTotals
+from knapsolve.nefk.group_samples import sampled_guess
 from knapsolve.nefk.groups import solve_groups
-from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
-from knapsolve.nefk.loose_caps import Reduced, put_back, reduce
-from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
+from knapsolve.nefk.reduced import solve_reduced
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.room import may_have_room
-from knapsolve.nefk.search import step
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
@@ -163,9 +157,10 @@ def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
     lone = _solve_lone(problem, n_jobs, place)
     if lone:
         return lone
-    reduced = _solve_reduced(problem, passes, n_jobs, place)
+    reduced = solve_reduced(problem, passes, n_jobs, place)
     if reduced:
-        return reduced
+        prices, settled, count, own = reduced
+        return _result(problem, prices, settled, passes.count + count, place, own)
     grouped = GroupPasses(problem, n_jobs)
     return _solve_groups(problem, passes, grouped, place)
 
@@ -192,67 +187,6 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
     count = passes.count
     del bounded, passes  # room for the prices
     return _result(problem, prices, settled, count, place, price_caps(problem, place()[1]))
-
-
-def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
-    """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
-    signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
-    if signed or not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
-        return None
-    totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
-    if totals.in_order:
-        return None
-    least = check_feasible(problem, passes, totals.bounds_by_group()).lower
-    if least >= problem.capacity * (1 - SLACK):
-        return None
-    search = new_search(problem, passes)
-    tiled = may_have_room(problem, totals.sizes[1:], place)
-    return reduce(totals, search, tiled) if search[core.STATE] == core.RUNNING else None
-
-
-def _solve_reduced(problem: Problem, passes: Any, n_jobs: int, place: Place) -> NEFKResult | None:
-    """The answer where it is worth it to leave out caps that are surely loose, else None."""
-    reduced = _reduce(problem, passes, n_jobs, place)
-    if reduced is None:
-        return None
-    kept, search, count, own = reduced.kept, reduced.search, reduced.count, np.empty(0)
-    some = replace(problem, caps=reduced.caps)
-    if not kept.any():
-        before, sums = float(search[core.PRICE]), reduced.known.pop()
-        step(search, passes.shape, *(float(x[0]) for x in sums))
-        alone = replace(some, groups=None)
-        amounts, side = place()
-        is_rounded = amounts.dtype != np.float64  # then sides are those after that
-        prices, settled = find_and_settle(alone, passes, search, amounts, None if is_rounded else side, n_jobs, before)
-        if is_rounded:
-            place.mark_sides(problem.lower, problem.upper)
-    else:
-        layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
-        first = search.copy()
-        if layout:
-            prices, own, settled, more = _solve_laid_out(some, layout, search, reduced, place, n_jobs)
-            count += more
-            if not layout.others.is_exact:
-                layout.release(place)
-                search, layout, own = first, None, np.empty(0)
-        if not layout:
-            layout = lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
-            prices, own, settled, more = _solve_laid_out(some, layout, search, reduced, place, n_jobs)
-            count += more
-        layout.deliver(place)
-        del layout
-    del some, reduced  # room for the prices
-    if not kept.all():
-        own = put_back(own, kept)
-    return _result(problem, prices, settled, passes.count + count, place, own)
-
-
-def _solve_laid_out(
-    some: Problem, layout: Any, search: NDArray[np.float64], reduced: Reduced, place: Place, n_jobs: int
-) -> tuple[Prices, NDArray[np.float64], Settled, int]:
-    """Prices, own prices of the groups that are left, how amounts settled, and passes over the data."""
-    grouped = GroupPasses(some, n_jobs, layout)
-    return *solve_groups(grouped, search, place, reduced.known, reduced.curve), grouped.count
 
 
 def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place) -> NEFKResult:

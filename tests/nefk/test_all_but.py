@@ -5,8 +5,8 @@ import pytest
 from nefk_oracle import FAMILIES, random_parameters, solve
 
 import knapsolve.nefk.all_but as all_but_module
-import knapsolve.nefk.solver as solver_module
-from knapsolve import criteria
+import knapsolve.nefk.reduced as reduced_module
+from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.all_but import PassesAllBut, set_aside
 from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.problem import check_problem
@@ -19,10 +19,8 @@ N = 70_000
 @pytest.mark.parametrize("family", [*FAMILIES, "linear"])
 def test_passes_over_all_but_some_are_those_over_the_others(family, dtype):
     generator = np.random.default_rng(0)
-    p, weights = (
-        random_parameters("power" if family == "linear" else family, N, generator),
-        generator.lognormal(0, 1, N),
-    )
+    p = random_parameters("power" if family == "linear" else family, N, generator)
+    weights = generator.lognormal(0, 1, N)
     criterion = criteria.Linear() if family == "linear" else FAMILIES[family](p)
     upper = generator.uniform(1.0, 3.0, N)
     problem = check_problem(criterion, 0.3 * N, weights, 0.0, upper, None, None, True)
@@ -42,10 +40,15 @@ def test_passes_over_all_but_some_are_those_over_the_others(family, dtype):
         assert a.residual == pytest.approx(b.residual, abs=1e-14)
 
 
-def test_items_that_are_rough_are_too_many_if_they_are_among_some():
-    """As where many weights are alike: a model then takes another way."""
-    problem = check_problem(criteria.Freshness(np.ones(N)), 0.3 * N, 1.0, 0.0, None, None, None, True)
-    assert PassesAllBut(problem, np.arange(100, dtype=np.uint32), 1).expand(1.0, 1e-3, 1e-8)[0] is None
+def test_rough_items_are_too_many_if_they_are_for_those_that_are_taken_off():
+    """Ten thousand items that start at the price: few among all, and too many of themselves."""
+    n, generator = 200_000, np.random.default_rng(0)
+    weights, alike = generator.lognormal(0, 1, n), np.arange(0, n, 20, dtype=np.uint32)
+    weights[alike] = 1.0
+    problem = check_problem(criteria.Freshness(np.ones(n)), 0.3 * n, weights, 0.0, None, None, None, True)
+    ours = PassesAllBut(problem, alike, 1)
+    assert ours.every.expand(1.0, 1e-3, 1e-8)[0] is not None
+    assert ours.expand(1.0, 1e-3, 1e-8)[0] is None
 
 
 def few_capped(seed, n_groups, family="freshness"):
@@ -64,7 +67,7 @@ def few_capped(seed, n_groups, family="freshness"):
 def layouts(monkeypatch):
     """What is set aside, solve by solve."""
     found = []
-    monkeypatch.setattr(solver_module, "set_aside", lambda *given: found.append(set_aside(*given)) or found[-1])
+    monkeypatch.setattr(reduced_module, "set_aside", lambda *given: found.append(set_aside(*given)) or found[-1])
     return found
 
 
@@ -96,10 +99,8 @@ def test_few_items_with_caps_are_set_aside_and_the_answer_is_the_same(family, se
 def test_a_group_that_is_too_large_for_a_tile_is_set_aside(layouts):
     """Its amounts are written over those that all items take at the common price."""
     n, generator = 400_000, np.random.default_rng(0)
-    rates, groups = (
-        generator.lognormal(0, 1, n),
-        generator.permutation(np.repeat([0, 1, -1], [20_000, 30_000, 350_000])),
-    )
+    rates = generator.lognormal(0, 1, n)
+    groups = generator.permutation(np.repeat([0, 1, -1], [20_000, 30_000, 350_000]))
     taken = np.bincount(groups + 1, solve("freshness", rates, 0.3 * n).amounts)[1:]
     result = solve("freshness", rates, 0.3 * n, groups=groups, group_caps=[0.5, 2.0] * taken)
     assert layouts[-1].others.without.size == 20_000
@@ -205,14 +206,17 @@ def test_where_it_is_not_known_what_few_items_take_they_are_not_set_aside():
     assert set_aside(problem, [(None, starts)], [], 1) is None
 
 
-def test_items_whose_totals_jump_share_the_rest_among_those_without_caps(layouts):
-    """Half of all items answer one price, and those with caps as well."""
+def test_items_without_caps_share_what_is_left_where_totals_jump(layouts):
+    """Half of all items answer one price, also of those with caps."""
     generator = np.random.default_rng(0)
     groups = np.where(np.arange(N) % 50 == 0, generator.integers(0, 30, N), -1)
     weights = np.where(generator.random(N) < 0.5, 1.0, generator.uniform(0.5, 2.0, N))
     upper = generator.uniform(0.5, 1.5, N)
     options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": 20.0}
-    result = solver_module.solve_nefk(criteria.Linear(), 0.5 * N, **options)
+    result = solve_nefk(criteria.Linear(), 0.5 * N, **options)
+    assert layouts[-1].others.is_exact
+    ties = result.amounts[(groups < 0) & (weights == result.price)]
+    assert (ties > 0.0).all() and (ties < upper[(groups < 0) & (weights == result.price)]).all()
     assert result.residual <= 1e-12
     assert result.amounts.sum() == pytest.approx(0.5 * N, rel=1e-12)
     assert np.bincount(groups + 1, result.amounts)[1:].max() <= 20.0 * (1.0 + 1e-12)

@@ -7,6 +7,7 @@ import pytest
 from test_nefk_memory import peak_of, warm_up
 
 import knapsolve._core.nefk as core
+import knapsolve.nefk.reduced as reduced_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.criterion import Indexed, pick
@@ -152,17 +153,17 @@ def test_caps_that_are_loose_are_left_out(bounds, monkeypatch):
     criterion, capacity, options = bounded(N, 10)
     if bounds == "number":
         options |= {"lower": 0.0, "upper": 2.0}
-    kept, reduce = [], solver_module.reduce
+    kept, reduce = [], reduced_module.reduce
 
     def counted(*arguments):
         found = reduce(*arguments)
         kept.append(found.kept.mean())
         return found
 
-    monkeypatch.setattr(solver_module, "reduce", counted)
+    monkeypatch.setattr(reduced_module, "reduce", counted)
     reduced = solve_nefk(criterion, capacity, **options)
     assert 0.3 < kept[0] < 0.7
-    monkeypatch.setattr(solver_module, "_solve_reduced", lambda *arguments: None)
+    monkeypatch.setattr(solver_module, "solve_reduced", lambda *arguments: None)
     whole = solve_nefk(criterion, capacity, **options)
     assert max(reduced.residual, reduced.budget_residual, whole.residual) <= 1e-12
     assert reduced.price == pytest.approx(whole.price, rel=1e-12)

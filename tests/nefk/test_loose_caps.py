@@ -11,8 +11,8 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
+import knapsolve.nefk.reduced as reduced_module
 import knapsolve.nefk.room as room_module
-import knapsolve.nefk.solver as solver_module
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import below_the_answer, reduce, without_loose_caps
@@ -123,7 +123,7 @@ def test_a_total_that_hardly_moves_is_taken_exactly_where_a_rough_one_does_not_t
 def test_the_answer_is_that_with_all_caps_kept(family, n_groups, tightness, monkeypatch):
     p, options = grouped(family, n_groups, 4, tightness, upper=5.0)
     ours, twice = (solve(family, p, 0.3 * N, n_jobs=jobs, **options) for jobs in (1, 2))
-    monkeypatch.setattr(solver_module, "_reduce", lambda *_: None)
+    monkeypatch.setattr(reduced_module, "_reduce", lambda *_: None)
     full = solve(family, p, 0.3 * N, **options)
     np.testing.assert_array_equal(ours.amounts, twice.amounts)
     assert ours.residual <= 1e-12

@@ -9,8 +9,8 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
+import knapsolve.nefk.reduced as reduced_module
 import knapsolve.nefk.room as room_module
-import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.layouts import Tiled, lay_out, list_items
@@ -71,7 +71,7 @@ def test_items_are_copied_only_where_many_have_caps_if_their_groups_names_leave_
 @pytest.mark.parametrize("gives_out", [False, True])
 def test_a_solve_that_names_groups_of_two_items_copies_them_where_it_is_given_room(gives_out, monkeypatch):
     layouts, generator = [], np.random.default_rng(8)
-    monkeypatch.setattr(solver_module, "lay_out", lambda *given: layouts.append(lay_out(*given)) or layouts[0])
+    monkeypatch.setattr(reduced_module, "lay_out", lambda *given: layouts.append(lay_out(*given)) or layouts[0])
     rates, groups = np.exp(generator.standard_normal(N)), generator.integers(0, N // 2, N)
     free = solve_nefk(criteria.Freshness(rates), 0.3 * N, weights=rates[::-1].copy()).amounts
     options = {"weights": rates[::-1].copy(), "groups": groups, "out": np.empty(N) if gives_out else None}

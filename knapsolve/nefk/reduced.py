@@ -1,0 +1,101 @@
+"""Solves with groups but without the caps that are surely loose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve.nefk.all_but import set_aside
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_samples import sampled_groups_of
+from knapsolve.nefk.group_totals import GroupTotals
+from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
+from knapsolve.nefk.loose_caps import Reduced, put_back, reduce
+from knapsolve.nefk.narrow import narrows
+from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.problem import SLACK, Problem, check_feasible
+from knapsolve.nefk.result import Place
+from knapsolve.nefk.room import may_have_room
+from knapsolve.nefk.search import step
+from knapsolve.nefk.single import find_and_settle, new_search
+
+Array = NDArray[np.float64]
+
+
+def solve_reduced(
+    problem: Problem, passes: Any, n_jobs: int, place: Place
+) -> tuple[Prices, Settled, int, Array] | None:
+    """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
+    NaN where a cap is loose; None where that is not worth it.
+    """
+    reduced = _reduce(problem, passes, n_jobs, place)
+    if reduced is None:
+        return None
+    kept, own = reduced.kept, np.empty(0)
+    some = replace(problem, caps=reduced.caps)
+    if kept.any():
+        prices, settled, count, own = _solve_with_caps(some, reduced, n_jobs, place)
+    else:
+        prices, settled = _solve_without_caps(some, passes, reduced, n_jobs, place)
+        count = 0
+    count += reduced.count
+    del some, reduced  # room for the prices
+    return prices, settled, count, own if kept.all() else put_back(own, kept)
+
+
+def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
+    """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
+    signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
+    if signed or not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
+        return None
+    totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
+    if totals.in_order:
+        return None
+    least = check_feasible(problem, passes, totals.bounds_by_group()).lower
+    if least >= problem.capacity * (1 - SLACK):
+        return None
+    search = new_search(problem, passes)
+    tiled = may_have_room(problem, totals.sizes[1:], place)
+    return reduce(totals, search, tiled) if search[core.STATE] == core.RUNNING else None
+
+
+def _solve_without_caps(
+    some: Problem, passes: Any, reduced: Reduced, n_jobs: int, place: Place
+) -> tuple[Prices, Settled]:
+    """The answer where all caps are loose."""
+    search = reduced.search
+    before, sums = float(search[core.PRICE]), reduced.known.pop()
+    step(search, passes.shape, *(float(x[0]) for x in sums))
+    amounts, side = place()
+    is_rounded = amounts.dtype != np.float64  # then sides are those after that
+    alone = replace(some, groups=None)
+    found = find_and_settle(alone, passes, search, amounts, None if is_rounded else side, n_jobs, before)
+    if is_rounded:
+        place.mark_sides(some.lower, some.upper)
+    return found
+
+
+def _solve_with_caps(some: Problem, reduced: Reduced, n_jobs: int, place: Place) -> tuple[Prices, Settled, int, Array]:
+    """The answer, with own prices of the groups that are left (k,): few items of them are set aside, unless that costs
+    digits.
+    """
+    count, first = 0, reduced.search.copy()
+    layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
+    while True:
+        is_aside, search = layout is not None, first.copy()
+        layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
+        grouped = GroupPasses(some, n_jobs, layout)
+        prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
+        count += grouped.count
+        del grouped  # room for the amounts
+        if not is_aside or layout.others.is_exact:
+            layout.deliver(place)
+            return prices, settled, count, own
+        layout.release(place)
+        del prices, own, settled
+        layout = None
