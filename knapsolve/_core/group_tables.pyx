@@ -36,6 +36,30 @@ def vector_level():
     return cpu_level()
 
 
+def cut_into_runs(const uint32_t[::1] offset, uint32_t most_items, Py_ssize_t most_groups, uint16_t[::1] starts):
+    """Runs of groups, as knapsolve.nefk.runs has them: tuples of their groups [first, last) and items [begin, end).
+
+    `offset` (g + 1,) says where groups start and the last one ends; where they start in their run is written to
+    starts (g,).
+    """
+    cdef Py_ssize_t g, first = 0, last, above, middle, groups = starts.shape[0]
+    cdef uint32_t begin
+    runs = []
+    while first < groups:
+        begin, last, above = offset[first], first + 1, min(first + most_groups, groups) + 1
+        while above - last > 1:  # the last group that ends in time
+            middle = (last + above) // 2
+            if offset[middle] - begin <= most_items:
+                last = middle
+            else:
+                above = middle
+        for g in range(first, last):
+            starts[g] = <uint16_t> (offset[g] - begin)
+        runs.append((first, last, begin, offset[last]))
+        first = last
+    return runs
+
+
 def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int most):
     """Items of groups with more than `most`, the first group aside: starts (g,) and runs of knapsolve.nefk.runs."""
     cdef Py_ssize_t r, g, last, rest, count = 0

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
 SAMPLE_STEPS = 8
-ROUGHLY = 1e-4  # relative gap of the sample's total that ends its search
+ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
 SAMPLED_TILES = 6
@@ -90,31 +90,38 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every if large[0] else 1)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
-        self.error = math.nan  # of that price: what T differs by among samples of the small groups, over its slope
+        self._last: tuple[Array, float, float] | None = None  # what `error` asks for, at that price
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
         total, slope = self.totals.respond(price).T
         self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        self.capped = float(np.mean(total[1:] > self.totals.caps))
+        self.capped = np.count_nonzero(total[1:] > self.totals.caps) / len(self.totals.caps)
         taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
         if 0.0 < self.spread < math.inf:
             by_cap = float((taken * self.away).sum()) / self.spread
             sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
         steep = sums[1] + more * float(slope[0])
-        self.error = self._error(taken, by_cap, steep)
+        self._last = taken, by_cap, steep
         return sums[0] + more * float(total[0]), steep, sums[2]
 
     @np.errstate(all="ignore")
-    def _error(self, taken: Array, by_cap: float, slope: float) -> float:
-        """`error`, from what the small groups take under their caps, and how that goes with these."""
+    def error(self) -> float:
+        """How far the last price may be off: what T differs by among samples of the small groups, over its slope; from
+        what they take under their caps, and how that goes with these.
+        """
+        if self._last is None:
+            return math.nan
+        taken, by_cap, slope = self._last
         left = taken - taken.sum() / max(self.small.size, 1) - by_cap * self.away
         return float(self.every * np.sqrt(np.square(left).sum()) / np.float64(slope))
 
     @np.errstate(all="ignore")
     def _shrink(self, price: float, total: Array, slope: Array) -> None:
         """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains."""
+        if self.large.size < 2:
+            return
         sampled, taken = self.totals.sizes[self.large].astype(np.float64), total[self.large]
         n, mean, groups = sampled.sum(), taken.sum() / max(sampled.sum(), 1.0), np.count_nonzero(sampled)
         if not (1.0 / LARGEST < mean < LARGEST and n > groups > 1):

@@ -245,8 +245,7 @@ def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
     """Whether copies cost less than a list: all items are moved and back, while only those of groups are listed."""
     if names is None or len(names) <= MOST_NAMES:
         return True
-    ungrouped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
-    return problem.n - ungrouped >= WORTH_COPYING * problem.n
+    return problem.n - runs.ungrouped() >= WORTH_COPYING * problem.n
 
 
 def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:

@@ -68,8 +68,9 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
             return None
         price, margin, curve = enclosed
     in_order = sample.capped <= worth or not tiled or are_few(totals.problem.n, int(totals.sizes[0]))
-    if not in_order and totals.shape not in LINEAR and margin < sample.error <= NEAR:
-        margin = sample.error  # below the answer, groups that are loose need no totals of their own: see mark_surely
+    error = math.nan if in_order or totals.shape in LINEAR else sample.error()
+    if margin < error <= NEAR:
+        margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
     curve = curve or sample.curve(price, margin)
     if in_order:
         del sample  # takes room

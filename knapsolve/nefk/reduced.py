@@ -38,14 +38,14 @@ def solve_reduced(
         return None
     kept, own = reduced.kept, np.empty(0)
     some = replace(problem, caps=reduced.caps)
-    if kept.any():
+    if some.caps.size:
         prices, settled, count, own = _solve_with_caps(some, reduced, n_jobs, place)
     else:
         prices, settled = _solve_without_caps(some, passes, reduced, n_jobs, place)
         count = 0
     count += reduced.count
     del some, reduced  # room for the prices
-    return prices, settled, count, own if kept.all() else put_back(own, kept)
+    return prices, settled, count, own if own.size == kept.size else put_back(own, kept)
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:

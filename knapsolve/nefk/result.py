@@ -113,11 +113,12 @@ class Place:
     def mark_part(self, part: slice, lower: Any, upper: Any) -> None:
         """The same of some of the items."""
         x, here = (column[part] for column in self())
-        bounds = (bound[part] if isinstance(bound, np.ndarray) else bound for bound in (lower, upper))
-        with np.errstate(over="ignore"):  # an upper bound may be none in single precision
-            low, high = (np.asarray(bound, self.dtype) for bound in bounds)
+        low, high = (bound[part] if isinstance(bound, np.ndarray) else bound for bound in (lower, upper))
+        if self.dtype != np.float64:
+            with np.errstate(over="ignore"):  # an upper bound may be none in single precision
+                low, high = (np.asarray(bound, self.dtype) for bound in (low, high))
         at_low = (x <= low).view(np.int8)
-        if high.ndim or high < np.inf:
+        if isinstance(upper, np.ndarray) or high < np.inf:
             np.greater(x >= high, at_low, out=here.view(bool))
             here -= at_low
         else:

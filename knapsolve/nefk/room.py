@@ -110,8 +110,7 @@ def leads_by_itself(problem: Problem, runs: Runs) -> bool:
     """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
     if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS):
         return False
-    uncapped = int(runs.find(np.zeros(1, dtype=np.intp))[1][0])
-    return 2 * runs.count_in_long(core.LED) < runs.every[-1].end - uncapped
+    return 2 * runs.count_in_long(core.LED) < runs.every[-1].end - runs.ungrouped()
 
 
 def has_single_slopes(problem: Problem) -> bool:

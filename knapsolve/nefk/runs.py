@@ -32,12 +32,12 @@ class Runs:
 
     def __init__(self, offset: NDArray[np.uint32]) -> None:
         """`offset` (g + 1,) says where the items of each group start, and where the last ones end."""
-        self.every = list(_cut(offset))
+        self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
+        cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, self.starts)
+        self.every = [Run(*run) for run in cut]
         self.tiles = [run for run in self.every if run.end - run.begin <= core.TILE]
         self.large = [run for run in self.every if run.end - run.begin > core.TILE]
-        self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
-        for run in self.every:
-            self.starts[run.first : run.last] = offset[run.first : run.last] - np.uint32(run.begin)
+        self._in_long: dict[int, int] = {}
 
     def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
         """How the run of a group is found without a look at a table of all: the first run of every 2^bits groups, the
@@ -56,7 +56,14 @@ class Runs:
 
     def count_in_long(self, most: int) -> int:
         """Items of groups that have more than so many, of those that have a cap."""
-        return group_tables.count_in_long(self.starts, np.array(self.every, dtype=np.intp), most)
+        if most not in self._in_long:
+            self._in_long[most] = group_tables.count_in_long(self.starts, np.array(self.every, dtype=np.intp), most)
+        return self._in_long[most]
+
+    def ungrouped(self) -> int:
+        """Items of the first group, which is none."""
+        first = self.every[0]
+        return int(self.starts[1]) if first.last > 1 else first.end
 
     def _bounds_of(self, run: Run) -> NDArray[np.int64]:
         """Where the items of a run's groups start, and where the last ones end."""
@@ -87,13 +94,3 @@ class Runs:
         for run, a, b in zip(self.every, np.append(0, ends[:-1]), ends):
             if a < b:
                 yield run, slice(a, b)
-
-
-def _cut(offset: NDArray[np.uint32]) -> Iterator[Run]:
-    first, n_groups = 0, len(offset) - 1
-    while first < n_groups:
-        room = np.uint32(min(int(offset[first]) + core.TILE, int(offset[-1])))
-        last = min(int(offset.searchsorted(room, "right")) - 1, first + core.TILE_GROUPS, n_groups)
-        last = max(last, first + 1)
-        yield Run(first, last, int(offset[first]), int(offset[last]))
-        first = last

@@ -45,8 +45,9 @@ def test_items_in_order_are_not_sorted(dtype):
     np.testing.assert_array_equal(offset, [0, 0, 20_000, 40_000, 60_000, 80_000, 100_000, 100_000])
 
 
-def test_tiles_and_large_groups_cover_all_groups_once():
-    sizes = np.random.default_rng(2).choice([0, 1, 5, 3000, core.TILE, core.TILE + 1, 40_000], 3000)
+@pytest.mark.parametrize("largest", [[0, 1], [0, 1, 5, 3000, core.TILE, core.TILE + 1, 40_000]])
+def test_tiles_and_large_groups_cover_all_groups_once(largest):
+    sizes = np.random.default_rng(2).choice(largest, 20_000 // len(largest))
     offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
     runs = Runs(offset)
     covered = np.concatenate([np.arange(run.first, run.last) for run in runs.every])
@@ -56,6 +57,11 @@ def test_tiles_and_large_groups_cover_all_groups_once():
         assert run.end - run.begin == sizes[run.first : run.last].sum()
     assert all(run.end - run.begin <= core.TILE and run.last - run.first <= core.TILE_GROUPS for run in runs.tiles)
     assert all(run.end - run.begin > core.TILE and run.last - run.first == 1 for run in runs.large)
+    for run in runs.tiles:  # as many as fit
+        is_full = run.last - run.first == core.TILE_GROUPS or run.last == sizes.size
+        assert is_full or offset[run.last + 1] - run.begin > core.TILE
+        np.testing.assert_array_equal(runs.starts[run.first : run.last], offset[run.first : run.last] - run.begin)
+    assert runs.ungrouped() == sizes[0]
     np.testing.assert_array_equal(np.concatenate([found for _, found in runs.sizes()]), sizes)
     for most in (0, 1, 16, int(np.median(sizes)), int(sizes.max())):
         assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
