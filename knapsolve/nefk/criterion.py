@@ -43,7 +43,9 @@ def pick(values: NDArray[Any] | float, which: Any) -> Any:
         return Indexed(values.values, place) if isinstance(which, slice) else values.values[place]
     if not isinstance(values, np.ndarray):
         return values
-    return np.ascontiguousarray(values[which])
+    if isinstance(which, slice):
+        return np.ascontiguousarray(values[which])
+    return values.take(which, mode="wrap")  # as values[which], which looks at all positions first
 
 
 def _compiled(column: Any) -> core.Column:
