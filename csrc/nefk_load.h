@@ -18,6 +18,12 @@ static inline size_t nefk_place_of(const nefk_column *column, const uint32_t *or
     return column->place ? column->place[entry] : entry;
 }
 
+/* Whether m entries seem to lie so close by each other, in order, that memory need not be asked for them. */
+static inline int nefk_is_dense(const uint32_t *order, size_t m) {
+    enum { CLOSE = 8 };
+    return m && order[m - 1] - order[0] < CLOSE * m;
+}
+
 /* Entries [start, start + m) of a column, copied into `buffer` unless they lie ready. `order` as in nefk_problem. */
 static inline const double *nefk_load(const nefk_column *column, const uint32_t *order, size_t start, size_t m,
                                       double *buffer) {
@@ -33,10 +39,13 @@ static inline const double *nefk_load(const nefk_column *column, const uint32_t 
     if (column->doubles && !order) return column->doubles + start;
     if (column->doubles) {
         const double *from = column->doubles;
-        for (size_t i = 0; i < m; i++) {
-            if (i + NEFK_AHEAD < m) __builtin_prefetch(&from[order[start + i + NEFK_AHEAD]], 0);
-            buffer[i] = from[order[start + i]];
+        const uint32_t *at = order + start;
+        size_t asked = nefk_is_dense(at, m) || m < NEFK_AHEAD ? 0 : m - NEFK_AHEAD, i = 0;
+        for (; i < asked; i++) {
+            __builtin_prefetch(&from[at[i + NEFK_AHEAD]], 0);
+            buffer[i] = from[at[i]];
         }
+        for (; i < m; i++) buffer[i] = from[at[i]];
     } else if (column->singles) {
         const float *from = column->singles;
         for (size_t i = 0; i < m; i++) buffer[i] = from[order ? order[start + i] : start + i];
@@ -82,12 +91,14 @@ static inline void nefk_store(size_t m, const uint32_t *order, size_t start, con
         else for (size_t i = 0; i < m; i++) singles[start + i] = (float)x[i];
         return;
     }
-    for (size_t i = 0; i < m; i++) {
-        size_t to = order[start + i], ahead = i + NEFK_AHEAD < m ? order[start + i + NEFK_AHEAD] : to;
-        if (doubles) __builtin_prefetch(&doubles[ahead], 1);
-        if (doubles) doubles[to] = x[i];
-        else singles[to] = (float)x[i];
+    const uint32_t *at = order + start;
+    size_t asked = !doubles || nefk_is_dense(at, m) || m < NEFK_AHEAD ? 0 : m - NEFK_AHEAD, i = 0;
+    for (; i < asked; i++) {
+        __builtin_prefetch(&doubles[at[i + NEFK_AHEAD]], 1);
+        doubles[at[i]] = x[i];
     }
+    for (; i < m && doubles; i++) doubles[at[i]] = x[i];
+    for (; i < m; i++) singles[at[i]] = (float)x[i];
 }
 
 #endif

@@ -215,8 +215,12 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
     their groups; the table (g + 1,) begins with the items of no group.
     """
-    some, listed = np.arange(0, totals.problem.n, totals.every), np.asarray(totals.listed)
-    groups, others = (totals.problem.groups[x].astype(np.intp) for x in (listed, some))
+    listed = np.asarray(totals.listed)
+    groups = totals.problem.groups[listed].astype(np.intp)
+    if not large.any():
+        return listed, groups
+    some = np.arange(0, totals.problem.n, totals.every)
+    others = totals.problem.groups[some].astype(np.intp)
     small, others_large = ~large[1 + groups], large[1 + others]
     which = np.concatenate([listed[small], some[others_large]])
     return which, np.concatenate([groups[small], others[others_large]])
