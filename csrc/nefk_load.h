@@ -12,6 +12,10 @@
 
 enum { NEFK_AHEAD = 32 }; /* items between asking memory for an entry out of order and using it */
 
+static inline void fill(size_t m, double value, double *to) {
+    for (size_t i = 0; i < m; i++) to[i] = value;
+}
+
 /* Where entry k of a problem's column is in its arrays. */
 static inline size_t nefk_place_of(const nefk_column *column, const uint32_t *order, size_t k) {
     size_t entry = order ? order[k] : k;
@@ -50,7 +54,7 @@ static inline const double *nefk_load(const nefk_column *column, const uint32_t 
         const float *from = column->singles;
         for (size_t i = 0; i < m; i++) buffer[i] = from[order ? order[start + i] : start + i];
     } else {
-        for (size_t i = 0; i < m; i++) buffer[i] = column->scalar;
+        fill(m, column->scalar, buffer);
     }
     return buffer;
 }

@@ -178,10 +178,6 @@ static inline size_t gather(const nefk_grouped *all, nefk_tile tile, const doubl
     return space->items;
 }
 
-static inline void fill(size_t m, double value, double *to) {
-    for (size_t i = 0; i < m; i++) to[i] = value;
-}
-
 static inline void spread(size_t groups, const uint32_t *offset, const double *value, double *to) {
     for (size_t g = 0; g < groups; g++)
         for (size_t i = offset[g]; i < offset[g + 1]; i++) to[i] = value[g];

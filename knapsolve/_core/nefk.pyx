@@ -190,11 +190,6 @@ cdef class TileSpace:
         self.view = <nefk_tile_space *> &memory[0]
 
 
-ctypedef fused real:
-    float
-    double
-
-
 cdef inline nefk_tile tile_of(const Py_ssize_t *run) noexcept nogil:
     cdef nefk_tile tile
     tile.first, tile.last, tile.begin, tile.end = run[0], run[1], run[2], run[3]
