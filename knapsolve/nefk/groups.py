@@ -29,6 +29,7 @@ from knapsolve.nefk.narrow import (
     bracket,
     size_of,
 )
+from knapsolve.nefk.own_guesses import guesses_from_above, is_far_below, over_caps, own_guesses
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import has_no_bounds
@@ -38,12 +39,9 @@ Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
 FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hide how it falls
 STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
-CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
-FARTHEST = 100.0  # a rough guess of an own price over the budget's
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group
 CONFIRMED = 5e-13  # relative gap of the total that is accepted: capped groups have gaps as large
-FEW_AT_ONCE = 4096  # groups: what is made of them on the way takes little room
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -88,7 +86,11 @@ def solve_groups(
             price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price)
             marks = [mark_surely(passes, mu, bracket(passes.shape, price, half), total, slope)]
-            own, total, slope = own_guesses(passes, mu, total, slope), None, None
+            if is_far_below(passes, total, sums):
+                binds, total, slope = over_caps(total, passes.caps), None, None
+                own = guesses_from_above(passes, binds)
+            else:
+                own, total, slope = own_guesses(passes, mu, total, slope), None, None
             model = GroupModel(passes, price, half, marks[0])
             found = _settle_model(model, passes, search, mu, own, marks, place) if model.valid else None
             if found:
@@ -102,7 +104,11 @@ def solve_groups(
     if mu != prices.high or total is None or passes.is_rough:
         total = slope = None
         total, slope = passes.respond(float(prices.high))
-    own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
+    if prices.high == 0.0 and passes.shape not in LINEAR:
+        binds, total, slope = over_caps(total, passes.caps), None, None
+        own = guesses_from_above(passes, binds)
+    else:
+        own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
     settled, _ = passes.settle(prices, own, float(prices.high), place)
     return prices, own[1:], settled
 
@@ -114,51 +120,6 @@ def _settle_sign(passes: GroupPasses, search: Array) -> None:
     else:
         search[core.LOW] = 0.0
         search[core.PRICE] = abs(search[core.PRICE])
-
-
-def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array:
-    """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
-
-    By one Newton step, or by what a sample of all items takes at higher prices; roughly where tiles lead their searches
-    by themselves. Written over `total`, or over the pairs of which that and `slope` are the columns.
-    """
-    bent = passes.shape not in LINEAR
-    own = total if total.dtype == np.float64 else total.base.view(np.float64)[:, 0]
-    if passes.leads:
-        group_tables.rough_guesses(total, passes.caps, mu, FARTHEST, own)
-        own[0] = np.nan
-        return own
-    with np.errstate(all="ignore"):
-        curve = _along_a_sample(passes, mu) if bent and passes.given.n > MANY else None
-    for part in parts_of(len(passes.caps), FEW_AT_ONCE):
-        taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
-        loose = taken <= cap
-        with np.errstate(all="ignore"):
-            if curve:
-                guess = np.exp(np.interp(np.log(cap / taken), *curve))
-            elif bent:
-                guess = mu * np.exp(np.minimum(np.log(taken / cap) * taken / steep, 5.0))
-            else:
-                guess = mu + (taken - cap) / steep
-        guess[~np.isfinite(guess)] = mu
-        guess[loose] = np.nan
-        own[1:][part] = guess
-    own[0] = np.nan
-    return own
-
-
-def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
-    """Logarithms of the shares of what a sample of the items takes at mu that it does at higher prices, and of these
-    prices; both from the last one back.
-    """
-    part, prices = passes.given.sample(CURVE_SAMPLE), [mu]
-    totals: list[float] = []
-    sample = part.passes()
-    while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
-        totals.append(sample.respond(prices[-1])[0])
-        prices.append(prices[-1] * CURVE_STEP)
-    taken = np.maximum(totals, 1e-300)
-    return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
 
 
 def mark_surely(

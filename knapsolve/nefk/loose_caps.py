@@ -80,6 +80,11 @@ def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | 
     if math.isnan(low):
         return None
     search[core.PRICE] = low
+    return keep_all(totals, search, curve)
+
+
+def keep_all(totals: GroupTotals, search: Array, curve: Curve | None = None) -> Reduced:
+    """The problem with all caps. The table of sizes of the totals is used up."""
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
     return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], curve, totals.count)
 

@@ -212,6 +212,10 @@ class Bounds:
     upper: float
     lower_by_group: Any
 
+    def whole(self) -> tuple[float, float]:
+        """The two sums over all items: a table by group takes room."""
+        return self.lower, self.upper
+
 
 def most_taken(upper: NDArray[np.float64], caps: NDArray[np.float64]) -> float:
     """The most that groups can take under their caps (g,), of sums of upper bounds (g + 1,), which are used up."""

@@ -15,7 +15,7 @@ from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
-from knapsolve.nefk.loose_caps import Reduced, put_back, reduce
+from knapsolve.nefk.loose_caps import Reduced, keep_all, put_back, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
@@ -56,10 +56,12 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
     if totals.in_order:
         return None
-    least = check_feasible(problem, passes, totals.bounds_by_group()).lower
+    least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         return None
-    search = new_search(problem, passes)
+    search = new_search(problem, passes, most=most)
+    if search[core.STATE] == core.MET:
+        return keep_all(totals, search)
     tiled = may_have_room(problem, totals.sizes[1:], place)
     return reduce(totals, search, tiled) if search[core.STATE] == core.RUNNING else None
 

@@ -12,13 +12,15 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import FAR, find_prices, guess_price, new_searches
+from knapsolve.nefk.search import FAR, LINEAR, find_prices, guess_price, new_searches
 
 BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
 
 
-def new_search(problem: Problem, passes: Any, known: float = math.nan) -> NDArray[np.float64]:
-    """The budget's search (8,), from a `known` guess of its price or else one made on a sample."""
+def new_search(problem: Problem, passes: Any, known: float = math.nan, most: float = math.inf) -> NDArray[np.float64]:
+    """The budget's search (8,), from a `known` guess of its price or else one made on a sample; met at price 0 if the
+    most that caps and upper bounds allow leaves capacity over, which need not be used up.
+    """
     target = np.array([min(problem.capacity, FAR)])
     top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem, known)
     search = new_searches(passes.shape, target, top, guess)[0]
@@ -32,6 +34,8 @@ def new_search(problem: Problem, passes: Any, known: float = math.nan) -> NDArra
             search[core.STATE] = core.MET
             return search
         search[core.LOW], search[core.PRICE] = 0.0, guess
+    if most <= problem.capacity and not problem.equality and passes.shape not in LINEAR:
+        search[core.PRICE], search[core.STATE] = 0.0, core.MET
     return search
 
 

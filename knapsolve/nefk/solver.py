@@ -190,14 +190,14 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
 
 
 def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place) -> NEFKResult:
-    least = check_feasible(problem, passes, grouped.bounds_by_group()).lower
+    least, most = check_feasible(problem, passes, grouped.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         price = edge_price(problem, passes, at_lower=True)
         prices, own = Prices(price, price), np.full(len(problem.caps) + 1, np.nan)
         settled, _ = grouped.settle(beyond_edge(price, True), own, 0.0, place)
         own = own[1:]
     else:
-        search = new_search(problem, passes)
+        search = new_search(problem, passes, most=most)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])
     grouped.layout.deliver(place)

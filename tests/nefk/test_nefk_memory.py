@@ -37,6 +37,7 @@ def test_memory_beyond_the_input_stays_below_three_arrays(n_groups):
         groups = generator.permutation(n)
     caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.uniform(0.5, 3.0, n_groups)
     criterion = criteria.Freshness(rates)
+    warm_up()
     assert peak_of(criterion, 0.25 * n, groups=groups, group_caps=caps, n_jobs=2) <= 3 * 8 * n
 
 

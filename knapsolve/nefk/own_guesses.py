@@ -1,0 +1,101 @@
+"""Guesses of the own prices of groups whose caps bind, from which their tiles search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_tables as group_tables
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.narrow import MANY
+from knapsolve.nefk.passes import parts_of
+from knapsolve.nefk.search import LINEAR, guess_price
+
+Array = NDArray[np.float64]
+CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
+MORE_THAN_CAPS = 2.0  # of what caps allow in all: where own prices are guessed from, far above the budget's
+ROOMY = 4  # items to a group from which on there is room for totals by group beside what is known of them
+MOSTLY_HELD, FAR_OVER = 0.5, 8.0  # share of T that caps hold, and what groups take over that, where own prices are far
+FARTHEST = 100.0  # a rough guess of an own price over the budget's
+FEW_AT_ONCE = 4096  # groups: what is made of them on the way takes little room
+
+
+def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array:
+    """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
+
+    By one Newton step, or by what a sample of all items takes at higher prices; roughly where tiles lead their searches
+    by themselves. Written over `total`, or over the pairs of which that and `slope` are the columns.
+    """
+    bent = passes.shape not in LINEAR
+    own = total if total.dtype == np.float64 else total.base.view(np.float64)[:, 0]
+    if passes.leads:
+        group_tables.rough_guesses(total, passes.caps, mu, FARTHEST, own)
+        own[0] = np.nan
+        return own
+    with np.errstate(all="ignore"):
+        curve = _along_a_sample(passes, mu) if bent and passes.given.n > MANY else None
+    for part in parts_of(len(passes.caps), FEW_AT_ONCE):
+        taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
+        loose = taken <= cap
+        with np.errstate(all="ignore"):
+            if curve:
+                guess = np.exp(np.interp(np.log(cap / taken), *curve))
+            elif bent:
+                guess = mu * np.exp(np.minimum(np.log(taken / cap) * taken / steep, 5.0))
+            else:
+                guess = mu + (taken - cap) / steep
+        guess[~np.isfinite(guess)] = mu
+        guess[loose] = np.nan
+        own[1:][part] = guess
+    own[0] = np.nan
+    return own
+
+
+def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
+    """Logarithms of the shares of what a sample of the items takes at mu that it does at higher prices, and of these
+    prices; both from the last one back.
+    """
+    part, prices = passes.given.sample(CURVE_SAMPLE), [mu]
+    totals: list[float] = []
+    sample = part.passes()
+    while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
+        totals.append(sample.respond(prices[-1])[0])
+        prices.append(prices[-1] * CURVE_STEP)
+    taken = np.maximum(totals, 1e-300)
+    return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
+
+
+def over_caps(total: Any, caps: Array) -> NDArray[np.bool_]:
+    """Which groups (g + 1,), of no group first, take more than their caps."""
+    over = np.zeros(len(total), dtype=bool)
+    np.greater(total[1:], caps, out=over[1:])
+    return over
+
+
+def is_far_below(passes: GroupPasses, total: Any, sums: tuple[float, float, float]) -> bool:
+    """Whether caps hold so much of what groups would take at a price that this tells nothing of their own prices."""
+    is_held = sums[2] > MOSTLY_HELD * sums[0] and passes.shape not in LINEAR
+    return is_held and passes.given.n >= ROOMY * len(total) and not float(np.sum(total[1:])) <= FAR_OVER * sums[2]
+
+
+def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
+    """As `own_guesses`, of the groups (g + 1,) whose caps bind: a price at which all items would take more than these
+    caps, but not much more, and what groups take there, unless tiles lead their searches by themselves.
+    """
+    taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8))
+    mu = guess_price(replace(passes.given, capacity=MORE_THAN_CAPS * taken))[1]
+    if not 0.0 < mu < math.inf:
+        mu = 1.0
+    if passes.leads or passes.given.n < ROOMY * binds.size:
+        own = np.full(binds.size, mu)
+    else:
+        own = own_guesses(passes, mu, *passes.respond_roughly(mu))
+    for part in parts_of(own.size):
+        some = own[part]
+        some[np.isnan(some)] = mu
+        some[~binds[part]] = np.nan
+    return own
