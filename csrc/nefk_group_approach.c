@@ -55,7 +55,7 @@ static size_t take_apart(nefk_tile_space *space, int bounded, const double *star
     }
     for (size_t c = 0; c < NEFK_COLUMNS; c++) /* what rows are read of */
         if (!space->part.step[c] && (c == 0 || (c > 1 && bounded)))
-            fill(at + NEFK_ROW_LANES, space->part.entries[c][0], space->part.entries[c]);
+            nefk_fill(at + NEFK_ROW_LANES, space->part.entries[c][0], space->part.entries[c]);
     for (size_t k = 0; k < groups; k++) {
         size_t g = space->group[k];
         space->target[k] = space->cap[g];
@@ -188,8 +188,8 @@ static void step(nefk_tile_space *space, double floor, size_t groups, const doub
 static void respond_freely(const nefk_problem *problem, nefk_tile_space *space, size_t m, const double *price,
                            double *x) {
     double none[NEFK_BLOCK], any[NEFK_BLOCK];
-    fill(NEFK_BLOCK, 0.0, none);
-    fill(NEFK_BLOCK, INFINITY, any);
+    nefk_fill(NEFK_BLOCK, 0.0, none);
+    nefk_fill(NEFK_BLOCK, INFINITY, any);
     for (size_t i = 0; i < m; i += NEFK_BLOCK) {
         nefk_block items = block_of(&space->part, i);
         items.lower = none;
@@ -251,7 +251,7 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
     size_t last = space->searched_rows, stop = last < space->n_rows ? space->rows[last].begin : space->items;
     double *starts = space->lower_price;
     for (size_t c = 0; c < 2; c++)
-        if (!space->all.step[c]) fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
+        if (!space->all.step[c]) nefk_fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
     find_starts(problem->shape, stop, &space->all, starts);
     nefk_tops tops = {space->top, space->less, space->from, space->to};
     size_t left = nefk_give_to_first(problem, space, starts, stop, floor, tops);

@@ -37,7 +37,7 @@ static void find_breaks(size_t m, const nefk_tile_space *space, int is_end, doub
 static double answer_from(const nefk_problem *problem, nefk_tile_space *space, size_t first, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const uint32_t *offset = space->part_offset;
-    for (size_t k = first; k < groups; k++) fill(offset[k + 1] - offset[k], space->at[k], space->price + offset[k]);
+    for (size_t k = first; k < groups; k++) nefk_fill(offset[k + 1] - offset[k], space->at[k], space->price + offset[k]);
     respond(problem, &space->part, offset[first], offset[groups], space->price, space->x, NULL, NULL);
     for (size_t k = first; k < groups; k++)
         space->total[k] = sum_of(use, space->x + offset[k], offset[k + 1] - offset[k]);

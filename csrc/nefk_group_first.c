@@ -73,7 +73,7 @@ size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, c
             take_if_first(n, starts + rows.begin + j * n, tops.start + rows.first, space->cap + rows.first,
                           space->x + rows.begin + j * n);
     }
-    fill(groups, 0.0, excess);
+    nefk_fill(groups, 0.0, excess);
     if (nefk_has_bounds(problem)) {
         find_excess(space, m, space->x, space->d);
         sum_rows(space->rows, space->searched_rows, space->d, excess);

@@ -42,7 +42,7 @@ static double start_of(int shape, const nefk_group_model *model, double top) {
 }
 
 static void respond_rough(const nefk_problem *problem, const nefk_group_model *model, double price) {
-    fill(model->count, price, model->price);
+    nefk_fill(model->count, price, model->price);
     for (size_t at = 0; at < model->count; at += NEFK_BLOCK) {
         size_t count = model->count - at < NEFK_BLOCK ? model->count - at : NEFK_BLOCK;
         nefk_block items = {model->rough.parameter + at, model->rough.weight + at, model->rough.lower + at,

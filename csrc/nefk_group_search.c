@@ -34,7 +34,7 @@ static double respond_group(const nefk_problem *problem, nefk_tile_space *space,
                             double *slope) {
     const nefk_instructions *use = nefk_instructions_in_use();
     size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
-    fill(m, price, space->price + start);
+    nefk_fill(m, price, space->price + start);
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, i = start + at;
         use->respond(problem->shape, count, block_of(&space->part, i), space->price + i, problem->ceiling,
@@ -116,7 +116,7 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
 /* Brackets of the groups of space->part about the guesses in space->at. */
 static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups) {
     int shape = all->problem->shape, has_top = has_starts(shape);
-    fill(groups, 0.0, space->start);
+    nefk_fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
         double low, high;
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
@@ -140,7 +140,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     uint32_t aim[NEFK_TILE_GROUPS];
     share_scalars(space);
     choose(groups, space->group, space);
-    fill(groups, 1.0, space->top);
+    nefk_fill(groups, 1.0, space->top);
     if (has_top) find_starts(problem->shape, space->part_offset[groups], &space->part, space->starts);
     for (size_t k = 0; k < groups && has_top; k++) {
         size_t first = space->part_offset[k];

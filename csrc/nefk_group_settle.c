@@ -10,7 +10,7 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
                            double *own) {
     size_t groups = tile.last - tile.first, searched = 0;
     double *floor = space->total, *best = space->slope, *lower = space->all.entries[2];
-    fill(groups, 0.0, floor);
+    nefk_fill(groups, 0.0, floor);
     if (space->all.step[2]) sum_groups(space, lower, floor);
     else if (lower[0] != 0.0) for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (double)size_of(space, g);
     int any_tight = 0;
@@ -29,7 +29,7 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
             space->group[searched++] = (uint32_t)g;
         }
     }
-    fill(groups, 0.0, space->mark);
+    nefk_fill(groups, 0.0, space->mark);
     for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* searches shorten the list */
     return searched;
 }

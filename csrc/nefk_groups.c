@@ -9,7 +9,7 @@ void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     double *sums[2] = {lower + tile.first, upper + tile.first};
     for (size_t k = 0; k < 2; k++) {
         double *column = space->all.entries[2 + k];
-        if (!space->all.step[2 + k]) fill(NEFK_TILE, column[0], column);
+        if (!space->all.step[2 + k]) nefk_fill(NEFK_TILE, column[0], column);
         sum_groups(space, column, space->total);
         for (size_t g = 0; g < tile.last - tile.first; g++) sums[k][space->name[g]] = space->total[g];
     }
@@ -20,7 +20,7 @@ void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
                        double *total, double *slope) {
     size_t m = gather(all, tile, NULL, space), groups = tile.last - tile.first;
-    fill(m, price, space->price);
+    nefk_fill(m, price, space->price);
     respond(all->problem, &space->all, 0, m, space->price, space->x, space->d, NULL);
     sum_groups(space, space->x, space->total);
     sum_groups(space, space->d, space->slope);
@@ -199,9 +199,9 @@ static void total_at_ends(const nefk_problem *problem, nefk_tile_space *space, s
     for (size_t c = 0; c < NEFK_COLUMNS; c++)
         for (size_t i = 0; i < count && space->all.step[c]; i++)
             space->all.entries[c][i] = space->part.entries[c][rough[i]];
-    fill(count, low, space->price);
+    nefk_fill(count, low, space->price);
     respond(problem, &space->all, 0, count, space->price, space->x, space->d, NULL);
-    fill(count, high, space->price);
+    nefk_fill(count, high, space->price);
     respond(problem, &space->all, 0, count, space->price, space->y, space->e, NULL);
     for (size_t k = 0, at = 0; k < groups; k++) {
         double even = space->from[k] + half * half * (space->at[k] + half * half * space->target[k]);

@@ -16,7 +16,7 @@ static size_t block_size(size_t at, size_t stop) { return stop - at < NEFK_BLOCK
 static const double *load_column(const nefk_column *column, const uint32_t *order, size_t start, size_t m,
                                  int is_filled, double *buffer) {
     if (column->doubles || column->singles) return nefk_load(column, order, start, m, buffer);
-    if (!is_filled) fill(NEFK_BLOCK, column->scalar, buffer);
+    if (!is_filled) nefk_fill(NEFK_BLOCK, column->scalar, buffer);
     return buffer;
 }
 
@@ -50,7 +50,7 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
     buffers space;
     space.is_filled = 0;
     double prices[NEFK_BLOCK];
-    fill(NEFK_BLOCK, price, prices);
+    nefk_fill(NEFK_BLOCK, price, prices);
     for (size_t at = start; at < stop; at += NEFK_BLOCK, x += NEFK_BLOCK, d += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
@@ -121,7 +121,7 @@ size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t sta
     double entries[4][NEFK_BLOCK], prices[NEFK_BLOCK], x[NEFK_BLOCK], d[NEFK_BLOCK];
     nefk_response total = {{0, 0}, {0, 0}};
     size_t count = 0;
-    fill(NEFK_BLOCK, price, prices);
+    nefk_fill(NEFK_BLOCK, price, prices);
     for (size_t at = first; at < stop; at += step) {
         size_t m = 0;
         for (size_t k = 0; k < 4; k++) m = load_runs(columns[k], problem->order, at, stop, every, entries[k]);
@@ -151,8 +151,8 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     double lows[NEFK_BLOCK], highs[NEFK_BLOCK];
     double x[NEFK_BLOCK], other[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
     nefk_audit total = {{0, 0}, {0, 0}, 0};
-    fill(NEFK_BLOCK, prices.low, lows);
-    fill(NEFK_BLOCK, prices.high, highs);
+    nefk_fill(NEFK_BLOCK, prices.low, lows);
+    nefk_fill(NEFK_BLOCK, prices.high, highs);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);

@@ -12,7 +12,7 @@
 
 enum { NEFK_AHEAD = 32 }; /* items between asking memory for an entry out of order and using it */
 
-static inline void fill(size_t m, double value, double *to) {
+static inline void nefk_fill(size_t m, double value, double *to) {
     for (size_t i = 0; i < m; i++) to[i] = value;
 }
 
@@ -54,7 +54,7 @@ static inline const double *nefk_load(const nefk_column *column, const uint32_t 
         const float *from = column->singles;
         for (size_t i = 0; i < m; i++) buffer[i] = from[order ? order[start + i] : start + i];
     } else {
-        fill(m, column->scalar, buffer);
+        nefk_fill(m, column->scalar, buffer);
     }
     return buffer;
 }

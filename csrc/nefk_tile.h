@@ -188,7 +188,7 @@ static inline void spread_rows(const nefk_rows *rows, size_t n_rows, const doubl
     for (size_t r = 0; r < n_rows; r++) {
         size_t first = rows[r].first, n = rows[r].last - first, size = rows[r].size;
         double *items = to + rows[r].begin;
-        if (n == 1) fill(size, value[first], items);
+        if (n == 1) nefk_fill(size, value[first], items);
         else for (size_t j = 0; j < size; j++) memcpy(items + j * n, value + first, n * sizeof *to);
     }
 }

@@ -99,6 +99,20 @@ def test_one_cap_for_all_groups_beside_none(load, over):
     print_beside_none(f"\ncaps of {over} times the mean, capacity {load} n", plain, groups, caps)
 
 
+@pytest.mark.parametrize("without", [0, 1, 100])
+@pytest.mark.parametrize("n_groups", [1000, 10_000, 100_000, 333_333])
+def test_groups_whose_caps_leave_capacity_over_beside_none(n_groups, without):
+    """The same cap for every host, together less than the capacity: all bind, and the budget's price is 0, or far below
+    that of any host where a few items have none and take what is over.
+    """
+    rate, weight, capacity = problem(n := 10**6)
+    groups = np.random.default_rng(7).integers(0, n_groups, n)
+    groups[:without] = -1
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, equality=False)
+    what = f"\n{n_groups} caps that leave three tenths over, {without} items without"
+    print_beside_none(what, plain, groups, np.full(n_groups, 0.7 * capacity / n_groups))
+
+
 @pytest.mark.parametrize("load", [0.8, 0.95, 0.999, 1 - 1e-6])
 @pytest.mark.parametrize("size", [2, 3, 5, 50, 1000, 50_000])
 def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, load):

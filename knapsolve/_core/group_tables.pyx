@@ -53,8 +53,9 @@ def cut_into_runs(const uint32_t[::1] offset, uint32_t most_items, Py_ssize_t mo
                 last = middle
             else:
                 above = middle
-        for g in range(first, last):
-            starts[g] = <uint16_t> (offset[g] - begin)
+        with nogil:
+            for g in range(first, last):
+                starts[g] = <uint16_t> (offset[g] - begin)
         runs.append((first, last, begin, offset[last]))
         first = last
     return runs

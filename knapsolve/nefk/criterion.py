@@ -37,7 +37,7 @@ def is_column(bound: Any) -> bool:
 
 
 def pick(values: NDArray[Any] | float, which: Any) -> Any:
-    """Entries of a column (n,), by slice or positions; one number, which is for all items, as it is."""
+    """Entries of a column (n,), by slice or positions (m,) from 0 to n - 1; one number, for all items, as it is."""
     if isinstance(values, Indexed):
         place = pick(values.place, which)
         return Indexed(values.values, place) if isinstance(which, slice) else values.values[place]
@@ -45,7 +45,7 @@ def pick(values: NDArray[Any] | float, which: Any) -> Any:
         return values
     if isinstance(which, slice):
         return np.ascontiguousarray(values[which])
-    return values.take(which, mode="wrap")  # as values[which], which looks at all positions first
+    return values.take(which, mode="wrap")  # values[which] takes longer: it checks all positions first
 
 
 def _compiled(column: Any) -> core.Column:

@@ -63,7 +63,7 @@ class Runs:
     def ungrouped(self) -> int:
         """Items of the first group, which is none."""
         first = self.every[0]
-        return int(self.starts[1]) if first.last > 1 else first.end
+        return int(self.starts[1]) if first.last > 1 else first.end - first.begin
 
     def _bounds_of(self, run: Run) -> NDArray[np.int64]:
         """Where the items of a run's groups start, and where the last ones end."""

@@ -1,5 +1,7 @@
 """Totals by group that are taken without sorting the items, and samples of them."""
 
+import math
+
 import numpy as np
 import pytest
 from nefk_oracle import FAMILIES, grouped, solve, totals_of
@@ -42,6 +44,18 @@ def test_a_samples_total_follows_the_sum_of_all_caps():
         totals = totals_of("freshness", p, options)
         exact = capped_sums(totals, *totals.respond(0.02).T)[0]
         assert SampledTotals(totals).respond(0.02)[0] == pytest.approx(exact, rel=6e-3)
+
+
+def test_a_sample_knows_how_far_it_may_be_off():
+    off = []
+    for seed in range(20):
+        p, options = grouped("freshness", 14_000, seed, [0.3, 0.5, 0.7, 0.9])
+        totals = totals_of("freshness", p, options)
+        sample, exact = SampledTotals(totals), capped_sums(totals, *totals.respond(0.02).T)[0]
+        assert math.isnan(sample.error())
+        total, slope, _ = sample.respond(0.02)
+        off.append((total - exact) / (sample.error() * slope))
+    assert 0.6 <= math.sqrt(np.mean(np.square(off))) <= 1.6
 
 
 @pytest.mark.parametrize(("differ", "off"), [(0.0, 0.015), (1.5, 0.04)])

@@ -229,3 +229,56 @@ def test_of_few_items_in_groups_one_model_of_the_total_is_made(seed):
     result = solve("freshness", rates, 0.3 * n, weights=weights, groups=groups, group_caps=caps)
     assert 0.4 < (result.group_prices > 0).mean() < 0.6
     assert result.n_passes <= 5  # narrower, some first models miss the answer: up to 15
+
+
+def problem_with_capacity_over(family, n, n_groups, bounded):
+    """Every group has items, of which some are worth nothing; the caps come to half of the capacity."""
+    generator = np.random.default_rng(n_groups)
+    p, w = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    w[generator.random(n) < 0.01] = 0.0
+    groups = generator.permutation(np.arange(n) % n_groups)
+    caps = np.exp(generator.standard_normal(n_groups))
+    caps *= 0.5 * n / caps.sum()
+    high = np.exp(generator.standard_normal(n)) if bounded else np.full(n, np.inf)
+    return p, w, groups, caps, high
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize(("n", "n_groups"), [(300, 40), (70_000, 30), (70_000, 700), (70_000, 7000), (70_000, 30_000)])
+@pytest.mark.parametrize("family", ["detection", "freshness", "poisson", "harmonic", "logarithmic", "power"])
+def test_caps_that_leave_capacity_over_bind_by_themselves(family, n, n_groups, bounded):
+    p, w, groups, caps, high = problem_with_capacity_over(family, n, n_groups, bounded)
+    options = {"weights": w, "upper": high, "groups": groups, "group_caps": caps, "equality": False}
+    result = solve(family, p, float(n), **options)
+    x, own = result.amounts, result.group_prices[groups]
+    assert result.price == 0.0
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 12
+    assert (x[w == 0.0] == 0.0).all()
+    taken, inside = np.bincount(groups, x), (x > 0.0) & (x < high)
+    roof = np.bincount(groups, np.where(w > 0.0, high, 0.0), n_groups)
+    binds = result.group_prices > 0.0
+    np.testing.assert_array_equal(binds, roof > caps)
+    np.testing.assert_allclose(taken[binds], caps[binds], rtol=2e-12)
+    np.testing.assert_allclose(taken[~binds], roof[~binds], rtol=1e-13)
+    np.testing.assert_allclose((w * slope(family, p, np.maximum(x, 1e-300)))[inside], own[inside], rtol=1e-10)
+    np.testing.assert_array_equal(x, solve(family, p, float(n), n_jobs=2, **options).amounts)
+
+
+@pytest.mark.parametrize("family", ["detection", "freshness", "harmonic"])
+@pytest.mark.parametrize("n_groups", [30, 700, 7000])
+def test_a_few_items_without_a_cap_take_what_caps_leave(family, n_groups):
+    """The budget's price is then far below the groups' own prices, and tells nothing of them."""
+    p, w, groups, caps, _ = problem_with_capacity_over(family, 70_000, n_groups, False)
+    groups[-2:], w[-2:] = -1, 1.0
+    capacity = 1.01 * caps.sum()
+    result = solve(family, p, capacity, weights=w, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 16
+    assert math.fsum(result.amounts) == pytest.approx(capacity, rel=1e-12)
+    np.testing.assert_allclose(np.bincount(groups[:-2], result.amounts[:-2]), caps, rtol=2e-12)
+    own = result.price + np.append(result.group_prices, 0.0)[groups]
+    inside = result.amounts > 0.0
+    np.testing.assert_allclose(
+        (w * slope(family, p, np.maximum(result.amounts, 1e-300)))[inside], own[inside], rtol=1e-9
+    )
