@@ -84,7 +84,8 @@ def is_far_below(passes: GroupPasses, total: Any, sums: tuple[float, float, floa
 
 def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
     """As `own_guesses`, of the groups (g + 1,) whose caps bind: a price at which all items would take more than these
-    caps, but not much more, and what groups take there, unless tiles lead their searches by themselves.
+    caps, but not much more, and what groups take there, unless tiles lead their searches by themselves or groups are
+    so small that there is no room for that.
     """
     taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8))
     mu = guess_price(replace(passes.given, capacity=MORE_THAN_CAPS * taken))[1]

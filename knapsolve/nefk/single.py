@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices, Settled
-from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.search import FAR, LINEAR, find_prices, guess_price, new_searches
 
 BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
@@ -34,7 +34,7 @@ def new_search(problem: Problem, passes: Any, known: float = math.nan, most: flo
             search[core.STATE] = core.MET
             return search
         search[core.LOW], search[core.PRICE] = 0.0, guess
-    if most <= problem.capacity and not problem.equality and passes.shape not in LINEAR:
+    if most <= problem.capacity * (1 + SLACK) and not problem.equality and passes.shape not in LINEAR:
         search[core.PRICE], search[core.STATE] = 0.0, core.MET
     return search
 

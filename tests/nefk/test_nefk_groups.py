@@ -266,15 +266,15 @@ def test_caps_that_leave_capacity_over_bind_by_themselves(family, n, n_groups, b
 
 
 @pytest.mark.parametrize("family", ["detection", "freshness", "harmonic"])
-@pytest.mark.parametrize("n_groups", [30, 700, 7000])
-def test_a_few_items_without_a_cap_take_what_caps_leave(family, n_groups):
+@pytest.mark.parametrize(("n_groups", "passes"), [(30, 10), (700, 7), (7000, 9)])
+def test_a_few_items_without_a_cap_take_what_caps_leave(family, n_groups, passes):
     """The budget's price is then far below the groups' own prices, and tells nothing of them."""
     p, w, groups, caps, _ = problem_with_capacity_over(family, 70_000, n_groups, False)
     groups[-2:], w[-2:] = -1, 1.0
     capacity = 1.01 * caps.sum()
     result = solve(family, p, capacity, weights=w, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
-    assert result.n_passes <= 16
+    assert result.n_passes <= passes + 2 * (family == "harmonic")
     assert math.fsum(result.amounts) == pytest.approx(capacity, rel=1e-12)
     np.testing.assert_allclose(np.bincount(groups[:-2], result.amounts[:-2]), caps, rtol=2e-12)
     own = result.price + np.append(result.group_prices, 0.0)[groups]
@@ -282,3 +282,15 @@ def test_a_few_items_without_a_cap_take_what_caps_leave(family, n_groups):
     np.testing.assert_allclose(
         (w * slope(family, p, np.maximum(result.amounts, 1e-300)))[inside], own[inside], rtol=1e-9
     )
+
+
+def test_a_capacity_of_all_caps_is_left_over_in_any_order_of_the_items():
+    n, n_groups, generator = 100_000, 1000, np.random.default_rng(2)
+    for _ in range(6):
+        groups, caps = generator.permutation(n) % n_groups, np.exp(generator.standard_normal(n_groups))
+        rates, order = np.exp(generator.standard_normal(n)), np.argsort(groups, kind="stable")
+        for p, which in ((rates, groups), (rates[order], groups[order])):
+            options = {"groups": which, "group_caps": caps, "equality": False}
+            result = solve("freshness", p, float(caps.sum()), **options)
+            assert result.price == 0.0
+            assert result.residual <= 1e-12
