@@ -284,13 +284,13 @@ def test_a_few_items_without_a_cap_take_what_caps_leave(family, n_groups, passes
     )
 
 
-def test_a_capacity_of_all_caps_is_left_over_in_any_order_of_the_items():
+def test_a_capacity_of_all_caps_but_for_rounding_is_left_over_in_any_order_of_the_items():
     n, n_groups, generator = 100_000, 1000, np.random.default_rng(2)
-    for _ in range(6):
-        groups, caps = generator.permutation(n) % n_groups, np.exp(generator.standard_normal(n_groups))
-        rates, order = np.exp(generator.standard_normal(n)), np.argsort(groups, kind="stable")
-        for p, which in ((rates, groups), (rates[order], groups[order])):
-            options = {"groups": which, "group_caps": caps, "equality": False}
-            result = solve("freshness", p, float(caps.sum()), **options)
+    groups, caps = generator.permutation(n) % n_groups, np.exp(generator.standard_normal(n_groups))
+    rates, order = np.exp(generator.standard_normal(n)), np.argsort(groups, kind="stable")
+    for p, which in ((rates, groups), (rates[order], groups[order])):
+        for off in (-1e-14, 0.0, 1e-14):
+            capacity = (1.0 + off) * math.fsum(caps)
+            result = solve("freshness", p, capacity, groups=which, group_caps=caps, equality=False)
             assert result.price == 0.0
             assert result.residual <= 1e-12
