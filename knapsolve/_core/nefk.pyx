@@ -174,8 +174,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
 
 
 TILE, TILE_BITS, TILE_GROUPS = NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS  # most items and groups of a tile
-DEPTH = NEFK_DEPTH  # most items of a group that may be
-LED = NEFK_LED  # most items of a group whose search is led near by single precision
+DEPTH, LED = NEFK_DEPTH, NEFK_LED  # most items of a group that single precision can lead, and that this pays for
 
 
 cdef class TileSpace:

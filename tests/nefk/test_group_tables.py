@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import knapsolve._core.group_tables as group_tables
-from knapsolve.nefk.runs import Runs
 
 SIZES = [1, 3, 511, 512, 513, 5000]
 
@@ -103,14 +102,6 @@ def test_the_most_that_groups_take_and_where_they_start(upper, groups, generator
     starts = np.empty(groups + 1, np.uint32)
     group_tables.starts_of(sizes, 100 + sizes.sum(), starts)
     np.testing.assert_array_equal(starts, 100 + np.append(0, np.cumsum(sizes)))
-
-
-@pytest.mark.parametrize("mean", [0.5, 3.0, 60.0, 900.0])
-def test_items_of_long_groups_are_counted(mean, generator):
-    sizes = generator.poisson(mean, 3000)
-    runs = Runs(np.append(0, np.cumsum(sizes)).astype(np.uint32))
-    for most in (0, 1, 64, 900):
-        assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
