@@ -168,8 +168,9 @@ NEFK_INLINE double lane_sum(size_t m, const double *x) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* One round of nefk_instructions.advance. A search that stays where it is moves on to a neighbouring double. */
-NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double tolerance, double near,
+/* One round of nefk_instructions.advance, `are_few`: of few items each. A search that stays where it is moves on to a
+ * neighbouring double. */
+NEFK_INLINE void advance_shape(int shape, int are_few, size_t m, nefk_rounds at, double tolerance, double near,
                                double *restrict low,
                                double *restrict high, double *restrict more, double *restrict less,
                                double *restrict price, double *restrict met) {
@@ -178,6 +179,7 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
     for (size_t i = 0; i < m; i++) {
         double here = price[i], total = at.total[i], gap = total - at.target[i], start = at.start[i];
         double next = halley ? nefk_halley(here, at.target[i], start, total, at.slope[i], at.curve[i])
+                    : are_few ? nefk_newton_of_few(shape, here, at.target[i], at.top[i], total, at.slope[i])
                              : nefk_newton(shape, here, at.target[i], at.top[i], total, at.slope[i]);
         double a = gap > 0.0 ? here : low[i], b = gap < 0.0 ? here : high[i];
         double least = a > 0.0 ? a : b * 0x1p-60, middle = sqrt(least) * sqrt(b);
@@ -200,6 +202,66 @@ NEFK_INLINE void advance_shape(int shape, size_t m, nefk_rounds at, double toler
         met[i] = untried > 0.0 && hit == NEFK_RUNNING ? NEFK_MET : hit;
         price[i] = next;
     }
+}
+
+/* What NEFK_ROW_LANES groups of m items take at their prices, and minus the derivatives. */
+NEFK_INLINE void take_lanes(int shape, int fused, size_t m, nefk_table items, const double *price, double ceiling,
+                            double *restrict total, double *restrict slope) {
+    nefk_block row = items.row;
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) total[l] = slope[l] = 0.0;
+    for (size_t j = 0; j < m; j++) {
+        for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
+            double amount, fall;
+            nefk_respond(shape, row.parameter[l], row.weight[l], price[l], fused, &amount, &fall);
+            cut(row.lower[l], row.upper[l], ceiling, &amount, &fall);
+            total[l] += amount;
+            slope[l] += fall;
+        }
+        row = (nefk_block){row.parameter + items.parameter, row.weight + items.weight, row.lower + items.lower,
+                           row.upper + items.upper};
+    }
+}
+
+/* Lower the upper ends of brackets to where no item takes anything. */
+NEFK_INLINE void end_above_starts(int shape, size_t m, nefk_table items, double *restrict high) {
+    nefk_block row = items.row;
+    double top[NEFK_ROW_LANES] = {0};
+    if (shape == NEFK_HARMONIC || shape == NEFK_POWER || shape == NEFK_LOG_EXPONENTIAL) return;
+    for (size_t j = 0; j < m; j++) {
+        for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
+            nefk_item item = nefk_item_of(shape, row.parameter[l], row.weight[l]);
+            double start = item.a > 0.0 ? item.v / item.p : 0.0;
+            top[l] = start > top[l] ? start : top[l];
+        }
+        row.parameter += items.parameter;
+        row.weight += items.weight;
+    }
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) high[l] = top[l] < high[l] ? top[l] + 0x1p-51 * top[l] : high[l];
+}
+
+/* nefk_instructions.search_rows. */
+NEFK_INLINE size_t search_lanes(int shape, int fused, size_t m, size_t n, nefk_table items, double ceiling,
+                                size_t rounds, nefk_rounds at, double tolerance, double near) {
+    double low[NEFK_ROW_LANES], high[NEFK_ROW_LANES], price[NEFK_ROW_LANES], met[NEFK_ROW_LANES];
+    double more[NEFK_ROW_LANES] = {0}, less[NEFK_ROW_LANES] = {0}, target[NEFK_ROW_LANES];
+    double total[NEFK_ROW_LANES], slope[NEFK_ROW_LANES];
+    size_t round = 0, is_open = 1;
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
+        size_t k = l < n ? l : n - 1; /* lanes of no group do as the last one */
+        low[l] = at.low[k], high[l] = at.high[k], price[l] = at.price[k], target[l] = at.target[k];
+    }
+    end_above_starts(shape, m, items, high);
+    for (size_t l = 0; l < NEFK_ROW_LANES; l++) price[l] = price[l] < high[l] ? price[l] : 0.5 * (low[l] + high[l]);
+    nefk_rounds lanes = {low, high, more, less, price, met, target, high, high, total, slope, NULL};
+    for (; round < rounds && is_open; round++) {
+        take_lanes(shape, fused, m, items, price, ceiling, total, slope);
+        advance_shape(shape, 1, NEFK_ROW_LANES, lanes, tolerance, near, low, high, more, less, price, met);
+        is_open = 0;
+        for (size_t l = 0; l < n; l++) is_open += met[l] == NEFK_RUNNING;
+    }
+    memcpy(at.price, price, n * sizeof *price);
+    memcpy(at.met, met, n * sizeof *met);
+    return round;
 }
 
 /* nefk_instructions.follow. */

@@ -23,10 +23,13 @@
 #define AUDIT(SHAPE)                                                                                         \
     if (is_one) return audit_shape(SHAPE, m, items, price, 0, x, value, side);                               \
     return audit_shape(SHAPE, m, items, price, 1, x, value, side)
-#define ADVANCE(SHAPE) advance_shape(SHAPE, m, at, tolerance, near, at.low, at.high, at.more, at.less, at.price,    \
+#define ADVANCE(SHAPE) advance_shape(SHAPE, 0, m, at, tolerance, near, at.low, at.high, at.more, at.less, at.price,    \
                                      at.met);                                                                \
     break
 
+#define SEARCH_ROWS(SHAPE)                                                                                   \
+    if (SHAPE == NEFK_DETECTION || SHAPE == NEFK_FRESHNESS) return 0; /* other ways lead there */            \
+    return search_lanes(SHAPE, fused, m, n, items, ceiling, rounds, at, tolerance, near)
 #define STARTS(SHAPE) starts_shape(SHAPE, m, items, starts); break
 #define FOLLOW(SHAPE) follow_shape(SHAPE, m, items, next, d, price, x, c); break
 
@@ -62,6 +65,11 @@
     }                                                                                                        \
     TARGET static void advance_##SET(int shape, size_t m, nefk_rounds at, double tolerance, double near) {   \
         NEFK_EACH_SHAPE(ADVANCE)                                                                             \
+    }                                                                                                        \
+    TARGET static size_t search_rows_##SET(int shape, size_t m, size_t n, nefk_table items, double ceiling,  \
+                                           size_t rounds, nefk_rounds at, double tolerance, double near) {   \
+        const int fused = FUSED;                                                                             \
+        NEFK_EACH_SHAPE(SEARCH_ROWS)                                                                         \
     }                                                                                                        \
     TARGET static void approach_##SET(size_t m, nefk_lanes *items, int bounded, size_t rounds,               \
                                       const float *from, float *price, float *gap) {                         \
@@ -105,13 +113,13 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, approach_portable, approach_rows_portable, follow_portable, cut_portable, starts_portable,
+     advance_portable, search_rows_portable, approach_portable, approach_rows_portable, follow_portable, cut_portable, starts_portable,
      add_rows_portable, top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, approach_avx2, approach_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
+     advance_avx2, search_rows_avx2, approach_avx2, approach_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, approach_avx512, approach_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
+     advance_avx512, search_rows_avx512, approach_avx512, approach_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
      add_rows_avx512, top_rows_avx512},
 #endif
 };

@@ -21,6 +21,9 @@ typedef struct {
     const double *target, *top, *start, *total, *slope, *curve;
 } nefk_rounds;
 
+/* What describes items that lie in rows, one of each of some groups: the first rows, and how far it is to the next. */
+typedef struct { nefk_block row; size_t parameter, weight, lower, upper; } nefk_table;
+
 /* Of the items of n groups that start first, at the largest prices, arrays (n,): their starts, what describes them, and
  * where the next one starts, 0 if there is none. */
 typedef struct { double *start, *next, *parameter, *weight; } nefk_tops;
@@ -48,6 +51,11 @@ typedef struct {
      * the middle of the bracket where that lies outside. A gap of at most `near` of the target also ends it, at
      * Newton's next price, untried. */
     void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance, double near);
+    /* At most so many rounds of that for n groups, at most NEFK_ROW_LANES, whose m items lie in rows, not of detection
+     * or freshness: from the prices and brackets of `at`, of which it uses these, `target` and `met`. What follows the
+     * last of the groups is no matter, but must be there to be read. Returns rounds. */
+    size_t (*search_rows)(int shape, size_t m, size_t n, nefk_table items, double ceiling, size_t rounds, nefk_rounds at,
+                          double tolerance, double near);
     /* Rounds of nefk_approach_lanes. */
     void (*approach)(size_t m, nefk_lanes *items, int bounded, size_t rounds, const float *from, float *price,
                      float *gap);

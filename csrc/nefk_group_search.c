@@ -8,7 +8,6 @@
 enum { ROUNDS = 12, LATE = 3, SLOW = 6 /* rounds that most groups need; of quadratics */, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
-static const double NEAR_SQUARED = 2e-9; /* gap after which Newton's next is none */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */
 
@@ -136,7 +135,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     const nefk_problem *problem = all->problem;
     int has_top = has_starts(problem->shape), halley = has_jumps(problem->shape);
     int is_quadratic = problem->shape == NEFK_QUADRATIC, is_linear = is_quadratic && nefk_is_linear(space);
-    double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEAR_SQUARED);
+    double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEFK_NEAR_SQUARED);
     uint32_t aim[NEFK_TILE_GROUPS];
     share_scalars(space);
     choose(groups, space->group, space);

@@ -1,4 +1,5 @@
 #include "nefk_group_approach.h"
+#include "nefk_group_rows.h"
 #include "nefk_group_search.h"
 
 static const double BEYOND = 1e-3; /* over a slope: prices next to one tell nothing of amounts where it hardly falls */
@@ -92,6 +93,8 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         size_t left = nefk_approach_own(all->problem, space, floor);
         answered += search_rest(all, tile, space, floor, left, 0, space->curve);
     } else {
+        if (listed == space->searched && nefk_is_for_rows(all->problem, space))
+            listed = nefk_search_rows(all->problem, space, floor, &answered);
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0, NULL);
         answer(all->problem, space);
     }

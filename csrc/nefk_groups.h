@@ -15,6 +15,7 @@
 #include "nefk_kernel.h"
 
 enum { NEFK_TILE = 16384, NEFK_TILE_BITS = 13, NEFK_TILE_GROUPS = 1 << NEFK_TILE_BITS };
+enum { NEFK_SHORT = 24 }; /* items from which on a group lies by itself; those of fewer are summed one by one */
 
 typedef struct {
     const nefk_problem *problem;

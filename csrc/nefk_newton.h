@@ -47,6 +47,18 @@ NEFK_INLINE double nefk_newton(int shape, double price, double target, double to
     return slope < INFINITY ? next : NAN;
 }
 
+/* The same of a few items, without logarithms: harmonic ones as if they were one, of which total (total + a) = b / price.
+ * Where bounds hold so much that none falls so little, the total is near a power of the price after all. */
+NEFK_INLINE double nefk_newton_of_few(int shape, double price, double target, double top, double total, double slope) {
+    if (shape != NEFK_HARMONIC) return nefk_newton(shape, price, target, top, total, slope);
+    const double furthest = 1.6;
+    double part = slope / total, falls = 2.0 * (target - total) / ((total + target) * part);
+    double rest = target * (1.0 - part) + total * (2.0 * part - 1.0);
+    falls = falls < furthest ? (falls > -furthest ? falls : -furthest) : furthest;
+    double as_one = price * (total * (total * part) / (target * rest)), as_power = price * (2.0 - falls) / (2.0 + falls);
+    return part >= 0.5 ? as_one : as_power;
+}
+
 /* The next price by Halley's method, for detection and freshness: log(total) against log(t), where
  * t = -log(1 - price / start). `start` is the price at which an item activates, best one near by, `curve` the
  * second derivative of the total by log price. NaN where that says nothing. O(1), branch-free. */

@@ -66,6 +66,7 @@ cdef extern from "nefk_groups.h":
         size_t last
         size_t begin
         size_t end
+    size_t NEFK_SHORT
     ctypedef struct nefk_tile_space:
         pass
     ctypedef struct nefk_tile_audit:

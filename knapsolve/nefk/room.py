@@ -23,6 +23,8 @@ LEAST_ROUGH = 84  # items to one that a model must have room for
 LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
 ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
+ROUGH = (core.DETECTION, core.FRESHNESS)  # shapes of which single precision takes less time
+SINGLE = (*ROUGH, core.POISSON, core.HARMONIC, core.LOGARITHMIC, core.EXPONENTIAL)
 LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
 # beside its columns
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
@@ -107,12 +109,13 @@ def has_no_bounds(problem: Problem) -> bool:
 
 
 def leads_by_itself(problem: Problem, runs: Runs) -> bool:
-    """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h."""
-    if problem.criterion._shape not in (core.DETECTION, core.FRESHNESS):
+    """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h and nefk_group_rows.h."""
+    if not has_single_slopes(problem):
         return False
-    return 2 * runs.count_in_long(core.LED) < runs.every[-1].end - runs.ungrouped()
+    most = core.LED if problem.criterion._shape in ROUGH else core.SHORT
+    return 2 * runs.count_in_long(most) < runs.every[-1].end - runs.ungrouped()
 
 
 def has_single_slopes(problem: Problem) -> bool:
     """Whether slopes of groups' totals are kept in single precision; those of other shapes have any size."""
-    return problem.criterion._shape in (core.DETECTION, core.FRESHNESS) and SMALL < problem.capacity < 1.0 / SMALL
+    return problem.criterion._shape in SINGLE and SMALL < problem.capacity < 1.0 / SMALL
