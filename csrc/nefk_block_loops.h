@@ -245,7 +245,8 @@ NEFK_INLINE size_t search_lanes(int shape, int fused, size_t m, size_t n, nefk_t
     double low[NEFK_ROW_LANES], high[NEFK_ROW_LANES], price[NEFK_ROW_LANES], met[NEFK_ROW_LANES];
     double more[NEFK_ROW_LANES] = {0}, less[NEFK_ROW_LANES] = {0}, target[NEFK_ROW_LANES];
     double total[NEFK_ROW_LANES], slope[NEFK_ROW_LANES];
-    size_t round = 0, is_open = 1;
+    const size_t few = 8; /* one in so many is searched for faster by itself */
+    size_t round = 0, n_open = n;
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
         size_t k = l < n ? l : n - 1; /* lanes of no group do as the last one */
         low[l] = at.low[k], high[l] = at.high[k], price[l] = at.price[k], target[l] = at.target[k];
@@ -253,11 +254,11 @@ NEFK_INLINE size_t search_lanes(int shape, int fused, size_t m, size_t n, nefk_t
     end_above_starts(shape, m, items, high);
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) price[l] = price[l] < high[l] ? price[l] : 0.5 * (low[l] + high[l]);
     nefk_rounds lanes = {low, high, more, less, price, met, target, high, high, total, slope, NULL};
-    for (; round < rounds && is_open; round++) {
+    for (; round < rounds && n_open * few > n; round++) {
         take_lanes(shape, fused, m, items, price, ceiling, total, slope);
         advance_shape(shape, 1, NEFK_ROW_LANES, lanes, tolerance, near, low, high, more, less, price, met);
-        is_open = 0;
-        for (size_t l = 0; l < n; l++) is_open += met[l] == NEFK_RUNNING;
+        n_open = 0;
+        for (size_t l = 0; l < n; l++) n_open += met[l] == NEFK_RUNNING;
     }
     memcpy(at.price, price, n * sizeof *price);
     memcpy(at.met, met, n * sizeof *met);

@@ -51,9 +51,9 @@ typedef struct {
      * the middle of the bracket where that lies outside. A gap of at most `near` of the target also ends it, at
      * Newton's next price, untried. */
     void (*advance)(int shape, size_t m, nefk_rounds at, double tolerance, double near);
-    /* At most so many rounds of that for n groups, at most NEFK_ROW_LANES, whose m items lie in rows, not of detection
-     * or freshness: from the prices and brackets of `at`, of which it uses these, `target` and `met`. What follows the
-     * last of the groups is no matter, but must be there to be read. Returns rounds. */
+    /* Rounds of that, at most so many, while many searches go on: of n groups, at most NEFK_ROW_LANES, whose m items lie
+     * in rows, not of detection or freshness. Reads brackets, prices and targets of `at`, and writes prices and `met`.
+     * What follows the last group in the first rows must be there to be read. Returns rounds. */
     size_t (*search_rows)(int shape, size_t m, size_t n, nefk_table items, double ceiling, size_t rounds, nefk_rounds at,
                           double tolerance, double near);
     /* Rounds of nefk_approach_lanes. */

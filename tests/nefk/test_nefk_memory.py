@@ -58,6 +58,19 @@ def test_memory_stays_below_three_arrays_where_groups_have_one_to_four_items(ite
     assert peak_of(criterion, capacity, **options) <= 3 * 8 * n
 
 
+@pytest.mark.parametrize("kind", [criteria.PoissonFreshness, criteria.Harmonic, criteria.Exponential])
+@pytest.mark.parametrize("caps", [(0.2, 0.9), (0.3, 1.5)])
+def test_memory_stays_below_three_arrays_with_small_groups_of_other_shapes(kind, caps):
+    n, generator = 1_000_000, np.random.default_rng(8)
+    groups, (rates, weights) = generator.integers(-1, n // 2, n), np.exp(generator.standard_normal((2, n)))
+    free = solve_nefk(kind(rates), 0.3 * n, weights=weights).amounts
+    limits = np.bincount(groups + 1, free, n // 2 + 1)[1:] * generator.uniform(*caps, n // 2) + 1e-9
+    del free
+    options = {"weights": weights, "groups": groups, "group_caps": limits, "n_jobs": 1, "equality": False}
+    warm_up()
+    assert peak_of(kind(rates), 0.3 * n, **options) <= 3 * 8 * n
+
+
 def test_what_the_caller_gives_for_the_answer_is_beyond_three_arrays():
     """Then items are copied with two to a group, too."""
     n, generator = 1_000_000, np.random.default_rng(8)

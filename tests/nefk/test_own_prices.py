@@ -55,6 +55,56 @@ def test_own_prices_of_groups_of_scores_of_items_need_half_an_evaluation(kind, s
     assert evaluations_of_own_prices(kind, shares_of_what_is_taken(0.3, 0.9), size=size) <= evaluations
 
 
+@pytest.mark.parametrize(
+    ("kind", "size", "evaluations"),
+    [
+        (criteria.PoissonFreshness, 5, 2.02),
+        (criteria.Logarithmic, 5, 2.02),
+        (criteria.Exponential, 5, 2.02),
+        (criteria.Harmonic, 1, 2.0),
+        (criteria.Harmonic, 2, 3.1),
+        (criteria.Harmonic, core.SHORT, 3.5),
+        (criteria.Harmonic, core.SHORT + 1, 4.0),
+    ],
+)
+def test_own_prices_of_a_row_of_groups_need_few_evaluations(kind, size, evaluations):
+    """One, and one that tells that the first step led there; harmonic groups are nearly as one item is, the fewer items
+    the nearer. Newton's method on logarithms takes 3.9 there, as it does with larger groups.
+    """
+    shares = shares_of_what_is_taken(0.3, 0.9)
+    assert evaluations_of_own_prices(kind, shares, mu=1e-3, n=4000, size=size) <= evaluations
+
+
+@pytest.mark.parametrize("family", ["poisson", "harmonic", "logarithmic", "exponential", "quadratic", "power"])
+@pytest.mark.parametrize("columns", ["none", "one parameter", "one weight", "bounds", "single precision"])
+def test_groups_of_a_row_take_what_each_does_alone(family, columns):
+    """Some more than vectors hold, or less, of all sizes up to more than rows have; and one of each of some others."""
+    sizes = np.concatenate([[size] * count for size, count in zip(range(1, 27), [40, 32, 31, 7, 8, 9, *([33] * 20)])])
+    groups, generator = np.repeat(np.arange(sizes.size), sizes), np.random.default_rng(11)
+    n = groups.size
+    order = generator.permutation(n)
+    groups = groups[order]
+    p, w = generator.uniform(0.1, 0.9, n), np.exp(generator.standard_normal(n))
+    if columns == "single precision":
+        p, w = p.astype(np.float32), w.astype(np.float32)
+    p, w = 0.5 if columns == "one parameter" else p, None if columns == "one weight" else w
+    low, high = np.zeros(n), np.full(n, 1.0 if family == "quadratic" else np.inf)
+    if columns == "bounds":
+        low, high = generator.uniform(0, 0.02, n), generator.uniform(0.1, 0.5, n)
+    free = solve(family, p, 0.2 * n, weights=w, lower=low, upper=high).amounts
+    floor = np.bincount(groups, low)
+    caps = floor + (np.bincount(groups, free) - floor) * generator.uniform(0.1, 0.9, sizes.size) + 1e-9
+    bounds = {"lower": low, "upper": high} if columns == "bounds" or family == "quadratic" else {}
+    result = solve(family, p, 0.2 * n, weights=w, groups=groups, group_caps=caps, equality=False, **bounds)
+    assert result.residual <= 1e-12
+    for g in np.append(np.arange(0, sizes.size, 5), sizes.size - 1):
+        own = np.flatnonzero(groups == g)
+        mine = {name: column[own] for name, column in bounds.items()}
+        q, v = (x[own] if isinstance(x, np.ndarray) else x for x in (p, w))
+        alone = solve(family, q, caps[g], weights=v, **mine)
+        np.testing.assert_allclose(result.amounts[own], alone.amounts, rtol=1e-9, atol=1e-12 * caps[g])
+
+
 @pytest.mark.parametrize("size", [core.DEPTH - 1, core.DEPTH, core.DEPTH + 1])
 @pytest.mark.parametrize("larger", [core.DEPTH + 1, 300, 3000])
 def test_groups_as_large_as_lanes_are_deep_follow_larger_ones(size, larger):
