@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
+from knapsolve.nefk.jump_shares import settle_between
 from knapsolve.nefk.jumps import enclose
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
@@ -207,7 +208,7 @@ def series_model(
 
 
 def settle_model(
-    passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
+    problem: Problem, passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
 ) -> tuple[Prices, Settled] | None:
     """Settle at the model's price; what the total turns out to be beyond the model corrects it."""
     target = float(search[core.TARGET])
@@ -215,7 +216,9 @@ def settle_model(
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
         inner[core.LOW], inner[core.HIGH] = model.ends
         prices = find_prices(model, inner)
-        settled = passes.settle(prices, amounts, side)
+        prices, settled = settle_between(
+            lambda x: passes.settle(x, amounts, side), prices, target, passes.shape, problem.has_bounds
+        )
         if abs(settled.total - target) <= CONFIRMED * target:
             return prices, settled
         model.offset += settled.total - target
@@ -249,7 +252,7 @@ def settle_many(
         price = float(search[core.PRICE])
         if half > 0.0 and has_bracket(passes.shape, price):
             model = series_model(problem, passes, search, half, n_jobs)
-            found = settle_model(passes, model, search, amounts, side) if model else None
+            found = settle_model(problem, passes, model, search, amounts, side) if model else None
             if found:
                 return found
             if model:

@@ -13,6 +13,7 @@ from knapsolve.nefk.passes import Prices
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 FAR = 1e300
+UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 TOLERANCE = 2e-15
 SAMPLE = 32  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
@@ -68,7 +69,12 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
     if not enclosed(search):
         return Prices(search[core.PRICE], search[core.PRICE])
     low, high = float(search[core.LOW]), float(search[core.HIGH])
-    return Prices(low, high, share_of(search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0]))
+    return between(low, high, search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0])
+
+
+def between(low: float, high: float, target: float, more: float, less: float) -> Prices:
+    """Neighbouring prices that share the jump of a total between them, so that it meets a target."""
+    return Prices(low, high, share_of(target, more, less), jump=more - less)
 
 
 class Secant:

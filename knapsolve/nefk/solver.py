@@ -26,9 +26,9 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.reduced import solve_reduced
 from knapsolve.nefk.result import NEFKResult, Place
+from knapsolve.nefk.search import UNDERFLOW
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
-UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
 
 

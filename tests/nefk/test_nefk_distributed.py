@@ -158,6 +158,20 @@ def test_partitions_may_be_empty():
         solve_dask(criteria.Freshness, column[column > 99], 20.0)
 
 
+def test_exponential_items_whose_price_underflows_are_refused_in_rounds():
+    """They were given wrong amounts, as logarithms of prices are for one machine alone."""
+    parts = [criteria.Exponential([1.0, 2.0]), criteria.Exponential([3.0, 4.0])]
+    rounds = Rounds(parts[0], 5000.0)
+
+    def go_on():
+        while rounds.answer is None:
+            rounds.update(combine(*(summarise(part, rounds.request) for part in parts)))
+
+    with pytest.raises(ValueError, match="capacity must leave exponential items a price of 1e-280 or more in rounds"):
+        go_on()
+    assert solve_nefk(criteria.Exponential([1.0, 2.0, 3.0, 4.0]), 5000.0).residual <= 1e-12
+
+
 @pytest.mark.slow
 def test_sixteen_million_items_in_eight_partitions_of_a_local_cluster():
     da = pytest.importorskip("dask.array")

@@ -14,7 +14,7 @@ from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.distributed.partitions import Answer, Request
 from knapsolve.nefk.problem import SLACK
-from knapsolve.nefk.search import share_of
+from knapsolve.nefk.search import UNDERFLOW, share_of
 
 Array = NDArray[np.float64]
 LADDER = 2.0 ** np.arange(-460.0, 461.0)  # prices of the first round
@@ -84,6 +84,7 @@ class Rounds:
         self.equality, self.n_rounds = equality, 0
         self._by_price = criterion._shape == core.QUADRATIC  # slopes are by price, else by log price
         self._signed = self._by_price and self.equality
+        self._underflows = criterion._shape == core.EXPONENTIAL
         ladder = np.concatenate([-LADDER[::-1], LADDER]) if self._signed else LADDER
         self.request = Request(ladder, SAMPLE)
         self.answer: Answer | None = None
@@ -105,7 +106,7 @@ class Rounds:
         gaps = np.abs(totals - self.capacity)
         best = int(np.argmin(gaps))
         if gaps[best] <= MET * self.capacity:
-            self.answer = Answer(float(prices[best]), float(prices[best]), 0.0)
+            self._end(float(prices[best]), float(prices[best]), 0.0)
             return
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slopes = slopes if self._by_price else slopes / prices
@@ -151,7 +152,7 @@ class Rounds:
         if high - low <= 1 or (self._low[0] < 0.0 and not self._signed):
             total = self._low[1]
             share = share_of(self.capacity, total, self._high[1]) if math.isfinite(total) else 0.0
-            self.answer = Answer(self._low[0], self._high[0], share)
+            self._end(self._low[0], self._high[0], share)
             return
         centre, width = _rank(self._estimate()), high - low
         parts = DIVISIONS if width * GAIN < self._width else FINE_DIVISIONS
@@ -161,6 +162,15 @@ class Rounds:
             step = max(width // 10**k, 1)
             ranks |= {centre - step, centre + step}
         self.request = Request(np.array([_double(r) for r in sorted(ranks) if low < r < high]))
+
+    def _end(self, low: float, high: float, share: float) -> None:
+        """The answer, unless doubles do not hold its price."""
+        if self._underflows and 0.0 < high < UNDERFLOW:
+            raise ValueError(
+                f"capacity must leave exponential items a price of {UNDERFLOW:g} or more in rounds, got "
+                f"{shown(self.capacity)}, with a price of {high:.3g}; solve_nefk has logarithms of prices and solves it"
+            )
+        self.answer = Answer(low, high, share)
 
     def _estimate(self) -> float:
         """Root of the cubic through both ends with their slopes, where the bracket is narrow."""
