@@ -39,12 +39,16 @@ NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int writes) {
 /* Run and own number of a group, from 0 on. */
 NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
     if (runs.entries) return runs.entries[group];
+    if (runs.width) {
+        size_t at = group + runs.lead, run = (at * runs.multiplier) >> runs.shift;
+        return (uint32_t)(run << NEFK_TILE_BITS | (at - (run ? run * runs.width : runs.lead)));
+    }
     uint32_t run = runs.guess[group >> runs.bits];
     while (group >= runs.first[run + 1]) run++;
     return run << NEFK_TILE_BITS | (uint32_t)(group - runs.first[run]);
 }
 
-/* Inlined with constant widths, which leave one instruction of each copy. */
+/* Inlined with constant widths, which leave one instruction of each copy, and with what does not change in a loop. */
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
     ptrdiff_t step = runs.down ? -1 : 1, ahead = step * 2 * LINE;
@@ -65,16 +69,25 @@ NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk
     }
 }
 
+/* The same with runs of a kind and a direction that are constants. */
+NEFK_INLINE void move_each(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
+                           size_t width_a, size_t width_b, int back, uint16_t *member) {
+    if (runs.width) runs.entries = NULL;
+    if (runs.width && !runs.down) runs.down = 0, move(group, count, runs, a, b, width_a, width_b, back, member);
+    else if (runs.width) runs.down = 1, move(group, count, runs, a, b, width_a, width_b, back, member);
+    else move(group, count, runs, a, b, width_a, width_b, back, member);
+}
+
 void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                        uint16_t *member) {
-    if (a.width == 8 && b.width == 8 && member) move(group, count, runs, a, b, 8, 8, 0, member);
-    else if (a.width == 8 && b.width == 0 && member) move(group, count, runs, a, b, 8, 0, 0, member);
-    else if (a.width == 8 && b.width == 0) move(group, count, runs, a, b, 8, 0, 0, NULL);
-    else if (a.width == 4 && b.width == 4 && member) move(group, count, runs, a, b, 4, 4, 0, member);
-    else move(group, count, runs, a, b, a.width, b.width, 0, member);
+    if (a.width == 8 && b.width == 8 && member) move_each(group, count, runs, a, b, 8, 8, 0, member);
+    else if (a.width == 8 && b.width == 0 && member) move_each(group, count, runs, a, b, 8, 0, 0, member);
+    else if (a.width == 8 && b.width == 0) move_each(group, count, runs, a, b, 8, 0, 0, NULL);
+    else if (a.width == 4 && b.width == 4 && member) move_each(group, count, runs, a, b, 4, 4, 0, member);
+    else move_each(group, count, runs, a, b, a.width, b.width, 0, member);
 }
 
 void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a) {
-    if (a.width == 8) move(group, count, runs, a, a, 8, 0, 1, NULL);
-    else move(group, count, runs, a, a, 4, 0, 1, NULL);
+    if (a.width == 8) move_each(group, count, runs, a, a, 8, 0, 1, NULL);
+    else move_each(group, count, runs, a, a, 4, 0, 1, NULL);
 }

@@ -10,6 +10,10 @@ cdef extern from "nefk_layout.h":
         const uint32_t *guess
         const uint32_t *first
         uint32_t *next
+        uint64_t multiplier
+        uint32_t width
+        uint32_t lead
+        int shift
         int bits
         int down
     ctypedef struct nefk_move:
@@ -104,15 +108,29 @@ cdef nefk_move move_of(pair):
     return move
 
 
+def divider(width, n_runs):
+    """What to multiply a number below n_runs * width by, and then to shift it, so that it is divided by the width.
+
+    The quotient of the multiplier by 2^shift is off by at most 1 / 2^shift, which must be less than 1 / width when
+    multiplied by the number. Products have 64 bits if the number has 31 and a bit.
+    """
+    shift = (n_runs * width * width).bit_length()
+    return 2**shift // width + 1, shift
+
+
 cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down):
-    """Where items go, given a table (g + 1,) or guesses of runs, their first groups and the guesses' bits; and where
-    the next of each run does.
+    """Where items go, given a table (g + 1,), how many groups all runs have and the lead, or guesses of runs, their
+    first groups and the guesses' bits; and where the next of each run does.
     """
     cdef nefk_runs runs
     cdef const uint32_t[::1] table, first
     runs.entries, runs.guess, runs.first = NULL, NULL, NULL
     runs.next, runs.bits, runs.down = &next_[0], 0, down
-    if isinstance(entries, tuple):
+    runs.multiplier, runs.width, runs.lead, runs.shift = 0, 0, 0, 0
+    if isinstance(entries, tuple) and len(entries) == 2:
+        runs.width, runs.lead = entries
+        runs.multiplier, runs.shift = divider(entries[0], next_.shape[0])
+    elif isinstance(entries, tuple):
         table, first, runs.bits = entries
         runs.guess, runs.first = &table[0], &first[0]
     else:

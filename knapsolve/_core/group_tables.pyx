@@ -36,18 +36,21 @@ def vector_level():
     return cpu_level()
 
 
-def cut_into_runs(const uint32_t[::1] offset, uint32_t most_items, Py_ssize_t most_groups, uint16_t[::1] starts):
+def cut_into_runs(const uint32_t[::1] offset, uint32_t most_items, Py_ssize_t most_groups, Py_ssize_t first_width,
+                  Py_ssize_t width, uint16_t[::1] starts):
     """Runs of groups, as knapsolve.nefk.runs has them: tuples of their groups [first, last) and items [begin, end).
 
     `offset` (g + 1,) says where groups start and the last one ends; where they start in their run is written to
-    starts (g,).
+    starts (g,). The first run has `first_width` groups and all others `width`, unless that is 0.
     """
     cdef Py_ssize_t g, first = 0, last, above, middle, groups = starts.shape[0]
     cdef uint32_t begin
     runs = []
     while first < groups:
         begin, last, above = offset[first], first + 1, min(first + most_groups, groups) + 1
-        while above - last > 1:  # the last group that ends in time
+        if width:
+            last = min(first + (width if first else first_width), groups)
+        while not width and above - last > 1:  # the last group that ends in time
             middle = (last + above) // 2
             if offset[middle] - begin <= most_items:
                 last = middle

@@ -116,7 +116,7 @@ def list_items(problem: Problem) -> Listed:
 class Tiled:
     """Copies of some of the items' columns, run by run, beside a list of where the others' entries are. `entries`
     (g + 1,) says of groups, -1 first, where their items go: the number of their run, and their own within it in the
-    last bits; or how that is guessed, as `Runs.guesses` does.
+    last bits; or how that is found, as `Runs.even` or `Runs.guesses` has it.
 
     With several jobs, items are moved from both ends: the copies are the same.
     """
@@ -251,7 +251,7 @@ def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
 def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:
     """Where items of groups go, as Tiled asks for it; written over the names."""
     if names is None and not room.have_table(runs, n):
-        return runs.guesses()
+        return runs.even or runs.guesses()
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)

@@ -60,8 +60,8 @@ def may_copy(part: Problem, n: int, kept: int) -> bool:
 
 
 def have_table(runs: Runs, n: int) -> bool:
-    """Whether a table of where the items of groups go is faster than guesses, and takes little room."""
-    return len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
+    """Whether a table of where the items of groups go is faster than other ways, and takes little room."""
+    return not runs.even and len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
 
 
 def may_have_room(problem: Problem, sizes: NDArray[np.uint32], place: Place) -> bool:

@@ -12,6 +12,9 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 
 SELDOM = 8  # groups of a run to those that a guess is for: so many guesses are right to one that is not
+FILLED = (31 / 32, 7 / 8, 3 / 4)  # of a tile, by groups of their mean size: tried in turn
+MOST_EVEN = 1.4  # runs of the same number of groups, over tiles that all items fill
+MOST_DIVIDED = 2**31  # numbers of groups that one multiplication divides
 
 
 class Run(NamedTuple):
@@ -28,12 +31,17 @@ class Runs:
 
     `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not. Where
     the items of a group start within its run, `starts` (g,), takes half the room of where they start at all.
+
+    Where sizes allow it, all runs have the same number of groups, so that which one a group is in takes no table: then
+    `even` is their width and, if the items of no group are a run by themselves, that less 1 (csrc/nefk_layout.h).
     """
 
     def __init__(self, offset: NDArray[np.uint32]) -> None:
         """`offset` (g + 1,) says where the items of each group start, and where the last ones end."""
         self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
-        cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, self.starts)
+        self.even = _even_width(offset)
+        width, lead = self.even or (0, 0)
+        cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, width - lead, width, self.starts)
         self.every = [Run(*run) for run in cut]
         self.tiles = [run for run in self.every if run.end - run.begin <= core.TILE]
         self.large = [run for run in self.every if run.end - run.begin > core.TILE]
@@ -94,3 +102,23 @@ class Runs:
         for run, a, b in zip(self.every, np.append(0, ends[:-1]), ends):
             if a < b:
                 yield run, slice(a, b)
+
+
+def _even_width(offset: NDArray[np.uint32]) -> tuple[int, int] | None:
+    """How many groups all runs may have that fit a tile, or are one group each, and the lead, as `Runs.even`; None if
+    sizes differ so much that such runs would be many. `offset` as for Runs.
+    """
+    ungrouped = int(offset[1]) - int(offset[0])
+    starts = offset[1:] if ungrouped else offset
+    groups, items = len(starts) - 1, int(offset[-1]) - ungrouped
+    if not 0 < groups < MOST_DIVIDED:
+        return None
+    most, tiles = min(core.TILE_GROUPS, core.TILE * groups // max(items, 1)), items / core.TILE
+    for filled in FILLED:
+        width = max(int(filled * most), 1)
+        sizes = np.diff(starts[:-1:width], append=starts[-1])
+        if sizes.size > MOST_EVEN * max(tiles, groups / core.TILE_GROUPS) + 1.0:
+            return None
+        if width == 1 or sizes.max() <= core.TILE:
+            return width, width - 1 if ungrouped else 0
+    return None

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 from knapsolve.nefk.runs import Runs
 
@@ -19,9 +20,11 @@ def test_tiles_and_large_groups_cover_all_groups_once(largest):
         assert run.end - run.begin == sizes[run.first : run.last].sum()
     assert all(run.end - run.begin <= core.TILE and run.last - run.first <= core.TILE_GROUPS for run in runs.tiles)
     assert all(run.end - run.begin > core.TILE and run.last - run.first == 1 for run in runs.large)
-    for run in runs.tiles:  # as many as fit
+    assert (runs.even is None) == (len(largest) > 2)
+    for run in [] if runs.even else runs.tiles:  # as many as fit
         is_full = run.last - run.first == core.TILE_GROUPS or run.last == sizes.size
         assert is_full or offset[run.last + 1] - run.begin > core.TILE
+    for run in runs.tiles:
         np.testing.assert_array_equal(runs.starts[run.first : run.last], offset[run.first : run.last] - run.begin)
     assert runs.ungrouped() == sizes[0]
     np.testing.assert_array_equal(np.concatenate([found for _, found in runs.sizes()]), sizes)
@@ -31,6 +34,38 @@ def test_tiles_and_large_groups_cover_all_groups_once(largest):
     items, which = runs.items_of(some)
     np.testing.assert_array_equal(items, np.concatenate([np.arange(offset[g], offset[g + 1]) for g in some]))
     np.testing.assert_array_equal(which, np.repeat(np.arange(some.size), sizes[some]))
+
+
+@pytest.mark.parametrize(("mean", "most"), [(0.0, 8192), (0.5, 8192), (3.0, 5461), (60.0, 273), (900.0, 18), (1e5, 1)])
+@pytest.mark.parametrize("ungrouped", [0, 5, core.TILE + 1])
+def test_runs_of_groups_of_like_sizes_have_as_many_groups_each(mean, most, ungrouped):
+    sizes = np.random.default_rng(0).poisson(mean, 20_000 if mean < 1000 else 20)
+    sizes[0] = ungrouped
+    offset = np.append(0, np.cumsum(sizes)).astype(np.uint32)
+    runs = Runs(offset)
+    width, lead = runs.even
+    assert 0.7 * most <= width <= most
+    assert lead == (width - 1 if ungrouped else 0)
+    assert [run.first for run in runs.every] == [0, *range(width - lead, sizes.size, width)]
+    assert [run.last for run in runs.every[:-1]] == [run.first for run in runs.every[1:]]
+    assert runs.every[-1].last == sizes.size
+    for run in runs.every:
+        assert (run.begin, run.end) == (offset[run.first], offset[run.last])
+        np.testing.assert_array_equal(runs.starts[run.first : run.last], offset[run.first : run.last] - run.begin)
+    assert all(run.end - run.begin <= core.TILE for run in runs.every[ungrouped > 0 :]) or width == 1
+
+
+@pytest.mark.parametrize(
+    ("width", "n_runs"), [(1, 2), (1, 2**31 + 1), (3, 2**29), (5461, 7), (8191, 2**18), (8192, 2**18)]
+)
+def test_one_multiplication_divides_the_numbers_of_groups(width, n_runs):
+    multiplier, shift = group_layout.divider(width, n_runs)
+    most = (n_runs - 1) * width  # groups
+    for quotient in {0, 1, 2, n_runs // 2, n_runs - 1}:
+        for k in (quotient * width - 1, quotient * width, quotient * width + width // 2, (quotient + 1) * width - 1):
+            if 0 <= k < most + width:
+                assert k * multiplier < 2**64
+                assert k * multiplier >> shift == k // width
 
 
 @pytest.mark.parametrize("mean", [0.5, 3.0, 60.0, 900.0])
