@@ -269,17 +269,20 @@ def test_groups_that_were_taken_to_be_loose_and_are_not_end_the_model(size, monk
 @pytest.mark.parametrize(
     ("size", "free", "is_tiled"), [(3, 0.0, True), (3, 0.07, True), (2, 0.0, True), (1.6, 0.0, False)]
 )
-def test_two_items_a_group_are_copied_and_less_are_listed(size, free, is_tiled):
-    """What groups take in single precision, and runs that are guessed, leave room for copies of two."""
+@pytest.mark.parametrize("power", [1, 2])
+def test_two_items_a_group_are_copied_and_less_are_listed(size, free, is_tiled, power):
+    """What groups take in single precision, and runs that are divided or guessed, leave room for copies of two."""
     n, generator = 300_000, np.random.default_rng(1)
     rates, weights = np.exp(generator.standard_normal((2, n)))
-    groups, caps = generator.integers(0, int(n / size), n), np.ones(int(n / size))
+    caps = np.ones(int(n / size))
+    groups = (caps.size * generator.random(n) ** power).astype(np.intp)  # the first are larger, if power is 2
     groups[generator.random(n) < free] = -1
     problem = check_problem(criteria.Freshness(rates), 0.2 * n, weights, 0.0, None, groups, caps, True)
     starts = np.zeros(len(caps) + 3, dtype=np.uint32)
     starts[2:] = np.bincount(groups + 1, minlength=len(caps) + 1).cumsum()
     layout = lay_out(problem, [(None, starts)], Place(n, np.empty(n)))
     assert isinstance(layout, Tiled) == is_tiled
+    assert (layout.runs.even is None) == (power == 2)
     if is_tiled:
         for run in layout.runs.every:
             here = np.sort(groups[(groups + 1 >= run.first) & (groups + 1 < run.last)] + 1 - run.first)
