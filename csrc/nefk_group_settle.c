@@ -134,12 +134,12 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     audit->over = 0.0;
     audit->n_wrong = 0;
     nefk_blend_groups(all, tile, space, prices, own);
-    for (size_t g = 0; g < groups; g++) {
+    for (size_t g = 0; g < groups; g++) { /* no branch: some groups have own prices, and others none */
         double cap = space->cap[g], over = space->total[g] - cap, price = own[tile.first + space->name[g]];
         int capped = !isnan(price);
-        if (capped ? price < prices.high : over > CAPPED_BY_ROUNDING * cap) audit->n_wrong++;
-        over = (capped ? fabs(over) : over) / cap;
-        if (over > audit->over) audit->over = over;
+        audit->n_wrong += (size_t)((capped & (price < prices.high)) | (!capped & (over > CAPPED_BY_ROUNDING * cap)));
+        double off = capped ? fabs(over) / cap : over / cap;
+        audit->over = off > audit->over ? off : audit->over;
     }
     audit_items(all, space, m, &audit->audit);
     if (all->member) bring_back(tile.begin, m, space, doubles, singles);

@@ -49,7 +49,7 @@ struct nefk_tile_space {
     uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: first item, and to the next */
     uint32_t part_offset[NEFK_TILE_GROUPS + 1], part_stride[NEFK_TILE_GROUPS], group[NEFK_TILE_GROUPS];
     nefk_rows part_rows[NEFK_MOST_ROWS]; /* of `part`, where that lies in rows too */
-    uint32_t name[NEFK_TILE_GROUPS]; /* which the gathered groups are */
+    uint32_t name[NEFK_GROUP_ROOM]; /* which the gathered groups are */
     uint32_t begin[NEFK_TILE_GROUPS + 1]; /* where the tile's groups begin in it, and the last one ends */
     nefk_lanes lanes;
     uint32_t order[2 * NEFK_TILE]; /* which the gathered items are; groups that are not listed have room behind them */
@@ -78,19 +78,28 @@ static inline void find_groups(const nefk_grouped *all, nefk_tile tile, nefk_til
 /* List the tile's groups in order by size, so that the ends of short ones can be guessed: first those that may need
  * own prices, of which `own` (last - first,), unless that is NULL, has guesses. */
 static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const double *own, nefk_tile_space *space) {
-    enum { CLASSES = NEFK_SORTED + 1 };
-    uint32_t next[2 * CLASSES + 1] = {0};
-    uint16_t class[NEFK_TILE_GROUPS];
-    size_t groups = tile.last - tile.first;
+    enum { CLASSES = NEFK_SORTED + 1, NONE = 2 * CLASSES, PARTS = 4 /* side by side: counters are waited for */ };
+    uint32_t next[NONE + 1][PARTS] = {{0}}, at = 0;
+    uint16_t class[NEFK_TILE_GROUPS + PARTS];
+    size_t groups = tile.last - tile.first, part = (groups + PARTS - 1) / PARTS;
     for (size_t g = 0; g < groups; g++) {
-        size_t size = space->begin[g + 1] - space->begin[g];
+        uint32_t size = space->begin[g + 1] - space->begin[g];
         int is_searched = own && ((size > 0) & !isnan(own[g]) & (nefk_cap_of(all, tile.first + g) > 0.0));
         class[g] = (uint16_t)((size < NEFK_SORTED ? size : NEFK_SORTED) + (is_searched ? 0 : CLASSES));
-        next[class[g] + 1]++;
     }
-    for (size_t c = 0; c < 2 * CLASSES; c++) next[c + 1] += next[c];
-    space->searched = next[CLASSES];
-    for (size_t g = 0; g < groups; g++) space->name[next[class[g]]++] = (uint32_t)g;
+    for (size_t g = groups; g < PARTS * part; g++) class[g] = NONE;
+    for (size_t g = 0; g < part; g++)
+        for (size_t p = 0; p < PARTS; p++) next[class[p * part + g]][p]++;
+    for (size_t c = 0; c <= NONE; c++) {
+        if (c == CLASSES) space->searched = at;
+        for (size_t p = 0; p < PARTS; p++) {
+            uint32_t count = next[c][p];
+            next[c][p] = at;
+            at += count;
+        }
+    }
+    for (size_t g = 0; g < part; g++)
+        for (size_t p = 0; p < PARTS; p++) space->name[next[class[p * part + g]][p]++] = (uint32_t)(p * part + g);
 }
 
 /* Cut the groups in space->name into rows, and find their items' places. */
