@@ -84,8 +84,8 @@ static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const d
     size_t groups = tile.last - tile.first, part = (groups + PARTS - 1) / PARTS;
     for (size_t g = 0; g < groups; g++) {
         uint32_t size = space->begin[g + 1] - space->begin[g];
-        int is_searched = own && ((size > 0) & !isnan(own[g]) & (nefk_cap_of(all, tile.first + g) > 0.0));
-        class[g] = (uint16_t)((size < NEFK_SORTED ? size : NEFK_SORTED) + (is_searched ? 0 : CLASSES));
+        uint32_t is_searched = own && ((size > 0) & !isnan(own[g]) & (nefk_cap_of(all, tile.first + g) > 0.0));
+        class[g] = (uint16_t)((size < NEFK_SORTED ? size : NEFK_SORTED) + CLASSES * (1u - is_searched)); /* no branch */
     }
     for (size_t g = groups; g < PARTS * part; g++) class[g] = NONE;
     for (size_t g = 0; g < part; g++)
