@@ -37,7 +37,8 @@ MORE_OF_STEEP = 4.0  # times the margin, where it was too small and slopes tell 
 STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size, where slopes tell nothing
 NEARLY, MUCH = 1e-3, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
-MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 19, 0.3  # whose sums leave the cache: in the items' order they take long
+MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 18, 0.3  # whose sums leave the cache: in the items' order they take long
+ROUGH = 4.0  # share of the items for which a model beside all caps must have room then, over a sample's margin
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
 BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
 
@@ -50,24 +51,25 @@ def below(search: Array, shape: int, price: float, margin: float) -> float:
     return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
 
 
-def reduce(totals: GroupTotals, search: Array, tiled: bool = True) -> Reduced | None:
+def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
-    Unless items are copied into tiles, and are many, a first pass costs less in their order. The table of sizes of the
-    totals is used up.
+    Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
+    models may take beside copies; 0 if there are no copies. The table of sizes of the totals is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
-    worth, curve = WORTH_NAMING if len(totals.caps) <= MANY_GROUPS else WORTH_NAMING_OF_MANY, None
+    are_many = len(totals.caps) > MANY_GROUPS and room > ROUGH * margin * totals.problem.n
+    worth, curve = WORTH_NAMING_OF_MANY if are_many else WORTH_NAMING, None
     is_steep = totals.shape in LINEAR and _is_steep(sample, search, price, margin)
     if is_steep:
         enclosed = sample.enclose(search, STEEP_ERROR * margin) if totals.shape == core.QUADRATIC else None
         if enclosed is None:
             return None
         price, margin, curve = enclosed
-    in_order = sample.capped <= worth or not tiled or are_few(totals.problem.n, int(totals.sizes[0]))
+    in_order = sample.capped <= worth or not room or are_few(totals.problem.n, int(totals.sizes[0]))
     error = math.nan if in_order or totals.shape in LINEAR else sample.error()
     if margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely

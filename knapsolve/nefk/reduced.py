@@ -20,7 +20,7 @@ from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.room import may_have_room
+from knapsolve.nefk.room import room_beside_copies
 from knapsolve.nefk.search import step
 from knapsolve.nefk.single import find_and_settle, new_search
 
@@ -62,8 +62,8 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     search = new_search(problem, passes, most=most)
     if search[core.STATE] == core.MET:
         return keep_all(totals, search)
-    tiled = may_have_room(problem, totals.sizes[1:], place)
-    return reduce(totals, search, tiled) if search[core.STATE] == core.RUNNING else None
+    room = room_beside_copies(problem, totals.sizes[1:], place)
+    return reduce(totals, search, room) if search[core.STATE] == core.RUNNING else None
 
 
 def _solve_without_caps(

@@ -64,12 +64,15 @@ def have_table(runs: Runs, n: int) -> bool:
     return not runs.even and len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
 
 
-def may_have_room(problem: Problem, sizes: NDArray[np.uint32], place: Place) -> bool:
-    """Whether copies fit beside tables of groups of some sizes (g,), and what the largest is solved in."""
+def room_beside_copies(problem: Problem, sizes: NDArray[np.uint32], place: Place) -> float:
+    """How many items models may take beside copies, tables of groups of some sizes (g,), and what the largest is solved
+    in; 0 if that is too few for copies to be worth it.
+    """
     largest = int(sizes.max(initial=0))
     always = place.dtype.itemsize * largest if largest > core.TILE else 0
     rooms = (_room_of_models(problem, copied, len(sizes), place, False, always) for copied in columns_to_copy(problem))
-    return is_enough(problem, max(rooms) / _bytes_of_rough(problem))
+    most = max(rooms) / _bytes_of_rough(problem)
+    return most if is_enough(problem, most) else 0.0
 
 
 def _bytes_of_rough(problem: Problem) -> int:

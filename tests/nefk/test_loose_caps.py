@@ -87,7 +87,7 @@ def test_a_first_price_with_all_caps_lies_as_far_below_a_samples_as_that_may_be_
 def test_where_items_are_not_copied_the_first_pass_is_in_their_order():
     p, options = grouped("freshness", 14_000, 3, [0.5, 0.5, 0.5, 40.0])
     totals = totals_of("freshness", p, options)
-    reduced = reduce(totals, new_search(totals.problem, totals.problem.passes()), tiled=False)
+    reduced = reduce(totals, new_search(totals.problem, totals.problem.passes()), room=0)
     assert totals.count == reduced.count == len(reduced.known) == 1
     assert reduced.kept.all()
 
@@ -177,15 +177,20 @@ def test_a_cap_is_kept_that_is_exceeded_by_less_than_plain_sums_are_off(upper):
     assert result.group_prices[0] > 0.0
 
 
-def test_groups_too_many_for_the_cache_are_all_kept_unless_few_caps_bind(monkeypatch):
-    for tightness, are_kept in (([0.5, 0.9, 2.0, 2.0, 2.0], True), ([0.5] + [2.0] * 7, False)):
+def test_groups_too_many_for_the_cache_are_all_kept_unless_few_caps_bind_or_models_have_no_room(monkeypatch):
+    few_bind, little = [0.5] + [2.0] * 7, 0.005 * N
+    for tightness, room, are_kept in (
+        ([0.5, 0.9, 2.0, 2.0, 2.0], math.inf, True),
+        ([0.5, 0.9, 2.0, 2.0, 2.0], little, False),
+        (few_bind, math.inf, False),
+    ):
         p, options = grouped("freshness", 20_000, 3, tightness)
         totals = totals_of("freshness", p, options)
         few = reduce(totals, new_search(totals.problem, totals.problem.passes()))
         assert not few.kept.all()
         monkeypatch.setattr(loose_caps_module, "MANY_GROUPS", 10_000)
         totals = totals_of("freshness", p, options)
-        many = reduce(totals, new_search(totals.problem, totals.problem.passes()))
+        many = reduce(totals, new_search(totals.problem, totals.problem.passes()), room)
         monkeypatch.undo()
         assert many.kept.all() == are_kept
 
