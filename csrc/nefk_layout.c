@@ -29,11 +29,12 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
     }
 }
 
-/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. */
-NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int writes) {
+/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where several columns are
+ * written, the next lines of hundreds of runs have no room in the first cache, but in the second. */
+NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int second) {
     const void *later = (const void *)((uintptr_t)at + (uintptr_t)ahead);
-    if (writes) __builtin_prefetch(later, 1);
-    else __builtin_prefetch(later, 0);
+    if (second) __builtin_prefetch(later, 0, 2);
+    else __builtin_prefetch(later, 0, 3);
 }
 
 /* Run and own number of a group, from 0 on. */
