@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
 MARGIN = 0.4  # how far below the last step's end the next price lies, over the step
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
+SMALL_MEAN = 16  # items of a group, in the mean, below which sums by group take long
 ERROR = 1.0  # margin of a sample's price times the square root of its size
 NEAR = 4.5e-2  # a step so short ends near the answer
 TRIES = 4
@@ -70,7 +71,8 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
             return None
         price, margin, curve = enclosed
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, int(totals.sizes[0]))
-    error = math.nan if in_order or totals.shape in LINEAR else sample.error()
+    is_sure = not in_order or totals.problem.n < SMALL_MEAN * len(totals.caps)  # a second pass takes longer than a step
+    error = sample.error() if is_sure and totals.shape not in LINEAR else math.nan
     if margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
     curve = curve or sample.curve(price, margin)
