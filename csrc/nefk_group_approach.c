@@ -184,6 +184,21 @@ static void step(nefk_tile_space *space, double floor, size_t groups, const doub
     }
 }
 
+/* Amounts x, slopes and second derivatives d and y of m items of space->part at their prices, without bounds. */
+static void respond_freely(const nefk_problem *problem, nefk_tile_space *space, size_t m, const double *price,
+                           double *x) {
+    double none[NEFK_BLOCK], any[NEFK_BLOCK];
+    nefk_fill(NEFK_BLOCK, 0.0, none);
+    nefk_fill(NEFK_BLOCK, INFINITY, any);
+    for (size_t i = 0; i < m; i += NEFK_BLOCK) {
+        nefk_block items = block_of(&space->part, i);
+        items.lower = none;
+        items.upper = any;
+        nefk_instructions_in_use()->respond(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, items, price + i,
+                                            problem->ceiling, x + i, space->d + i, space->y + i);
+    }
+}
+
 /* As nefk_instructions.cut, of m items of space->part. */
 static void cut_items(const nefk_tile_space *space, size_t m, const double *x, const double *of, double *to) {
     for (size_t i = 0; i < m; i += NEFK_BLOCK)
@@ -209,7 +224,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
     approach(space, bounded, floor, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
-    respond_freely(problem, &space->part, m, price, x, space->d, space->y);
+    respond_freely(problem, space, m, price, x);
     sum_part(space, bounded, n_rows, m, x, NULL, total);
     sum_part(space, bounded, n_rows, m, x, space->d, space->slope);
     sum_part(space, bounded, n_rows, m, x, space->y, space->curve);

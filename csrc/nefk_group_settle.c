@@ -1,5 +1,4 @@
 #include "nefk_group_approach.h"
-#include "nefk_group_blend.h"
 #include "nefk_group_rows.h"
 #include "nefk_group_search.h"
 
@@ -102,6 +101,37 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     return answered + search_rest(all, tile, space, floor, list_off(space), 1, NULL);
 }
 
+/* Where a group's prices differ, blend its amounts at both, to its cap; where they are the common ones, fill its room
+ * alike. */
+static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
+                         const double *own) {
+    size_t groups = 0;
+    for (size_t g = 0; g < tile.last - tile.first; g++) {
+        space->group[groups] = (uint32_t)g;
+        groups += space->low[g] != space->high[g];
+    }
+    if (!groups) return;
+    share_scalars(space);
+    size_t m = choose(groups, space->group, space);
+    for (size_t k = 0; k < groups; k++) space->at[k] = space->low[space->group[k]];
+    spread(groups, space->part_offset, space->at, space->lower_price);
+    respond(all->problem, &space->part, 0, m, space->lower_price, space->y, NULL, NULL);
+    sum_chosen(groups, space, space->y, space->slope);
+    for (size_t k = 0; k < groups; k++) {
+        size_t g = space->group[k], at = space->offset[g];
+        double more = space->slope[k], less = space->total[g], cap = space->cap[g];
+        double room = (more < cap ? more : cap) - less;
+        double share = isnan(own[tile.first + space->name[g]]) ? prices.share : 1.0;
+        share = room > 0.0 ? share * room / (more - less) : 0.0;
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g]) {
+            double less_here = space->x[at], more_here = space->y[i];
+            double mixed = less_here + share * (more_here - less_here);
+            space->x[at] = mixed < more_here ? mixed : more_here;
+        }
+    }
+    sum_groups(space, space->x, space->total);
+}
+
 static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t m, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const nefk_problem *problem = all->problem;
@@ -133,7 +163,7 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     audit->n_passes = m ? answered / (double)m : 0.0;
     audit->over = 0.0;
     audit->n_wrong = 0;
-    nefk_blend_groups(all, tile, space, prices, own);
+    blend_groups(all, tile, space, prices, own);
     for (size_t g = 0; g < groups; g++) { /* no branch: some groups have own prices, and others none */
         double cap = space->cap[g], over = space->total[g] - cap, price = own[tile.first + space->name[g]];
         int capped = !isnan(price);

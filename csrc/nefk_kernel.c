@@ -1,7 +1,5 @@
 #include "nefk_kernel.h"
 
-#include <string.h>
-
 #include "nefk_load.h"
 #include "nefk_series.h"
 
@@ -137,24 +135,12 @@ size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t sta
     return count;
 }
 
-/* Amounts x (m,) at the prices to write. */
-static void respond_between(const nefk_problem *problem, nefk_prices prices, size_t m, nefk_block items,
-                            const double *lows, const double *highs, double *x) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    double other[NEFK_BLOCK], none[NEFK_BLOCK], any[NEFK_BLOCK];
-    nefk_block free = items;
-    if (prices.is_free) {
-        nefk_fill(m, 0.0, none);
-        nefk_fill(m, INFINITY, any);
-        free.lower = none;
-        free.upper = any;
+/* x := x + share * (other - x), not beyond other. */
+static void blend(size_t m, double share, const double *other, double *x) {
+    for (size_t i = 0; i < m; i++) {
+        double mixed = x[i] + share * (other[i] - x[i]);
+        x[i] = mixed < other[i] ? mixed : other[i];
     }
-    use->respond(problem->shape, m, free, highs, problem->ceiling, x, NULL, NULL);
-    if (prices.low == prices.high) return;
-    use->respond(problem->shape, m, free, lows, problem->ceiling, other, NULL, NULL);
-    for (size_t i = 0; i < m; i++) other[i] = nefk_between(x[i], other[i], prices.share);
-    if (prices.is_free) use->cut(m, items, other, NULL, x);
-    else memcpy(x, other, m * sizeof *x);
 }
 
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
@@ -163,14 +149,18 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     buffers space;
     space.is_filled = 0;
     double lows[NEFK_BLOCK], highs[NEFK_BLOCK];
-    double x[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
+    double x[NEFK_BLOCK], other[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
     nefk_audit total = {{0, 0}, {0, 0}, 0};
     nefk_fill(NEFK_BLOCK, prices.low, lows);
     nefk_fill(NEFK_BLOCK, prices.high, highs);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         nefk_block items = load_block(problem, at, m, &space);
-        respond_between(problem, prices, m, items, lows, highs, x);
+        use->respond(problem->shape, m, items, highs, problem->ceiling, x, NULL, NULL);
+        if (prices.low != prices.high) {
+            use->respond(problem->shape, m, items, lows, problem->ceiling, other, NULL, NULL);
+            blend(m, prices.share, other, x);
+        }
         double bad = use->audit(problem->shape, m, items, highs, x, value, place);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(m, x));

@@ -44,15 +44,8 @@ typedef struct { nefk_sum amount, slope; } nefk_response;
 /* Sums of series (nefk_series.h). */
 typedef struct { nefk_sum term[5]; } nefk_series_sum;
 
-/* The answer to write: x(high) + share * (x(low) - x(high)) at two prices, of amounts as bounds cut them, or with
- * `is_free`, for detection and freshness, of amounts without bounds, and cut then. */
-typedef struct { double low, high, share; int is_free; } nefk_prices;
-
-/* less + share * (more - less), not beyond more. */
-static inline double nefk_between(double less, double more, double share) {
-    double mixed = less + share * (more - less);
-    return mixed < more ? mixed : more;
-}
+/* The answer to write: x(high) + share * (x(low) - x(high)) at two prices. */
+typedef struct { double low, high, share; } nefk_prices;
 
 typedef struct {
     nefk_sum amount, value;

@@ -218,21 +218,6 @@ static inline void respond(const nefk_problem *problem, const gathered *columns,
     }
 }
 
-/* The same of the first m items, as if they had no bounds. */
-static inline void respond_freely(const nefk_problem *problem, const gathered *columns, size_t m, const double *price,
-                                  double *x, double *d, double *c) {
-    double none[NEFK_BLOCK], any[NEFK_BLOCK];
-    nefk_fill(NEFK_BLOCK, 0.0, none);
-    nefk_fill(NEFK_BLOCK, INFINITY, any);
-    for (size_t i = 0; i < m; i += NEFK_BLOCK) {
-        nefk_block items = block_of(columns, i);
-        items.lower = none;
-        items.upper = any;
-        nefk_instructions_in_use()->respond(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, items, price + i,
-                                            problem->ceiling, x + i, d ? d + i : NULL, c ? c + i : NULL);
-    }
-}
-
 static inline double sum_of(const nefk_instructions *use, const double *x, size_t m) {
     if (m < NEFK_SHORT) {
         double sum = 0.0;

@@ -222,6 +222,6 @@ def passes_in_a_cache(n):
     kinds = {
         "amounts and slopes": lambda: core.respond(items, core.Column(price), 0, n),
         "series": lambda: core.expand(items, price, 3e-3, 1e-8, 0, n, rough),
-        "amounts and checks": lambda: core.settle(items, price, price, 0.0, False, 0, n, amounts, None, None),
+        "amounts and checks": lambda: core.settle(items, price, price, 0.0, 0, n, amounts, None, None),
     }
     return {what: best(call, 100) / n * 1e9 for what, call in kinds.items()}

@@ -28,7 +28,6 @@ cdef extern from "nefk_kernel.h":
     ctypedef struct nefk_series_sum:
         nefk_sum term[5]
     ctypedef struct nefk_prices:
-        int is_free
         double low
         double high
         double share

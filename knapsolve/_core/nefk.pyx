@@ -95,8 +95,8 @@ def respond_by_group(Items items, const Py_ssize_t[::1] group, size_t start, dou
         nefk_respond_by_group(&items.problem, &group[0], start, group.shape[0], price, &sums[0, 0])
 
 
-def settle(Items items, double low, double high, double share, bint is_free, size_t start, size_t stop,
-           double[::1] doubles, float[::1] singles, int8_t[::1] side=None):
+def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
+           float[::1] singles, int8_t[::1] side=None):
     """Write amounts, and their sides unless that is None, of items [start, stop); (x high, low, value high, low,
     violation).
     """
@@ -106,7 +106,7 @@ def settle(Items items, double low, double high, double share, bint is_free, siz
     cdef float *narrow = NULL if singles is None else &singles[0]
     cdef int8_t *places = NULL if side is None else &side[0]
     cdef Py_ssize_t n = singles.shape[0] if doubles is None else doubles.shape[0]
-    prices.low, prices.high, prices.share, prices.is_free = low, high, share, is_free
+    prices.low, prices.high, prices.share = low, high, share
     with nogil:
         nefk_settle_range(&items.problem, prices, start, stop, wide, narrow, places, n >= STREAMED, &out)
     return out.amount.high, out.amount.low, out.value.high, out.value.low, out.residual
@@ -279,7 +279,7 @@ cdef class Tiles:
         return np.asarray(rows)[:k].tolist()
 
     def settle(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double low, double high, double share,
-               bint is_free, double floor, double[::1] own, double[::1] doubles, float[::1] singles):
+               double floor, double[::1] own, double[::1] doubles, float[::1] singles):
         """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged: a row for each
         tile.
         """
@@ -289,7 +289,7 @@ cdef class Tiles:
         cdef double *wide = NULL if doubles is None else &doubles[0]
         cdef float *narrow = NULL if singles is None else &singles[0]
         cdef Py_ssize_t k
-        prices.low, prices.high, prices.share, prices.is_free = low, high, share, is_free
+        prices.low, prices.high, prices.share = low, high, share
         with nogil:
             for k in range(tiles.shape[0]):
                 nefk_tile_settle(&self.view, tile_of(&tiles[k, 0]), space.view, prices, floor, &own[0], wide, narrow,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.all_but import Aside
 from knapsolve.nefk.criterion import is_column
-from knapsolve.nefk.jump_shares import settle_share
 from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
@@ -259,7 +258,7 @@ class GroupPasses:
         """
         amounts = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
-        common = (prices.low, prices.high, prices.share, prices.is_free)
+        common = (prices.low, prices.high, prices.share)
         large = [self._settle_large(one, prices, own, floor, amounts) for one in self.large]
         parts = self._run(lambda tiles, space: self._tiles.settle(tiles, space, *common, floor, own, wide, narrow))
         self.count += 1 + int(max((part[6] for part in parts), default=0.0))
@@ -286,11 +285,8 @@ class GroupPasses:
             share = prices.share
             if prices.low != prices.high and cap < math.inf:
                 more, less = (one.passes.respond(x)[0] for x in (prices.low, prices.high))
-                own_jump = replace(prices, share=share_of(min(more, cap), more, less), jump=more - less)
-                share *= 1.0 if prices.is_free else own_jump.share
-            settled = one.settle(replace(prices, share=share), amounts)
-            if prices.is_free and settled.total > cap:
-                settled = settle_share(lambda x: one.settle(x, amounts), own_jump, cap)[1]
+                share *= share_of(min(more, cap), more, less)
+            settled = one.settle(Prices(prices.low, prices.high, share), amounts)
             missed = settled.total > cap * (1 + SLACK)
         off = max(settled.total - cap, 0.0) if np.isnan(own[g]) else abs(settled.total - cap)
         return Settled(settled.total, settled.value, settled.residual, off / cap if off else 0.0), missed

@@ -20,7 +20,6 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import Curve
 from knapsolve.nefk.group_steps import GroupSteps
 from knapsolve.nefk.group_totals import SURELY, capped_sums, error_of
-from knapsolve.nefk.jump_shares import MET_IN_GROUPS, settle_between
 from knapsolve.nefk.narrow import (
     BENT,
     CORRECTIONS,
@@ -33,7 +32,8 @@ from knapsolve.nefk.narrow import (
 from knapsolve.nefk.own_guesses import guesses_from_above, is_far_below, over_caps, own_guesses
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.search import LINEAR, between, enclosed, find_prices, new_searches, within
+from knapsolve.nefk.room import has_no_bounds
+from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -109,22 +109,8 @@ def solve_groups(
         own = guesses_from_above(passes, binds)
     else:
         own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
-    prices, settled, _ = _settle(passes, prices, own, float(prices.high), float(search[core.TARGET]), place)
+    settled, _ = passes.settle(prices, own, float(prices.high), place)
     return prices, own[1:], settled
-
-
-def _settle(
-    passes: GroupPasses, prices: Prices, own: Array, floor: float, target: float, place: Place
-) -> tuple[Prices, Settled, int]:
-    """As `passes.settle`, at prices whose share of a jump may change."""
-    wrong = 0
-
-    def settle(some: Prices) -> Settled:
-        nonlocal wrong
-        settled, wrong = passes.settle(some, own, floor, place)
-        return settled
-
-    return *settle_between(settle, prices, target, passes.shape, True, MET_IN_GROUPS), wrong
 
 
 def _settle_sign(passes: GroupPasses, search: Array) -> None:
@@ -146,7 +132,7 @@ def mark_surely(
     if slope is None:
         return marks
     low, high = ends
-    is_linear, is_bounded = passes.shape in LINEAR, passes.given.has_bounds
+    is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
     group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, mu <= low)
@@ -164,7 +150,7 @@ def _end(passes: GroupPasses, search: Array) -> Prices:
         return Prices(price, price)
     low, high = float(search[core.LOW]), float(search[core.HIGH])
     more, less = (capped_sums(passes, *passes.respond(x))[0] for x in (low, high))
-    return between(low, high, float(search[core.TARGET]), more, less)
+    return Prices(low, high, share_of(search[core.TARGET], more, less))
 
 
 class GroupModel:
@@ -268,7 +254,7 @@ def _settle_model(
         inner[core.LOW], inner[core.HIGH] = low, high
         prices = find_prices(model, inner)
         model.decide(float(prices.high), own)
-        prices, settled, wrong = _settle(passes, prices, own, min(floor, low), target, place)
+        settled, wrong = passes.settle(prices, own, min(floor, low), place)
         if wrong:
             below = [part.start + np.flatnonzero(own[part] < prices.high) for part in parts_of(own.size)]
             if sum(map(len, below)) != wrong or not model.reopen(np.concatenate(below)):

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
-from knapsolve.nefk.jump_shares import settle_between
 from knapsolve.nefk.jumps import enclose
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
@@ -208,7 +207,7 @@ def series_model(
 
 
 def settle_model(
-    problem: Problem, passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
+    passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
 ) -> tuple[Prices, Settled] | None:
     """Settle at the model's price; what the total turns out to be beyond the model corrects it."""
     target = float(search[core.TARGET])
@@ -216,9 +215,7 @@ def settle_model(
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
         inner[core.LOW], inner[core.HIGH] = model.ends
         prices = find_prices(model, inner)
-        prices, settled = settle_between(
-            lambda x: passes.settle(x, amounts, side), prices, target, passes.shape, problem.has_bounds
-        )
+        settled = passes.settle(prices, amounts, side)
         if abs(settled.total - target) <= CONFIRMED * target:
             return prices, settled
         model.offset += settled.total - target
@@ -252,7 +249,7 @@ def settle_many(
         price = float(search[core.PRICE])
         if half > 0.0 and has_bracket(passes.shape, price):
             model = series_model(problem, passes, search, half, n_jobs)
-            found = settle_model(problem, passes, model, search, amounts, side) if model else None
+            found = settle_model(passes, model, search, amounts, side) if model else None
             if found:
                 return found
             if model:

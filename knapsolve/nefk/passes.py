@@ -25,15 +25,12 @@ class Prices:
     """Where the answer lies: x(high) + share (x(low) - x(high)).
 
     Neighbouring doubles where the total jumps, else equal. Criteria without kernels may have tables, one entry per
-    group (g + 1,), of which entry 0 is for items without a group. `is_free`, of detection and freshness alone: amounts
-    are shared before bounds cut them, and what groups take before their caps do. `jump` is what the total of all jumps.
+    group (g + 1,), of which entry 0 is for items without a group.
     """
 
     low: Any
     high: Any
     share: Any = 0.0
-    is_free: bool = False
-    jump: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,8 @@ class Passes:
     def settle(self, prices: Prices, amounts: np.ndarray, side: NDArray[np.int8] | None = None) -> Settled:
         """Write the amounts, and their sides unless that is None, and check them."""
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
-        between = prices.low, prices.high, prices.share, prices.is_free
-        parts = self._run(lambda a, b: core.settle(self.items, *between, a, b, wide, narrow, side))
+        low, high, share = prices.low, prices.high, prices.share
+        parts = self._run(lambda a, b: core.settle(self.items, low, high, share, a, b, wide, narrow, side))
         return Settled(fold(parts, 0), fold(parts, 2), worst(part[4] for part in parts))
 
     def expand(self, price: float, half: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:

@@ -82,11 +82,6 @@ class Problem:
                 return np.atleast_1d(weights / np.asarray(self.criterion._parameter, dtype=np.float64))
         return np.atleast_1d(weights) if shape == core.DETECTION else np.empty(0)
 
-    @property
-    def has_bounds(self) -> bool:
-        """Whether there is something that items may not take."""
-        return any(map(is_column, (self.lower, self.upper))) or (self.lower, self.upper) != (0.0, math.inf)
-
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns that differ from item to item, bounds last."""
         columns = {"parameter": self.criterion._parameter, "weights": self.weights}

@@ -106,6 +106,11 @@ def _room_of_models(
     return room - max(by_item, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
 
 
+def has_no_bounds(problem: Problem) -> bool:
+    """Whether items may take anything."""
+    return not any(map(is_column, (problem.lower, problem.upper))) and (problem.lower, problem.upper) == (0.0, math.inf)
+
+
 def leads_by_itself(problem: Problem, runs: Runs) -> bool:
     """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h and nefk_group_rows.h."""
     if not has_single_slopes(problem):

@@ -69,12 +69,7 @@ def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
     if not enclosed(search):
         return Prices(search[core.PRICE], search[core.PRICE])
     low, high = float(search[core.LOW]), float(search[core.HIGH])
-    return between(low, high, search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0])
-
-
-def between(low: float, high: float, target: float, more: float, less: float) -> Prices:
-    """Neighbouring prices that share the jump of a total between them, so that it meets a target."""
-    return Prices(low, high, share_of(target, more, less), jump=more - less)
+    return Prices(low, high, share_of(search[core.TARGET], passes.respond(low)[0], passes.respond(high)[0]))
 
 
 class Secant:

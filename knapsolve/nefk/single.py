@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.jump_shares import settle_between
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
@@ -56,9 +55,7 @@ def find_and_settle(
     prices = find_prices(passes, search)
     if not problem.equality and prices.high <= 0.0:
         prices = Prices(0.0, 0.0)
-    return settle_between(
-        lambda x: passes.settle(x, amounts, side), prices, problem.capacity, passes.shape, problem.has_bounds
-    )
+    return prices, passes.settle(prices, amounts, side)
 
 
 def edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:

@@ -77,7 +77,7 @@ def test_every_instruction_set_gives_the_same_bits(family):
             continue
         for price in (-3.0, 1e-9, 0.03, 1.0, 30.0):
             x, side = np.empty(n), np.empty(n, np.int8)
-            sums = core.settle(items, price, price, 0.0, False, 0, n, x, None, side)
+            sums = core.settle(items, price, price, 0.0, 0, n, x, None, side)
             rough = np.zeros((2, n + 1), np.intp)
             both = zip((items, free), rough, strict=True)
             series = [core.expand(some, price, 1e-3, 1e-8, 0, n, listed) for some, listed in both if price > 0]
