@@ -128,8 +128,12 @@ def test_groups_whose_caps_are_little_more_than_the_capacity_beside_none(size, l
 
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
-@pytest.mark.parametrize("kind", ["Detection", "Harmonic", "PoissonFreshness", "Power", "Quadratic", "Linear"])
-def test_groups_of_other_criteria_beside_none(kind, n_groups):
+@pytest.mark.parametrize(
+    ("kind", "equality"),
+    [*((kind, True) for kind in ("Detection", "Harmonic", "PoissonFreshness", "Power", "Quadratic", "Linear"))]
+    + [("Quadratic", False), ("Linear", False)],
+)
+def test_groups_of_other_criteria_beside_none(kind, equality, n_groups):
     """Exponents of powers up to .9 make amounts so uneven that samples tell nothing of them; linear items have upper
     bounds that differ.
     """
@@ -138,8 +142,8 @@ def test_groups_of_other_criteria_beside_none(kind, n_groups):
     parameter = generator.uniform(0.1, 0.9, rate.size) if kind == "Power" else rate
     criterion = criteria.Linear() if kind == "Linear" else getattr(criteria, kind)(parameter)
     upper = generator.uniform(0.5, 1.5, rate.size) if kind == "Linear" else None
-    plain = partial(solve_nefk, criterion, capacity, weights=weight, upper=upper, n_jobs=1)
-    print_half_tight(f"{kind}, {n_groups} groups", plain, n_groups, 0.0)
+    plain = partial(solve_nefk, criterion, capacity, weights=weight, upper=upper, n_jobs=1, equality=equality)
+    print_half_tight(f"{kind}, {'all' if equality else 'at most'} the capacity, {n_groups} groups", plain, n_groups, 0.0)
 
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
