@@ -143,7 +143,8 @@ def test_groups_of_other_criteria_beside_none(kind, equality, n_groups):
     criterion = criteria.Linear() if kind == "Linear" else getattr(criteria, kind)(parameter)
     upper = generator.uniform(0.5, 1.5, rate.size) if kind == "Linear" else None
     plain = partial(solve_nefk, criterion, capacity, weights=weight, upper=upper, n_jobs=1, equality=equality)
-    print_half_tight(f"{kind}, {'all' if equality else 'at most'} the capacity, {n_groups} groups", plain, n_groups, 0.0)
+    use = "all" if equality else "at most"
+    print_half_tight(f"{kind}, {use} the capacity, {n_groups} groups", plain, n_groups, 0.0)
 
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])

@@ -58,7 +58,7 @@ def solve_groups(
     memory where groups are small: at most three of them live at a time, two once there are amounts.
     """
     mu = math.nan
-    if passes.shape == core.QUADRATIC and not passes.given.equality:
+    if passes.shape == core.QUADRATIC and not passes.given.equality and search[core.LOW] < 0.0:
         _settle_sign(passes, search)
     total: Any = None
     slope: Any = None

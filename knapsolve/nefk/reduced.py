@@ -12,7 +12,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.all_but import set_aside
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of
-from knapsolve.nefk.group_totals import GroupTotals
+from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.loose_caps import Reduced, keep_all, put_back, reduce
@@ -50,8 +50,7 @@ def solve_reduced(
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
     """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
-    signed = passes.shape == core.QUADRATIC and not problem.equality  # 0 is to be tried first
-    if signed or not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
+    if not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
     if totals.in_order:
@@ -62,6 +61,10 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     search = new_search(problem, passes, most=most)
     if search[core.STATE] == core.MET:
         return keep_all(totals, search)
+    if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
+        if capped_sums(totals, *totals.respond(0.0).T)[0] * (1.0 - SURELY) <= problem.capacity:
+            return None
+        search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.sizes[1:], place)
     return reduce(totals, search, room) if search[core.STATE] == core.RUNNING else None
 

@@ -13,6 +13,8 @@ import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.reduced as reduced_module
 import knapsolve.nefk.room as room_module
+import knapsolve.nefk.solver as solver_module
+from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import below_the_answer, reduce, without_loose_caps
@@ -227,3 +229,30 @@ def test_sides_are_those_of_amounts_rounded_to_the_output(tight):
     at_upper = alike & (out >= np.float32(bound))
     assert at_upper.mean() > 0.3
     np.testing.assert_array_equal(result.at_upper, at_upper)
+
+
+@pytest.mark.parametrize("kind", [criteria.Linear, criteria.Quadratic])
+@pytest.mark.parametrize(("share", "is_used_up"), [(0.3, True), (0.9, True), (1.0, False), (1.5, False)])
+def test_caps_are_left_out_where_capacity_need_not_be_used_up_but_is(kind, share, is_used_up, monkeypatch):
+    """Of items whose price could be negative: 0 is tried first."""
+    generator = np.random.default_rng(21)
+    n, n_groups, found = 30_000, 5000, []
+    criterion = criteria.Linear() if kind is criteria.Linear else kind(np.exp(generator.standard_normal(n)))
+    weights, upper = np.exp(generator.standard_normal(n)), generator.uniform(0.3, 1.5, n)
+    groups = np.arange(n) % n_groups
+    most = upper if kind is criteria.Linear else np.minimum(upper, 1.0 / criterion._parameter)
+    by_group = np.bincount(groups, most)
+    caps = by_group * generator.choice([0.5, 1.5], n_groups)
+    capacity = share * np.minimum(by_group, caps).sum()
+    options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps, "equality": False}
+    for module in (groups_module, narrow_module):
+        monkeypatch.setattr(module, "MANY", 2)
+    reduced = solver_module.solve_reduced
+    monkeypatch.setattr(solver_module, "solve_reduced", lambda *given: found.append(reduced(*given)) or found[-1])
+    result = solve_nefk(criterion, capacity, **options)
+    monkeypatch.setattr(solver_module, "solve_reduced", lambda *given: None)
+    whole = solve_nefk(criterion, capacity, **options)
+    assert (found[0] is not None) == is_used_up
+    assert max(result.residual, result.budget_residual) <= 1e-12
+    assert result.value == pytest.approx(whole.value, rel=1e-12)
+    assert (result.price > 0.0) == is_used_up

@@ -1,4 +1,4 @@
-"""Amounts that jump at a price: items that always change, and starts within the last bit of it, under bounds and caps."""
+"""Amounts that jump at a price, under bounds and caps: items that always change, and starts within its last bit."""
 
 import numpy as np
 import pytest
