@@ -171,9 +171,8 @@ NEFK_INLINE double lane_sum(size_t m, const double *x) {
 /* One round of nefk_instructions.advance, `are_few`: of few items each. A search that stays where it is moves on to a
  * neighbouring double. */
 NEFK_INLINE void advance_shape(int shape, int are_few, size_t m, nefk_rounds at, double tolerance, double near,
-                               double *restrict low,
-                               double *restrict high, double *restrict more, double *restrict less,
-                               double *restrict price, double *restrict met) {
+                               double *restrict low, double *restrict high, double *restrict more,
+                               double *restrict less, double *restrict price, double *restrict met) {
     const double ulp = 0x1p-52;
     int halley = shape == NEFK_DETECTION || shape == NEFK_FRESHNESS;
     for (size_t i = 0; i < m; i++) {
@@ -244,16 +243,17 @@ NEFK_INLINE size_t search_lanes(int shape, int fused, size_t m, size_t n, nefk_t
                                 size_t rounds, nefk_rounds at, double tolerance, double near) {
     double low[NEFK_ROW_LANES], high[NEFK_ROW_LANES], price[NEFK_ROW_LANES], met[NEFK_ROW_LANES];
     double more[NEFK_ROW_LANES] = {0}, less[NEFK_ROW_LANES] = {0}, target[NEFK_ROW_LANES];
-    double total[NEFK_ROW_LANES], slope[NEFK_ROW_LANES];
+    double total[NEFK_ROW_LANES], slope[NEFK_ROW_LANES], top[NEFK_ROW_LANES];
     const size_t few = 8; /* one in so many is searched for faster by itself */
     size_t round = 0, n_open = n;
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
-        size_t k = l < n ? l : n - 1; /* lanes of no group do as the last one */
+        size_t k = l < n ? l : n - 1; /* lanes of no group have the last one's cap, and any items */
         low[l] = at.low[k], high[l] = at.high[k], price[l] = at.price[k], target[l] = at.target[k];
     }
     end_above_starts(shape, m, items, high);
     for (size_t l = 0; l < NEFK_ROW_LANES; l++) price[l] = price[l] < high[l] ? price[l] : 0.5 * (low[l] + high[l]);
-    nefk_rounds lanes = {low, high, more, less, price, met, target, high, high, total, slope, NULL};
+    memcpy(top, high, sizeof top);
+    nefk_rounds lanes = {low, high, more, less, price, met, target, top, top, total, slope, NULL};
     for (; round < rounds && n_open * few > n; round++) {
         take_lanes(shape, fused, m, items, price, ceiling, total, slope);
         advance_shape(shape, 1, NEFK_ROW_LANES, lanes, tolerance, near, low, high, more, less, price, met);

@@ -29,8 +29,8 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
     }
 }
 
-/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where several columns are
- * written, the next lines of hundreds of runs have no room in the first cache, but in the second. */
+/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where items are moved to hundreds
+ * of runs, the next lines of all have no room in the first cache, but in the second. */
 NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int second) {
     const void *later = (const void *)((uintptr_t)at + (uintptr_t)ahead);
     if (second) __builtin_prefetch(later, 0, 2);
@@ -74,9 +74,14 @@ NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk
 NEFK_INLINE void move_each(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            size_t width_a, size_t width_b, int back, uint16_t *member) {
     if (runs.width) runs.entries = NULL;
-    if (runs.width && !runs.down) runs.down = 0, move(group, count, runs, a, b, width_a, width_b, back, member);
-    else if (runs.width) runs.down = 1, move(group, count, runs, a, b, width_a, width_b, back, member);
-    else move(group, count, runs, a, b, width_a, width_b, back, member);
+    if (runs.width && runs.down) { /* a constant below */
+        runs.down = 1;
+        move(group, count, runs, a, b, width_a, width_b, back, member);
+    } else if (runs.width) {
+        move(group, count, runs, a, b, width_a, width_b, back, member);
+    } else {
+        move(group, count, runs, a, b, width_a, width_b, back, member);
+    }
 }
 
 void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,

@@ -54,8 +54,9 @@ def solve_groups(
 ) -> tuple[Prices, Array, Settled]:
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
-    `known` may hold totals and slopes (g + 1,) at the search's price; it is emptied. The arrays by group take much
-    memory where groups are small: at most three of them live at a time, two once there are amounts.
+    A search whose lower end is 0 or more is known to have a positive price. `known` may hold totals and slopes (g + 1,)
+    at the search's price; it is emptied. The arrays by group take much memory where groups are small: at most three of
+    them live at a time, two once there are amounts.
     """
     mu = math.nan
     if passes.shape == core.QUADRATIC and not passes.given.equality and search[core.LOW] < 0.0:

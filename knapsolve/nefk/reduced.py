@@ -49,7 +49,9 @@ def solve_reduced(
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
-    """The problem without the caps that are surely loose; None where items need no order, or no price tells."""
+    """The problem without the caps that are surely loose; None where items need no order, no price tells, or
+    capacity may be left over that a negative price would use.
+    """
     if not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
