@@ -29,8 +29,8 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
     }
 }
 
-/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where items are moved to hundreds
- * of runs, the next lines of all have no room in the first cache, but in the second. */
+/* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where items are moved to
+ * hundreds of runs, the next lines of all have no room in the first cache, but in the second. */
 NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int second) {
     const void *later = (const void *)((uintptr_t)at + (uintptr_t)ahead);
     if (second) __builtin_prefetch(later, 0, 2);

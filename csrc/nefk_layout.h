@@ -12,9 +12,9 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
                            uint32_t *next, uint32_t *order);
 
 /* Where items go that lie in runs, one after the other. entries[group + 1] >> NEFK_TILE_BITS is an item's run, and the
- * rest the number of its group within that. Where `entries` is NULL, runs are of groups as they are numbered: of `width`
- * each from -1 on, or from 0 on after a run of group -1, and (k `multiplier`) >> `shift` is k / width for all k below
- * `width` times the runs; `lead` is 0, or width - 1. Or, where width is 0, `first` of group + 1 for each run, and a
+ * rest the number of its group within that. Where `entries` is NULL, runs are of groups as they are numbered: of
+ * `width` each from -1 on, or from 0 on after a run of group -1, and (k `multiplier`) >> `shift` is k / width for all k
+ * below `width` times the runs; `lead` is 0, or width - 1. Or, where width is 0, `first` of group + 1 for each run, and a
  * number beyond all; guess[(group + 1) >> bits] is the run or, mostly, the one before it.
  *
  * `next` holds where the next item of each run goes if they are taken from the first one on; if from the last one on
