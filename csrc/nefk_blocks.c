@@ -71,18 +71,14 @@
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(SEARCH_ROWS)                                                                         \
     }                                                                                                        \
-    TARGET static void approach_##SET(size_t m, nefk_lanes *items, int bounded, size_t rounds,               \
-                                      const float *from, float *price, float *gap) {                         \
-        if (bounded) nefk_approach_lanes(m, items, 1, rounds, from, price, gap);                             \
-        else nefk_approach_lanes(m, items, 0, rounds, from, price, gap);                                     \
+    TARGET static void approach_##SET(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low,   \
+                                      float *high, float *price, float *gap) {                               \
+        if (bounded) nefk_approach_lanes(m, items, 1, rounds, low, high, price, gap);                        \
+        else nefk_approach_lanes(m, items, 0, rounds, low, high, price, gap);                                \
     }                                                                                                        \
-    TARGET static void approach_rows_##SET(size_t m, size_t n, nefk_row_columns rows, const double *cap,     \
-                                           const double *guess, double floor, size_t rounds,                 \
-                                           nefk_lanes *space, float *price, float *gap) {                    \
-        float from[NEFK_LANES];                                                                              \
-        nefk_load_rows(m, n, rows, cap, guess, space);                                                       \
-        for (size_t l = 0; l < NEFK_LANES; l++) from[l] = (float)(floor / guess[l]), price[l] = 1.0f;        \
-        approach_##SET(m, space, rows.lower != NULL, rounds, from, price, gap);                             \
+    TARGET static void load_rows_##SET(size_t m, size_t n, nefk_row_columns from, nefk_units units,          \
+                                       nefk_lanes *items) {                                                  \
+        nefk_load_rows(m, n, from, units, items);                                                            \
     }                                                                                                        \
     TARGET static void cut_##SET(size_t m, nefk_block items, const double *x, const double *of, double *to) { \
         if (of) cut_others(m, items, x, of, to);                                                             \
@@ -113,13 +109,13 @@ COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, search_rows_portable, approach_portable, approach_rows_portable, follow_portable, cut_portable, starts_portable,
+     advance_portable, search_rows_portable, approach_portable, load_rows_portable, follow_portable, cut_portable, starts_portable,
      add_rows_portable, top_rows_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, search_rows_avx2, approach_avx2, approach_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
+     advance_avx2, search_rows_avx2, approach_avx2, load_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, search_rows_avx512, approach_avx512, approach_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
+     advance_avx512, search_rows_avx512, approach_avx512, load_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
      add_rows_avx512, top_rows_avx512},
 #endif
 };

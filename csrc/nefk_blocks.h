@@ -57,12 +57,10 @@ typedef struct {
     size_t (*search_rows)(int shape, size_t m, size_t n, nefk_table items, double ceiling, size_t rounds, nefk_rounds at,
                           double tolerance, double near);
     /* Rounds of nefk_approach_lanes. */
-    void (*approach)(size_t m, nefk_lanes *items, int bounded, size_t rounds, const float *from, float *price,
+    void (*approach)(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low, float *high, float *price,
                      float *gap);
-    /* The same of groups whose items lie in rows (m, n), from guesses of their prices, in some space; what follows the
-     * last of the groups is no matter, but must be there to be read. */
-    void (*approach_rows)(size_t m, size_t n, nefk_row_columns from, const double *cap, const double *guess,
-                          double floor, size_t rounds, nefk_lanes *space, float *price, float *gap);
+    /* nefk_load_rows; what follows the last of the groups is no matter, but must be there to be read. */
+    void (*load_rows)(size_t m, size_t n, nefk_row_columns from, nefk_units units, nefk_lanes *items);
     /* Amounts x (m,) of detection and freshness, without bounds, follow their prices to `next` (m,), by their slopes
      * and second derivatives d and c; c becomes 1 where that is not exact to some 1e-14 of the price, else 0. */
     void (*follow)(int shape, size_t m, nefk_block items, const double *next, const double *d, double *price, double *x,

@@ -133,30 +133,36 @@ NEFK_INLINE double not_surely_capped(nefk_taken at, const double *caps, size_t g
 AT_EVERY_WIDTH(double, nefk_not_surely_capped, not_surely_capped,
                (nefk_taken at, const double *caps, size_t groups), (at, caps, groups))
 
+/* Where a quotient >= 1 is along lines (NEFK_LINES, 2): its exponent and its first three bits. */
+NEFK_INLINE double on_lines(const double *lines, double quotient) {
+    double most = (double)(1ULL << NEFK_LINES / 8), last = most * (1.0 - 0x1p-53);
+    double at = quotient > 1.0 ? quotient : 1.0, within = at < most ? at : last;
+    uint64_t line = (nefk_to_bits(within) >> 49) - (1023ULL << 3);
+    return lines[2 * line] + lines[2 * line + 1] * within;
+}
+
 /* In blocks, as they may lie over what they are made of. */
-NEFK_INLINE void guess_roughly(nefk_taken at, const double *caps, size_t groups, double price, double farthest,
-                               double *own) {
+NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own) {
     double guess[BLOCK];
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
-            double taken = total_of(at, 1 + start + g), cap = caps[start + g], over = taken / cap;
-            over = taken < farthest * cap ? over : farthest;
-            guess[g] = taken <= cap ? NAN : price * over;
+            double taken = total_of(at, 1 + start + g), cap = caps[start + g];
+            double price = on_lines(lines, taken / cap);
+            guess[g] = taken <= cap ? NAN : price;
         }
         memcpy(own + 1 + start, guess, m * sizeof *guess);
     }
 }
 
-NEFK_INLINE void rough_guesses(nefk_taken at, const double *caps, size_t groups, double price, double farthest,
-                               double *own) {
-    if (at.single_totals && at.step == 2) guess_roughly(pairs_of(at), caps, groups, price, farthest, own);
-    else guess_roughly(at, caps, groups, price, farthest, own);
+NEFK_INLINE void guess_along(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own) {
+    if (at.single_totals && at.step == 2) guess_each(pairs_of(at), caps, groups, lines, own);
+    else guess_each(at, caps, groups, lines, own);
 }
 
-AT_EVERY_WIDTH(void, nefk_rough_guesses, rough_guesses,
-               (nefk_taken at, const double *caps, size_t groups, double price, double farthest, double *own),
-               (at, caps, groups, price, farthest, own))
+AT_EVERY_WIDTH(void, nefk_guess_along, guess_along,
+               (nefk_taken at, const double *caps, size_t groups, const double *lines, double *own),
+               (at, caps, groups, lines, own))
 
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) {
     for (size_t g = 0; g < count; g++) {

@@ -29,10 +29,12 @@ void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, doubl
 /* The sum of those rough totals that do not surely exceed the caps (g,). */
 double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups);
 
-/* Write a rough guess of each group's own price, by what they take at a price, at most `farthest` times that; NaN where
- * a cap is loose. `own` (g + 1,) may lie over totals in double precision, or over pairs of single ones and slopes. */
-void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
-                        double *own);
+enum { NEFK_LINES = 96 }; /* from 1 on, eight for each doubling */
+
+/* Write a guess of each group's own price, by what they take at one price over their caps, along `lines` (NEFK_LINES, 2):
+ * where each is at 0, and its slope; beyond the last as at its end. NaN where a cap is loose. `own` (g + 1,) may lie over
+ * totals in double precision, or over pairs of single ones and slopes. */
+void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines, double *own);
 
 /* Own prices (k,) of groups that are not marked, or as loose, become NaN, and those of others, if they are NaN, the
  * given one. */

@@ -5,8 +5,8 @@
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
-enum { ROUNDS = 3, MORE_ROUNDS = 3 /* in single precision: of all groups, and of those that were not near before */ };
-static const float NEAR = 0.01f; /* relative gap after which Halley's next is as small as single precision */
+enum { ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
+static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
 static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
@@ -80,89 +80,99 @@ static void put_back(nefk_tile_space *space, const double *x, size_t groups) {
     }
 }
 
-/* A better guess of the price of group k of space->part, over the last one; writes k to `far`, and returns 1, if the
- * group was not near its cap. */
-static inline size_t take_guess(nefk_tile_space *space, double floor, uint32_t k, float price, float gap,
-                                uint32_t *far) {
-    double guess = space->at[k] * (double)price;
-    space->at[k] = (guess > floor) & (guess < space->top[k]) ? guess : space->at[k];
-    *far = k;
-    return !(fabsf(gap) <= NEAR);
-}
-
-/* Items [first, m) of a lane take nothing. */
-static inline void clear_lane(nefk_lanes *items, size_t lane, size_t first, size_t m) {
-    for (size_t j = first; j < m; j++) {
-        items->a[j][lane] = items->start[j][lane] = 0.0f;
-        items->lower[j][lane] = items->upper[j][lane] = 0.0f;
-    }
-}
-
-/* Better guesses of so many groups, which[0] and so on, of which the last is the largest. Those whose total was not
- * near the cap yet are written to `far`, which may begin before `which`; returns how many. */
-static size_t approach_lanes(nefk_tile_space *space, int bounded, double floor, size_t lanes, size_t rounds,
-                             const uint32_t *which, uint32_t *far) {
+/* Items of so many groups of space->part, which[0] and so on, side by side, in their units; `m` are those of the largest
+ * group. */
+static void load_lanes(nefk_tile_space *space, int bounded, size_t lanes, size_t m, const uint32_t *which,
+                       nefk_units units) {
     nefk_lanes *items = &space->lanes;
-    float price[NEFK_LANES], from[NEFK_LANES], gap[NEFK_LANES];
     const double *a = space->part.entries[0], *lower = space->part.entries[2], *upper = space->part.entries[3];
-    size_t left = 0, m = size_of(space, space->group[which[lanes - 1]]);
-    for (size_t l = lanes; l < NEFK_LANES; l++) {
-        price[l] = 1.0f, from[l] = 0.5f;
-        clear_lane(items, l, 0, m);
+    uint32_t at[NEFK_LANES], stride[NEFK_LANES], end[NEFK_LANES];
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        size_t k = which[l < lanes ? l : 0], count = l < lanes ? size_of(space, space->group[k]) : 0;
+        at[l] = space->part_offset[k];
+        stride[l] = space->part_stride[k];
+        end[l] = at[l] + (uint32_t)count * stride[l];
+    }
+    for (size_t j = 0; j < m; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            uint32_t i = at[l], is_here = i < end[l];
+            items->a[j][l] = is_here ? (float)(a[i] * units.amount[l]) : 0.0f;
+            items->start[j][l] = is_here ? (float)(space->starts[i] * units.price[l]) : 0.0f;
+            if (bounded) {
+                items->lower[j][l] = is_here ? (float)(lower[i] * units.amount[l]) : 0.0f;
+                items->upper[j][l] = is_here ? (float)(upper[i] * units.amount[l]) : 0.0f;
+            }
+            at[l] = i + (is_here ? stride[l] : 0);
+        }
+}
+
+/* Entries of so many groups, which[0] and so on, side by side; those of the first in all other lanes. */
+static inline void take_lanes(const double *from, size_t lanes, const uint32_t *which, double *to) {
+    for (size_t l = 0; l < NEFK_LANES; l++) to[l] = from[which[l < lanes ? l : 0]];
+}
+
+/* Better guesses of the prices of so many groups of space->part, which[0] and so on, of which the last is the largest,
+ * and brackets of them in space->from and space->to. Those that were not near their caps are listed in `far`; returns
+ * how many. */
+static size_t approach_some(nefk_tile_space *space, int bounded, double floor, size_t lanes, const uint32_t *which,
+                            uint32_t *far) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    float price[NEFK_LANES], gap[NEFK_LANES], low[NEFK_LANES], high[NEFK_LANES];
+    double amount[NEFK_LANES], unit[NEFK_LANES], inverse[NEFK_LANES], from[NEFK_LANES], to[NEFK_LANES];
+    size_t first = which[0], last = which[lanes - 1], m = size_of(space, space->group[last]), left = 0;
+    size_t at = space->part_offset[first];
+    int is_row = size_of(space, space->group[first]) == m && space->part_offset[last] - at == lanes - 1;
+    nefk_units units = {amount, inverse};
+    take_lanes(space->target, lanes, which, amount);
+    take_lanes(space->at, lanes, which, unit);
+    take_lanes(space->from, lanes, which, from);
+    take_lanes(space->to, lanes, which, to);
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        amount[l] = 1.0 / amount[l];
+        inverse[l] = 1.0 / unit[l];
+        low[l] = (float)(from[l] * inverse[l]);
+        high[l] = (float)(to[l] * inverse[l]);
+        price[l] = 1.0f;
+    }
+    if (is_row) {
+        nefk_row_columns rows = {space->part.entries[0] + at, space->starts + at,
+                                 bounded ? space->part.entries[2] + at : NULL, space->part.entries[3] + at};
+        use->load_rows(m, space->part_stride[first], rows, units, &space->lanes);
+    } else {
+        load_lanes(space, bounded, lanes, m, which, units);
+    }
+    use->approach(m, &space->lanes, bounded, ROUNDS, low, high, price, gap);
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        double guess = unit[l] * (double)price[l];
+        from[l] = unit[l] * (double)low[l];
+        to[l] = unit[l] * (double)high[l];
+        unit[l] = guess > floor ? guess : unit[l];
+        gap[l] = fabsf(gap[l]);
     }
     for (size_t l = 0; l < lanes; l++) {
-        size_t k = which[l], i = space->part_offset[k], stride = space->part_stride[k];
-        size_t count = size_of(space, space->group[k]);
-        double amount = 1.0 / space->target[k], unit = 1.0 / space->at[k];
-        for (size_t j = 0; j < count; j++, i += stride) {
-            items->a[j][l] = (float)(a[i] * amount);
-            items->start[j][l] = (float)(space->starts[i] * unit);
-            if (!bounded) continue;
-            items->lower[j][l] = (float)(lower[i] * amount);
-            items->upper[j][l] = (float)(upper[i] * amount);
-        }
-        clear_lane(items, l, count, m);
-        price[l] = 1.0f;
-        from[l] = (float)(floor * unit);
+        uint32_t k = which[l];
+        space->from[k] = from[l];
+        space->to[k] = to[l];
+        space->at[k] = unit[l] < space->top[k] ? unit[l] : space->at[k];
+        far[left] = k;
+        left += !(gap[l] <= NEAR);
     }
-    nefk_instructions_in_use()->approach(m, items, bounded, rounds, from, price, gap);
-    for (size_t l = 0; l < lanes; l++) left += take_guess(space, floor, which[l], price[l], gap[l], far + left);
     return left;
 }
 
-/* The same for groups that lie side by side in one row, from k on. */
-static size_t approach_row(nefk_tile_space *space, int bounded, double floor, size_t lanes, uint32_t k,
-                           uint32_t *far) {
-    float price[NEFK_LANES], gap[NEFK_LANES];
-    size_t left = 0, at = space->part_offset[k], n = space->part_stride[k];
-    nefk_row_columns rows = {space->part.entries[0] + at, space->starts + at,
-                             bounded ? space->part.entries[2] + at : NULL, space->part.entries[3] + at};
-    nefk_instructions_in_use()->approach_rows(size_of(space, space->group[k]), n, rows, space->target + k,
-                                              space->at + k, floor, ROUNDS, &space->lanes, price, gap);
-    for (uint32_t l = 0; l < lanes; l++) left += take_guess(space, floor, k + l, price[l], gap[l], far + left);
-    return left;
-}
-
-/* The same for all groups of space->part that are small enough; those that are far from their caps go on, side by
+/* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
  * side. */
 static void approach(nefk_tile_space *space, int bounded, double floor, size_t groups) {
-    uint32_t far[NEFK_TILE_GROUPS + 1], which[NEFK_LANES];
-    size_t left = 0;
+    uint32_t which[NEFK_TILE_GROUPS + 1];
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
-    for (size_t k = 0; k < groups; k += NEFK_LANES) {
-        size_t lanes = groups - k < NEFK_LANES ? groups - k : NEFK_LANES, last = k + lanes - 1;
-        int is_row = size_of(space, space->group[k]) == size_of(space, space->group[last]);
-        if (is_row && space->part_offset[last] - space->part_offset[k] == last - k) {
-            left += approach_row(space, bounded, floor, lanes, (uint32_t)k, far + left);
-        } else {
-            for (size_t l = 0; l < lanes; l++) which[l] = (uint32_t)(k + l);
-            left += approach_lanes(space, bounded, floor, lanes, ROUNDS, which, far + left);
-        }
-    }
-    for (size_t i = 0; i < left; i += NEFK_LANES) {
-        size_t lanes = left - i < NEFK_LANES ? left - i : NEFK_LANES;
-        uint32_t none[NEFK_LANES + 1];
-        approach_lanes(space, bounded, floor, lanes, MORE_ROUNDS, far + i, none);
+    nefk_fill(groups, floor, space->from);
+    nefk_fill(groups, INFINITY, space->to);
+    for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
+    for (size_t time = 0, left = groups, far; time < TIMES; time++, left = far) {
+        far = 0;
+        for (size_t i = 0; i < left; i += NEFK_LANES)
+            far += approach_some(space, bounded, floor, left - i < NEFK_LANES ? left - i : NEFK_LANES, which + i,
+                                 which + far);
     }
 }
 

@@ -10,8 +10,9 @@
 
 #include "nefk_math.h"
 
-#define NEFK_BENDING 0.2f /* share of a slope from which on one item bends a group's total */
+#define NEFK_BENDING 0.1f /* share of a slope from which on one item bends a group's total */
 
+enum { NEFK_AT_ONCE = 8 /* items of a group in short loops */ };
 enum { NEFK_LANES = 32, NEFK_DEPTH = 256 /* most items of a group */, NEFK_LED = 192 /* that pay */ };
 
 /* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none.
@@ -37,15 +38,20 @@ NEFK_INLINE float nefk_negative_log_single(float e, float y) {
     return -(k * 0.69314718f + f * (even + f * odd));
 }
 
-/* 1 / z, as by nefk_gamma2_inverse of y = 1 - e in (0, 1), and y / e; error some 3e-7. */
-NEFK_INLINE float nefk_inverse_single(float e, float y, float *odds) {
-    float s = sqrtf(2.0f * nefk_negative_log_single(e, y));
+/* 1 / z, as by nefk_gamma2_inverse of y = 1 - e in (0, 1), and y / e, from twice the negative logarithm of e; error some
+ * 3e-7. */
+NEFK_INLINE float nefk_inverse_from_log(float e, float y, float twice, float *odds) {
+    float s = sqrtf(twice);
     float p = 0.9999999893910065f + s * (0.8333763339796209f + s * (0.2939732830645737f
               + s * (0.05023282841905856f + s * 0.003429517509334647f)));
     float q = 1.0f + s * (0.5000427172205866f + s * (0.09951622957740619f + s * 0.006870614461624364f));
     float top = s * p, both = 1.0f / (top * e);
     *odds = y * top * both;
     return q * e * both;
+}
+
+NEFK_INLINE float nefk_inverse_single(float e, float y, float *odds) {
+    return nefk_inverse_from_log(e, y, 2.0f * nefk_negative_log_single(e, y), odds);
 }
 
 /* exp(-t) = scale (1 + p), t cut to [-80, 80]; returns scale, which is 1 at small t. */
@@ -65,62 +71,86 @@ NEFK_INLINE float nefk_share_single(float t, float s) {
     return scale == 1.0f ? -q : 1.0f - scale * (1.0f + q);
 }
 
-/* Prices (NEFK_LANES,) after some rounds from those given, between `from` and where the second item starts, if there is
- * one; with bounds, where the first one does. `gap` (NEFK_LANES,): what was taken before the last step, less the cap.
- * `bounded` is a compile-time constant. */
-NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, size_t rounds, const float *from,
+/* What NEFK_LANES groups take, how that falls and bends by log price, and of the item of the largest slope that slope
+ * and its start. */
+typedef struct {
+    float total[NEFK_LANES], fall[NEFK_LANES], bend[NEFK_LANES], most[NEFK_LANES], best[NEFK_LANES];
+} nefk_lane_sums;
+
+/* Add items first .. first + n, at most NEFK_AT_ONCE, at their prices (NEFK_LANES,). In short loops: the processor
+ * overlaps them better. `bounded` is a compile-time constant. */
+NEFK_INLINE void nefk_add_items(size_t first, size_t n, const nefk_lanes *items, int bounded, const float *price,
+                                nefk_lane_sums *sums) {
+    float e[NEFK_AT_ONCE][NEFK_LANES], y[NEFK_AT_ONCE][NEFK_LANES], r[NEFK_AT_ONCE][NEFK_LANES];
+    float odds[NEFK_AT_ONCE][NEFK_LANES];
+    for (size_t j = 0; j < n; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            y[j][l] = price[l] * items->inverse_start[first + j][l];
+            e[j][l] = 1.0f - y[j][l];
+            r[j][l] = 2.0f * nefk_negative_log_single(e[j][l], y[j][l]);
+        }
+    for (size_t j = 0; j < n; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++)
+            r[j][l] = nefk_inverse_from_log(e[j][l], y[j][l], r[j][l], &odds[j][l]);
+    for (size_t j = 0; j < n; j++) {
+        const float *start = items->start[first + j];
+        float x[NEFK_LANES], d[NEFK_LANES], c[NEFK_LANES];
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            float inverse = r[j][l], amount = items->a[first + j][l] * inverse;
+            float slope = amount * ((inverse + 1.0f) * inverse) * odds[j][l];
+            float curve = slope * (odds[j][l] * (inverse * (3.0f * inverse + 2.0f) - 1.0f) - 1.0f);
+            x[l] = e[j][l] > 0.0f ? amount : 0.0f;
+            d[l] = e[j][l] > 0.0f ? slope : 0.0f;
+            c[l] = e[j][l] > 0.0f ? curve : 0.0f;
+        }
+        for (size_t l = 0; l < NEFK_LANES && bounded; l++) {
+            float least = items->lower[first + j][l], upper = items->upper[first + j][l], amount = x[l];
+            int is_free = (amount > least) & (amount < upper);
+            x[l] = amount < upper ? (amount > least ? amount : least) : upper;
+            d[l] = is_free ? d[l] : 0.0f;
+            c[l] = is_free ? c[l] : 0.0f;
+        }
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            sums->total[l] += x[l];
+            sums->fall[l] += d[l];
+            sums->bend[l] += c[l];
+            sums->best[l] = d[l] > sums->most[l] ? start[l] : sums->best[l];
+            sums->most[l] = d[l] > sums->most[l] ? d[l] : sums->most[l];
+        }
+    }
+}
+
+/* Prices (NEFK_LANES,) after some rounds from those given, between `low` and `high` (NEFK_LANES,), which are narrowed;
+ * the latter is also where the second item starts, if there is one, or with bounds, where the first one does. `gap`
+ * (NEFK_LANES,): what was taken before the last step, less the cap. `bounded` is a compile-time constant. */
+NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low, float *high,
                                      float *price, float *gap) {
-    float low[NEFK_LANES], high[NEFK_LANES], top[NEFK_LANES];
-    for (size_t l = 0; l < NEFK_LANES; l++) low[l] = from[l], high[l] = top[l] = 0.0f;
+    float top[NEFK_LANES] = {0}, next_top[NEFK_LANES] = {0};
     for (size_t j = 0; j < m; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
             float start = items->start[j][l], less = start > top[l] ? top[l] : start;
-            high[l] = less > high[l] ? less : high[l];
+            next_top[l] = less > next_top[l] ? less : next_top[l];
             top[l] = start > top[l] ? start : top[l];
             items->inverse_start[j][l] = 1.0f / start;
         }
-    for (size_t l = 0; l < NEFK_LANES; l++) high[l] = high[l] > 0.0f && !bounded ? high[l] : top[l];
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float most = next_top[l] > 0.0f && !bounded ? next_top[l] : top[l];
+        high[l] = most < high[l] ? most : high[l];
+    }
     for (size_t round = 0; round < rounds; round++) {
-        float total[NEFK_LANES] = {0}, fall[NEFK_LANES] = {0}, bend[NEFK_LANES] = {0}, most[NEFK_LANES] = {0};
-        float best[NEFK_LANES];
-        for (size_t l = 0; l < NEFK_LANES; l++) best[l] = 1.0f;
-        for (size_t j = 0; j < m; j++) {
-            float x[NEFK_LANES], d[NEFK_LANES], c[NEFK_LANES];
-            for (size_t l = 0; l < NEFK_LANES; l++) {
-                float y = price[l] * items->inverse_start[j][l], e = 1.0f - y;
-                float odds, r = nefk_inverse_single(e, y, &odds);
-                float amount = items->a[j][l] * r;
-                float slope = amount * ((r + 1.0f) * r) * odds;
-                float curve = slope * (odds * (r * (3.0f * r + 2.0f) - 1.0f) - 1.0f);
-                x[l] = e > 0.0f ? amount : 0.0f;
-                d[l] = e > 0.0f ? slope : 0.0f;
-                c[l] = e > 0.0f ? curve : 0.0f;
-            }
-            for (size_t l = 0; l < NEFK_LANES && bounded; l++) {
-                float least = items->lower[j][l], upper = items->upper[j][l], amount = x[l];
-                int is_free = (amount > least) & (amount < upper);
-                x[l] = amount < upper ? (amount > least ? amount : least) : upper;
-                d[l] = is_free ? d[l] : 0.0f;
-                c[l] = is_free ? c[l] : 0.0f;
-            }
-            for (size_t l = 0; l < NEFK_LANES; l++) {
-                float start = items->start[j][l];
-                total[l] += x[l];
-                fall[l] += d[l];
-                bend[l] += c[l];
-                best[l] = d[l] > most[l] ? start : best[l];
-                most[l] = d[l] > most[l] ? d[l] : most[l];
-            }
-        }
+        nefk_lane_sums sums = {{0}, {0}, {0}, {0}, {0}};
+        for (size_t j = 0; j < m; j += NEFK_AT_ONCE)
+            nefk_add_items(j, m - j < NEFK_AT_ONCE ? m - j : NEFK_AT_ONCE, items, bounded, price, &sums);
         for (size_t l = 0; l < NEFK_LANES; l++) {
-            float here = price[l], sum = total[l], inverse = 1.0f / fall[l];
+            float here = price[l], sum = sums.total[l], fall = sums.fall[l], both = 1.0f / (fall * sum);
             float a = sum > 1.0f ? here : low[l], b = sum < 1.0f ? here : high[l];
-            float start = most[l] > NEFK_BENDING * fall[l] ? best[l] : top[l];
-            float y = here / start, e = 1.0f - y, odds = y / e, t = nefk_negative_log_single(e, y);
-            float step = nefk_negative_log_single(sum, 1.0f - sum) * sum * inverse, q = odds / t;
-            float damping = 1.0f + 0.5f * step * (bend[l] * inverse + 1.0f + odds - q - fall[l] / sum);
-            damping = damping > 0.3f ? damping : 0.3f;
-            float next = start * nefk_share_single(t, step * q / damping);
+            float start = sums.most[l] > NEFK_BENDING * fall ? sums.best[l] : top[l];
+            float beyond = start - here, unit = 1.0f / (start * beyond), odds = here * start * unit;
+            float t = nefk_negative_log_single(beyond * beyond * unit, here * beyond * unit);
+            float step = nefk_negative_log_single(sum, 1.0f - sum) * sum * sum * both;
+            float bent = sums.bend[l] * sum * both + 1.0f + odds - fall * fall * both;
+            float damped = t + 0.5f * step * (t * bent - odds), least = 0.3f * t; /* as nefk_halley, times t */
+            float next = start * nefk_share_single(t, step * odds / (damped > least ? damped : least));
             float middle = sqrtf(a * b);
             float left = fabsf(sum - 1.0f) < 1e-5f ? here : middle; /* as near as rounding leaves a bracket */
             next = next > a ? next : left;
@@ -137,20 +167,20 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, s
  * are NULL if there are none. */
 typedef struct { const double *a, *starts, *lower, *upper; } nefk_row_columns;
 
-/* The items of NEFK_LANES groups that lie in rows, in units of each group: its cap and its price. */
-NEFK_INLINE void nefk_load_rows(size_t m, size_t n, nefk_row_columns from, const double *cap, const double *price,
-                                nefk_lanes *items) {
-    double amount[NEFK_LANES], unit[NEFK_LANES];
-    for (size_t l = 0; l < NEFK_LANES; l++) amount[l] = 1.0 / cap[l], unit[l] = 1.0 / price[l];
+/* One over what counts as 1 in each of NEFK_LANES groups: its cap, and a guess of its price. */
+typedef struct { const double *amount, *price; } nefk_units;
+
+/* The items of NEFK_LANES groups that lie in rows, in their units. */
+NEFK_INLINE void nefk_load_rows(size_t m, size_t n, nefk_row_columns from, nefk_units units, nefk_lanes *items) {
     for (size_t j = 0; j < m; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
-            items->a[j][l] = (float)(from.a[j * n + l] * amount[l]);
-            items->start[j][l] = (float)(from.starts[j * n + l] * unit[l]);
+            items->a[j][l] = (float)(from.a[j * n + l] * units.amount[l]);
+            items->start[j][l] = (float)(from.starts[j * n + l] * units.price[l]);
         }
     for (size_t j = 0; j < m && from.lower; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
-            items->lower[j][l] = (float)(from.lower[j * n + l] * amount[l]);
-            items->upper[j][l] = (float)(from.upper[j * n + l] * amount[l]);
+            items->lower[j][l] = (float)(from.lower[j * n + l] * units.amount[l]);
+            items->upper[j][l] = (float)(from.upper[j * n + l] * units.amount[l]);
         }
 }
 

@@ -164,13 +164,30 @@ cdef inline bint is_sampled(Py_ssize_t group, uint64_t limit) noexcept nogil:
 
 
 def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t start, uint64_t every, uint32_t most,
-                     bint or_none, Py_ssize_t[::1] found):
+                     bint or_none, Py_ssize_t[::1] found, uint8_t[::1] rest=None):
     """As `count_groups`; list items start + i of the groups that `sampled_groups` names, at most so many of each, and
     if `or_none` of none, in found, which has room for one more than there are. How many are listed.
+
+    With `rest` (g + 1,) that takes the last eight bits of all numbers, and `count` the others: where groups are many,
+    caches hold four times as many of them.
     """
     cdef uint64_t limit = UINT64_MAX // every
     cdef Py_ssize_t i, g, listed = 0, near = group.shape[0] - NEFK_AHEAD if count.shape[0] > LARGE_TABLE else 0
     cdef uint32_t known
+    cdef uint8_t few
+    if rest is not None:
+        with nogil:
+            for i in range(group.shape[0]):
+                g = group[i]
+                few = rest[g + 1] + 1
+                rest[g + 1] = few
+                if few == 0:
+                    count[g + 1] += 256
+                found[listed] = start + i
+                listed += (g < 0) & or_none
+                if (g >= 0) & is_sampled(g, limit):
+                    listed += count[g + 1] + few <= most
+        return listed
     with nogil:
         for i in range(group.shape[0]):
             g = group[i]

@@ -19,8 +19,9 @@ cdef extern from "nefk_by_group.h":
     void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
                           bint falls, int8_t *marks) noexcept nogil
     double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
-    void nefk_rough_guesses(nefk_taken taken, const double *caps, size_t groups, double price, double farthest,
-                            double *own) noexcept nogil
+    int NEFK_LINES
+    void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines,
+                          double *own) noexcept nogil
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
     double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
@@ -131,13 +132,20 @@ def mark_surely(total, slope, const double[::1] caps, double least, int8_t[::1] 
         nefk_mark_surely(taken, &caps[0], caps.shape[0], least, flattest, falls, &marks[0])
 
 
-def rough_guesses(total, const double[::1] caps, double price, double farthest, double[::1] own):
-    """Write a rough guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a
-    price; NaN where a cap is loose.
+LINES = NEFK_LINES  # see guess_along
+
+
+def guess_along(total, const double[::1] caps, const double[:, ::1] lines, double[::1] own):
+    """Write a guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a price; NaN
+    where a cap is loose.
+
+    By totals over caps along `lines` (LINES, 2), where each is at 0 and its slope: eight for each doubling from 1 on.
     """
     cdef nefk_taken taken = taken_of(total, None)
+    if lines.shape[0] != NEFK_LINES or lines.shape[1] != 2:
+        raise ValueError(f"lines must have the shape ({LINES}, 2)")
     with nogil:
-        nefk_rough_guesses(taken, &caps[0], caps.shape[0], price, farthest, &own[0])
+        nefk_guess_along(taken, &caps[0], caps.shape[0], &lines[0, 0], &own[0])
 
 
 def take_marked(double[::1] own, const int8_t[::1] marks, double price):

@@ -17,6 +17,7 @@ from knapsolve.nefk.problem import Problem, most_taken
 Array = NDArray[np.float64]
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
+MANY_GROUPS = 1 << 16  # whose sizes are counted in tables of single bytes
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
 FEW = 32  # items of no group are all sampled if they are at most one in so many
@@ -59,17 +60,20 @@ class GroupTotals:
         problem, n_listed, in_order, last = self.problem, 0, True, -1
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         sizes, listed, found = np.zeros(len(self.caps) + 1, dtype=np.uint32), [], np.empty(CHUNK + 1, dtype=np.intp)
+        rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > MANY_GROUPS else None
         for start in range(some.start, some.stop, CHUNK):
             chunk = self.groups(slice(start, min(start + CHUNK, some.stop)))
             if self.every and n_listed <= most:
                 few = int(sizes[0]) * FEW <= problem.n
-                m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found)
+                m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
                 listed.append(found[:m].copy())
                 n_listed += m
             else:
                 group_layout.count_groups(chunk, sizes)
             in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
+        if rest is not None:
+            sizes += rest
         return _Counted(sizes, listed, in_order)
 
     def _are_few(self) -> bool:

@@ -16,35 +16,39 @@ from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.search import LINEAR, guess_price
 
 Array = NDArray[np.float64]
-CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP, LEAST_SHARE = 2048, 32, 1.25, 1e-2  # of a sample at rising prices
+LINES = group_tables.LINES
+CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP = 1024, 64, 1.4  # items at rising prices
+QUOTIENTS = np.append(np.outer(2.0 ** np.arange(LINES // 8), 1.0 + np.arange(8) / 8.0), 2.0 ** (LINES // 8))
+# lines of guesses begin and end there
 MORE_THAN_CAPS = 2.0  # of what caps allow in all: where own prices are guessed from, far above the budget's
 ROOMY = 4  # items to a group from which on there is room for totals by group beside what is known of them
 MOSTLY_HELD, FAR_OVER = 0.5, 8.0  # share of T that caps hold, and what groups take over that, where own prices are far
-FARTHEST = 100.0  # a rough guess of an own price over the budget's
+MOST_OVER = QUOTIENTS[-1] / 8.0  # the same where a sample leads from there
+LED_MEAN = 16  # items of a group, in the mean, from which on better guesses are worth it where tiles lead by themselves
+FARTHEST = 100.0  # a guess of an own price over the budget's, where there is no sample
 FEW_AT_ONCE = 4096  # groups: what is made of them on the way takes little room
 
 
 def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array:
     """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
 
-    By one Newton step, or by what a sample of all items takes at higher prices; roughly where tiles lead their searches
-    by themselves. Written over `total`, or over the pairs of which that and `slope` are the columns.
+    By what a sample of all items takes at higher prices; of few items by one Newton step, or roughly where tiles lead
+    their searches by themselves. Written over `total`, or over the pairs of which that and `slope` are the columns.
     """
-    bent = passes.shape not in LINEAR
+    bent, is_led = passes.shape not in LINEAR, passes.leads
     own = total if total.dtype == np.float64 else total.base.view(np.float64)[:, 0]
-    if passes.leads:
-        group_tables.rough_guesses(total, passes.caps, mu, FARTHEST, own)
+    if is_led or has_curve(passes):
+        prices = _along_a_sample(passes, mu) if has_curve(passes) else mu * np.minimum(QUOTIENTS, FARTHEST)
+        slopes = np.diff(prices) / np.diff(QUOTIENTS)
+        lines = np.column_stack([prices[:-1] - slopes * QUOTIENTS[:-1], slopes])
+        group_tables.guess_along(total, passes.caps, lines, own)
         own[0] = np.nan
         return own
-    with np.errstate(all="ignore"):
-        curve = _along_a_sample(passes, mu) if bent and passes.given.n > MANY else None
     for part in parts_of(len(passes.caps), FEW_AT_ONCE):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
         loose = taken <= cap
         with np.errstate(all="ignore"):
-            if curve:
-                guess = np.exp(np.interp(np.log(cap / taken), *curve))
-            elif bent:
+            if bent:
                 guess = mu * np.exp(np.minimum(np.log(taken / cap) * taken / steep, 5.0))
             else:
                 guess = mu + (taken - cap) / steep
@@ -55,18 +59,22 @@ def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array
     return own
 
 
-def _along_a_sample(passes: GroupPasses, mu: float) -> tuple[Array, Array]:
-    """Logarithms of the shares of what a sample of the items takes at mu that it does at higher prices, and of these
-    prices; both from the last one back.
-    """
-    part, prices = passes.given.sample(CURVE_SAMPLE), [mu]
-    totals: list[float] = []
-    sample = part.passes()
-    while len(totals) < CURVE_POINTS and (not totals or totals[-1] > LEAST_SHARE * totals[0]):
-        totals.append(sample.respond(prices[-1])[0])
+def has_curve(passes: GroupPasses) -> bool:
+    """Whether own prices are guessed by what a sample of the items takes."""
+    least = LED_MEAN * len(passes.caps) if passes.leads else 0
+    return passes.shape not in LINEAR and passes.given.n > max(MANY, least)
+
+
+@np.errstate(all="ignore")
+def _along_a_sample(passes: GroupPasses, mu: float) -> Array:
+    """Prices (LINES + 1,) at which a sample of the items takes as many times less than at mu as `QUOTIENTS` say."""
+    sample, prices, fallen = passes.given.sample(CURVE_SAMPLE).passes(), [mu], [1.0]
+    first = sample.respond(mu)[0]
+    while len(prices) < CURVE_POINTS and fallen[-1] < QUOTIENTS[-1]:
         prices.append(prices[-1] * CURVE_STEP)
-    taken = np.maximum(totals, 1e-300)
-    return np.log(taken / taken[0])[::-1], np.log(prices[:-1])[::-1]
+        fallen.append(first / max(sample.respond(prices[-1])[0], 1e-300))
+    along = np.exp(np.interp(np.log(QUOTIENTS), np.log(fallen), np.log(prices)))
+    return np.where(np.isfinite(along), along, mu)
 
 
 def over_caps(total: Any, caps: Array) -> NDArray[np.bool_]:
@@ -79,7 +87,8 @@ def over_caps(total: Any, caps: Array) -> NDArray[np.bool_]:
 def is_far_below(passes: GroupPasses, total: Any, sums: tuple[float, float, float]) -> bool:
     """Whether caps hold so much of what groups would take at a price that this tells nothing of their own prices."""
     is_held = sums[2] > MOSTLY_HELD * sums[0] and passes.shape not in LINEAR
-    return is_held and passes.given.n >= ROOMY * len(total) and not float(np.sum(total[1:])) <= FAR_OVER * sums[2]
+    most = MOST_OVER if passes.leads and has_curve(passes) else FAR_OVER
+    return is_held and passes.given.n >= ROOMY * len(total) and not float(np.sum(total[1:])) <= most * sums[2]
 
 
 def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:

@@ -77,16 +77,25 @@ def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
     falling = np.zeros_like(capped)
     group_tables.mark_surely(total, slope.astype(kind), caps, 0.3, falling, 0.0, True)
     np.testing.assert_array_equal(falling, np.where(total <= np.append(np.inf, caps), 3, capped))
-    with np.errstate(divide="ignore"):
-        expected = np.where(total[1:] > caps, 2.0 * np.minimum(total[1:] / caps, 7.0), np.nan)
+    begins = np.outer(2.0 ** np.arange(group_tables.LINES // 8), 1.0 + np.arange(8) / 8.0).ravel()
+    ends = np.append(begins[1:], 2.0 * begins[-8])
+    prices = np.append(2.0, 2.0 + np.cumsum(generator.random(begins.size)))
+    slopes = np.diff(prices) / (ends - begins)
+    lines = np.column_stack([prices[:-1] - slopes * begins, slopes])
+
+    def guesses(taken):
+        with np.errstate(divide="ignore"):
+            return np.where(taken > caps, np.interp(taken / caps, np.append(begins, ends[-1]), prices), np.nan)
+
     pairs = np.column_stack([total, slope]).astype(np.float32)
-    group_tables.rough_guesses(total, caps, 2.0, 7.0, total)
-    np.testing.assert_allclose(total[1:], expected, rtol=1e-15)
-    over = pairs.view(np.float64)[:, 0]  # guesses lie over the pairs
-    with np.errstate(divide="ignore"):
-        expected = np.where(pairs[1:, 0] > caps, 2.0 * np.minimum(pairs[1:, 0] / caps, 7.0), np.nan)
-    group_tables.rough_guesses(pairs[:, 0], caps, 2.0, 7.0, over)
-    np.testing.assert_allclose(over[1:], expected, rtol=1e-15)
+    expected = guesses(total[1:])
+    group_tables.guess_along(total, caps, lines, total)
+    np.testing.assert_allclose(total[1:], expected, rtol=1e-13)
+    over, expected = pairs.view(np.float64)[:, 0], guesses(pairs[1:, 0])  # guesses lie over the pairs
+    group_tables.guess_along(pairs[:, 0], caps, lines, over)
+    np.testing.assert_allclose(over[1:], expected, rtol=1e-13)
+    with pytest.raises(ValueError, match="lines must have the shape"):
+        group_tables.guess_along(total, caps, lines[1:], total)
     own, marks = total.copy(), generator.integers(0, 4, groups + 1).astype(np.int8)
     group_tables.take_marked(own, marks, 9.0)
     np.testing.assert_array_equal(own, np.where(marks % 3, np.where(np.isnan(total), 9.0, total), np.nan))
@@ -129,12 +138,13 @@ pairs = np.exp(generator.normal(0, 3, (1501, 2)))
 total, slope = pairs.T
 caps, sizes = np.exp(generator.normal(0, 3, 1500)), generator.integers(0, 4, 1500).astype(np.uint32)
 singles, marks = pairs.astype(np.float32), np.zeros(1501, np.int8)
+lines = generator.random((group_tables.LINES, 2))
 for given in (pairs.T, pairs.T.copy(), singles.T, (total.copy(), slope.astype(np.float32))):
     print(*(x.hex() for x in group_tables.capped_sums(*given, caps)))
     print(group_tables.not_surely_capped(given[0], caps).hex(), group_tables.most_under_caps(sizes, 0.7, caps).hex())
     group_tables.mark_surely(*given, caps, 0.3, marks)
     own = np.empty(1501)
-    group_tables.rough_guesses(given[0], caps, 2.0, 7.0, own)
+    group_tables.guess_along(given[0], caps, lines, own)
     print(marks.tobytes().hex(), own[1:].tobytes().hex())
 print(group_tables.vector_level())
 """

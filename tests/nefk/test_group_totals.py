@@ -118,6 +118,24 @@ def test_totals_of_tiles_are_as_near_as_they_say():
         np.testing.assert_allclose(ours, theirs, rtol=1.01 * core.ROUGH)
 
 
+@pytest.mark.parametrize("or_none", [False, True])
+@pytest.mark.parametrize("n_groups", [40, 3000])
+def test_items_are_counted_and_sampled_alike_in_tables_of_single_bytes(n_groups, or_none):
+    """Sizes from none to many times 256, in parts."""
+    generator, n, every = np.random.default_rng(3), 100_000, 7
+    groups = np.minimum(generator.geometric(20 / n_groups, n) - 1, n_groups) - 1
+    (plain, count), rest = np.zeros((2, n_groups + 1), np.uint32), np.zeros(n_groups + 1, np.uint8)
+    for part in np.array_split(np.arange(n), 5):
+        where, here = np.ascontiguousarray(groups[part], dtype=np.intp), (part[0], every, 512, or_none)
+        lists = np.empty((2, part.size + 1), dtype=np.intp)
+        m = group_layout.count_and_sample(where, plain, *here, lists[0])
+        assert group_layout.count_and_sample(where, count, *here, lists[1], rest) == m
+        np.testing.assert_array_equal(lists[1, :m], lists[0, :m])
+        np.testing.assert_array_equal(count + rest, plain)
+    np.testing.assert_array_equal(plain, np.bincount(groups + 1, minlength=n_groups + 1))
+    assert plain.max() > 512
+
+
 @pytest.mark.parametrize("are_sampled", [False, True])
 def test_numbers_of_groups_that_the_sample_leaves_out_or_takes_all_cost_no_room_and_no_answer(are_sampled):
     n, n_groups, generator = 400_000, 1_000_000, np.random.default_rng(1)
