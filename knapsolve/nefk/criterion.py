@@ -115,9 +115,13 @@ class Criterion:
         x, shape = self._like(amounts, "x")
         if not (x >= 0).all():
             raise ValueError(f"x must be non-negative, got {shown(x[~(x >= 0)][0])}")
-        value, slope = np.empty_like(x), np.empty_like(x)
+        value, slope, endless = np.empty_like(x), np.empty_like(x), np.isinf(x)
         if x.size:
-            core.worth(self._items(), 0, x.size, x, value, slope)
+            core.worth(self._items(), 0, x.size, np.where(endless, CEILING, x), value, slope)
+        grows = self._shape in (core.LOGARITHMIC, core.POWER)
+        value[endless & ((np.abs(value) > LARGEST) | grows)] *= np.inf
+        slope[endless & (slope < -LARGEST)] = -np.inf
+        slope[endless & ((np.abs(slope) < 1.0 / LARGEST) | grows)] = 0.0
         return value.reshape(shape), slope.reshape(shape)
 
     def value(self, x: ArrayLike) -> NDArray[np.float64]:

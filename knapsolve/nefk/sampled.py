@@ -36,7 +36,8 @@ class Tabulated(Criterion):
 
     Notes
     -----
-    Pooled pieces are level: items whose level pieces meet the price share in proportion to their lengths.
+    Pooled pieces are level: items whose level pieces meet the price share in proportion to their lengths. Where all
+    take the last amount, the price is minus infinity, or 0 if capacity may be left over.
 
     References
     ----------
@@ -198,7 +199,10 @@ class FromDerivative(Criterion):
 
     def _call(self, x: Array) -> Array:
         with np.errstate(all="ignore"):
-            slope = np.asarray(self._function(x), dtype=np.float64)
+            slope = np.asarray(self._function(x))
+        if slope.dtype.kind not in "biuf":
+            raise TypeError(f"function must return real numbers, got an array of {slope.dtype}")
+        slope = slope.astype(np.float64, copy=False)
         if slope.shape != x.shape:
             raise ValueError(f"function must return shape {x.shape}, got {slope.shape}")
         if np.isnan(slope).any():

@@ -26,6 +26,8 @@ def new_search(problem: Problem, passes: Any, known: float = math.nan, most: flo
     search = new_searches(passes.shape, target, top, guess)[0]
     if passes.shape == core.QUADRATIC and hasattr(passes, "items"):  # above its largest slope nothing is taken
         search[core.HIGH] = np.nextafter(np.float64(np.max(problem.weights)), np.inf)
+        if problem.equality and problem.groups is not None:  # caps may hold all at any low price
+            search[core.LOW] = max(_lowest(problem), search[core.LOW])
     if (
         passes.shape == core.QUADRATIC and not problem.equality and problem.groups is None
     ):  # its price could be negative
@@ -37,6 +39,15 @@ def new_search(problem: Problem, passes: Any, known: float = math.nan, most: flo
     if most <= problem.capacity * (1 + SLACK) and not problem.equality and passes.shape not in LINEAR:
         search[core.PRICE], search[core.STATE] = 0.0, core.MET
     return search
+
+
+def _lowest(problem: Problem) -> float:
+    """A price below which no quadratic item can have a slope."""
+    with np.errstate(over="ignore"):
+        most = min(float(np.max(problem.upper)), problem.capacity)
+        weight, curvature = np.float64(np.max(problem.weights)), np.max(problem.criterion._parameter)
+        low = -weight * (BEYOND + (1.0 + BEYOND) * float(curvature) * most)
+    return float(low) if low < 0.0 else -math.inf
 
 
 def find_and_settle(

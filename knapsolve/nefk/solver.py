@@ -26,9 +26,10 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.reduced import solve_reduced
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.search import UNDERFLOW
+from knapsolve.nefk.search import LINEAR, UNDERFLOW
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
+SUBNORMAL = float(np.finfo(np.float64).tiny)  # prices below have few digits
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
 
 
@@ -89,7 +90,8 @@ def solve_nefk(
     Warns
     -----
     ConvergenceWarning
-        The residual is above 1e-9, as at amounts so small that their slopes differ by less than rounding.
+        The residual is above 1e-9, as at amounts so small that their slopes differ by less than rounding; or the price
+        is below 2.2e-308, where doubles have few digits.
 
     References
     ----------
@@ -119,6 +121,9 @@ def solve_nefk(
         result = _solve(logs, jobs, place)
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    elif 0.0 < result.price < SUBNORMAL and problem.criterion._shape not in LINEAR:
+        message = f"amounts may be off: a price of {result.price:.2g} has few digits, as rates or weights are so small"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     if given is not None and result.amounts is not given:
         given[:] = result.amounts

@@ -38,3 +38,17 @@ def test_a_cap_that_is_all_lower_bounds_of_a_group(others):
     np.testing.assert_array_equal(result.amounts[:-1], lower[:-1])
     assert result.residual <= 1e-12
     assert result.group_prices[0] == pytest.approx(PRICE - result.price, rel=1e-9)
+
+
+def test_a_quadratic_price_is_no_lower_than_any_slope_where_capacity_is_all_that_caps_allow():
+    """Rounding left the sum of the caps below the capacity at any price: the search went to -1.8e71."""
+    first, second = float.fromhex("0x1.43107aa850d40p+1"), float.fromhex("0x1.e87e69b5f232dp-2")
+    lower = [float.fromhex("0x1.1849ce1d82a2bp-1"), float.fromhex("0x1.a46eb52c43f40p-3"), 0.0]
+    caps = [0.0, float.fromhex("0x1.a46eb52c43f40p-1"), float.fromhex("0x1.5e5c41a4e34b5p-1")]
+    weights, groups = [0.5, 1.0, 1.0], [1, 2, 2]
+    result = solve(
+        "quadratic", [first, second, first], sum(caps), weights=weights, lower=lower, groups=groups, group_caps=caps
+    )
+    assert result.residual <= 1e-12
+    assert abs(result.price) <= 1.1 * first * sum(caps)
+    assert (result.group_prices <= 4.0).all()

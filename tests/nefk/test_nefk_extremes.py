@@ -209,3 +209,10 @@ def test_quadratics_of_large_prices_need_no_more_passes():
     plain, large = (solve_nefk(criteria.Quadratic(1.0), 2e4, weights=weights * scale) for scale in (1.0, 1e120))
     assert large.n_passes == plain.n_passes
     np.testing.assert_allclose(large.amounts, plain.amounts, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("rate", [1e-160, 5e-324])
+def test_a_price_of_few_digits_is_told(rate):
+    """Amounts in proportion to the rates at the first; at the second, nothing tells them apart."""
+    with pytest.warns(ConvergenceWarning, match="price of .* has few digits"):
+        solve_nefk(criteria.Detection(rate * np.array([1.0, 2.0, 3.0])), 1.0)

@@ -129,3 +129,25 @@ def test_the_checker_itself_rejects_a_wrong_answer(capacity):
     result.amounts[:2] += [1e-9, -1e-9]
     with pytest.raises(AssertionError):
         assert_optimal("freshness", [1.0, 2, 5, 10], result, capacity)
+
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("criterion", "value", "slope"),
+    [
+        (criteria.Detection([2.0, 0.0, INF]), [2.0, 0.0, INF], [0.0, 0.0, 1.0]),
+        (criteria.Freshness([2.0, 0.0]), [1.0, 1.0], [0.0, 0.0]),
+        (criteria.PoissonFreshness([2.0, 0.0]), [1.0, 1.0], [0.0, 0.0]),
+        (criteria.Harmonic([2.0, 0.0]), [0.0, 0.0], [0.0, 0.0]),
+        (criteria.Logarithmic([2.0, 1e-9]), [INF, INF], [0.0, 0.0]),
+        (criteria.Power([0.01, 0.999]), [INF, INF], [0.0, 0.0]),
+        (criteria.Exponential([2.0, 0.0]), [1.0, 0.0], [0.0, 0.0]),
+        (criteria.Quadratic([2.0, 0.0]), [-INF, INF], [-INF, 1.0]),
+    ],
+)
+def test_values_and_slopes_of_amounts_without_end_are_the_limits(criterion, value, slope):
+    np.testing.assert_allclose(criterion.value(INF), value, atol=1e-200)
+    np.testing.assert_array_equal(criterion.derivative(INF), slope)
+    assert np.isfinite(criterion.value(1.0)).all()

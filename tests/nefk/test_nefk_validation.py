@@ -247,6 +247,12 @@ def test_numbers_may_be_arrays_of_no_dimension():
     assert np.array_equal(solve_nefk(F, np.array(1.0)).amounts, solve_nefk(F, 1.0).amounts)
 
 
+@pytest.mark.parametrize("kind", [complex, "U1", object])
+def test_a_derivative_returns_real_numbers(kind):
+    with pytest.raises(TypeError, match="function must return real numbers, got an array of"):
+        solve_nefk(FromDerivative(lambda x: np.ones(x.shape, dtype=kind)), 1.0, weights=[1.0, 2.0])
+
+
 def test_a_derivative_may_rise_by_rounding():
     noisy = FromDerivative(lambda x: (1.0 + 1e-9 * np.sin(np.minimum(1e9 * x, 1e9))) / (1.0 + 1e-12 * x))
     assert solve_nefk(noisy, 3.0, weights=[1.0, 1.0], upper=2.0).amounts.sum() == pytest.approx(3.0)
