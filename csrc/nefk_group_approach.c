@@ -163,7 +163,7 @@ static size_t approach_some(nefk_tile_space *space, int bounded, double floor, s
 /* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
  * side. */
 static void approach(nefk_tile_space *space, int bounded, double floor, size_t groups) {
-    uint32_t which[NEFK_TILE_GROUPS + 1];
+    uint32_t which[NEFK_TILE_GROUPS];
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     nefk_fill(groups, floor, space->from);
     nefk_fill(groups, INFINITY, space->to);

@@ -1,9 +1,12 @@
 #include "nefk_group_approach.h"
 #include "nefk_group_rows.h"
 #include "nefk_group_search.h"
+#include "nefk_group_starts.h"
 
 static const double BEYOND = 1e-3; /* over a slope: prices next to one tell nothing of amounts where it hardly falls */
-static const double OFF = 4e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
+enum { MANY_BETWEEN = 8 /* groups to one of which prices differ */ };
+static const double NEAR_START = 1e-3; /* over a start: beyond, no amount moves by more than 1e-13 between neighbours */
+static const double OFF = 2e-14, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
 
 /* Price every group of the tile: the common price, or just beyond its best slope at the lower bounds. Those that need
  * a price of their own are listed in space->group, with guesses in space->at, and marked; returns how many. */
@@ -101,15 +104,35 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     return answered + search_rest(all, tile, space, floor, list_off(space), 1, NULL);
 }
 
+/* List the groups whose prices differ; returns how many. If they are many, as where the common prices do, of items with a
+ * jump where they start, only those of which an item starts near by: to others, neighbouring prices are the same. */
+static size_t list_between(const nefk_problem *problem, size_t groups, nefk_tile_space *space) {
+    const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
+    size_t count = 0, each[2] = {space->all.step[0] != 0, space->all.step[1] != 0};
+    for (size_t g = 0; g < groups; g++) {
+        space->group[count] = (uint32_t)g;
+        count += space->low[g] != space->high[g];
+    }
+    if (count <= groups / MANY_BETWEEN || !has_jumps(problem->shape)) return count;
+    for (size_t i = 0; i < space->items; i++) {
+        double start = weight[i * each[1]], price = space->price[i];
+        double at = problem->shape == NEFK_FRESHNESS ? price * parameter[i * each[0]] : price;
+        space->y[i] = fabs(start - at) <= NEAR_START * start ? 1.0 : 0.0;
+    }
+    sum_groups(space, space->y, space->slope);
+    size_t left = 0;
+    for (size_t k = 0; k < count; k++) {
+        space->group[left] = space->group[k];
+        left += space->slope[space->group[k]] > 0.0;
+    }
+    return left;
+}
+
 /* Where a group's prices differ, blend its amounts at both, to its cap; where they are the common ones, fill its room
  * alike. */
 static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                          const double *own) {
-    size_t groups = 0;
-    for (size_t g = 0; g < tile.last - tile.first; g++) {
-        space->group[groups] = (uint32_t)g;
-        groups += space->low[g] != space->high[g];
-    }
+    size_t groups = list_between(all->problem, tile.last - tile.first, space);
     if (!groups) return;
     share_scalars(space);
     size_t m = choose(groups, space->group, space);

@@ -120,8 +120,8 @@ NEFK_INLINE void nefk_add_items(size_t first, size_t n, const nefk_lanes *items,
     }
 }
 
-/* Prices (NEFK_LANES,) after some rounds from those given, between `low` and `high` (NEFK_LANES,), which are narrowed;
- * the latter is also where the second item starts, if there is one, or with bounds, where the first one does. `gap`
+/* Prices (NEFK_LANES,) after some rounds from those given, between `low` and `high` (NEFK_LANES,), which are narrowed:
+ * the latter at first to where the second item starts, if there is one, or with bounds, to where the first one does. `gap`
  * (NEFK_LANES,): what was taken before the last step, less the cap. `bounded` is a compile-time constant. */
 NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low, float *high,
                                      float *price, float *gap) {

@@ -118,11 +118,26 @@ class Criterion:
         value, slope, endless = np.empty_like(x), np.empty_like(x), np.isinf(x)
         if x.size:
             core.worth(self._items(), 0, x.size, np.where(endless, CEILING, x), value, slope)
-        grows = self._shape in (core.LOGARITHMIC, core.POWER)
-        value[endless & ((np.abs(value) > LARGEST) | grows)] *= np.inf
-        slope[endless & (slope < -LARGEST)] = -np.inf
-        slope[endless & ((np.abs(slope) < 1.0 / LARGEST) | grows)] = 0.0
+        if endless.any():
+            self._set_limits(endless, value, slope)
         return value.reshape(shape), slope.reshape(shape)
+
+    def _set_limits(self, endless: NDArray[np.bool_], value: NDArray[np.float64], slope: NDArray[np.float64]) -> None:
+        """Limits of values and slopes (n,) where amounts have no end."""
+        parameter = np.broadcast_to(np.asarray(self._parameter, dtype=np.float64), value.shape)[endless]
+        if self._shape in (core.LOGARITHMIC, core.POWER):
+            value[endless], slope[endless] = np.inf, 0.0
+        elif self._shape == core.EXPONENTIAL:
+            value[endless], slope[endless] = parameter > 0.0, 0.0
+        elif self._shape == core.HARMONIC:
+            value[endless], slope[endless] = 0.0, 0.0
+        elif self._shape == core.QUADRATIC:
+            value[endless] = np.where(parameter > 0.0, -np.inf, np.inf)
+            slope[endless] = np.where(parameter > 0.0, -np.inf, 1.0)
+        elif self._shape == core.DETECTION:
+            value[endless], slope[endless] = parameter, np.isinf(parameter)
+        else:
+            value[endless], slope[endless] = 1.0, 0.0
 
     def value(self, x: ArrayLike) -> NDArray[np.float64]:
         """Value f(x) of amounts `x` (n,), in units of value."""

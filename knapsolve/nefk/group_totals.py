@@ -64,7 +64,7 @@ class GroupTotals:
         for start in range(some.start, some.stop, CHUNK):
             chunk = self.groups(slice(start, min(start + CHUNK, some.stop)))
             if self.every and n_listed <= most:
-                few = int(sizes[0]) * FEW <= problem.n
+                few = (int(sizes[0]) + (0 if rest is None else int(rest[0]))) * FEW <= problem.n
                 m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
                 listed.append(found[:m].copy())
                 n_listed += m

@@ -41,7 +41,7 @@ FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hi
 STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group
-CONFIRMED = 5e-13  # relative gap of the total that is accepted: capped groups have gaps as large
+CONFIRMED = 1e-13  # relative gap of the total that is accepted: capped groups have gaps as large
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 

@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.group_tables as group_tables
+from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.narrow import MANY
 from knapsolve.nefk.passes import parts_of
+from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, guess_price
 
 Array = NDArray[np.float64]
 LINES = group_tables.LINES
-CURVE_SAMPLE, CURVE_POINTS, CURVE_STEP = 1024, 64, 1.4  # items at rising prices
+CURVE_SAMPLE, CURVE_STEP, CURVE_POINTS, FEW_POINTS = 1024, 1.4, 64, 20  # items, prices (last: with lower bounds)
+# where lines of guesses begin and end
 QUOTIENTS = np.append(np.outer(2.0 ** np.arange(LINES // 8), 1.0 + np.arange(8) / 8.0), 2.0 ** (LINES // 8))
-# lines of guesses begin and end there
 MORE_THAN_CAPS = 2.0  # of what caps allow in all: where own prices are guessed from, far above the budget's
 ROOMY = 4  # items to a group from which on there is room for totals by group beside what is known of them
 MOSTLY_HELD, FAR_OVER = 0.5, 8.0  # share of T that caps hold, and what groups take over that, where own prices are far
@@ -60,9 +62,17 @@ def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array
 
 
 def has_curve(passes: GroupPasses) -> bool:
-    """Whether own prices are guessed by what a sample of the items takes."""
+    """Whether own prices are guessed by what a sample of the items takes: where lower bounds are much of that, it tells
+    too little for tiles that lead their searches by themselves.
+    """
     least = LED_MEAN * len(passes.caps) if passes.leads else 0
-    return passes.shape not in LINEAR and passes.given.n > max(MANY, least)
+    is_told = passes.shape not in LINEAR and not (passes.leads and has_lower_bounds(passes.given))
+    return is_told and passes.given.n > max(MANY, least)
+
+
+def has_lower_bounds(problem: Problem) -> bool:
+    """Whether items take something at any price."""
+    return is_column(problem.lower) or problem.lower > 0.0
 
 
 @np.errstate(all="ignore")
@@ -70,7 +80,8 @@ def _along_a_sample(passes: GroupPasses, mu: float) -> Array:
     """Prices (LINES + 1,) at which a sample of the items takes as many times less than at mu as `QUOTIENTS` say."""
     sample, prices, fallen = passes.given.sample(CURVE_SAMPLE).passes(), [mu], [1.0]
     first = sample.respond(mu)[0]
-    while len(prices) < CURVE_POINTS and fallen[-1] < QUOTIENTS[-1]:
+    most = FEW_POINTS if has_lower_bounds(passes.given) else CURVE_POINTS
+    while len(prices) < most and fallen[-1] < QUOTIENTS[-1]:
         prices.append(prices[-1] * CURVE_STEP)
         fallen.append(first / max(sample.respond(prices[-1])[0], 1e-300))
     along = np.exp(np.interp(np.log(QUOTIENTS), np.log(fallen), np.log(prices)))

@@ -16,7 +16,8 @@ from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criterion import Criterion
 
 Array = NDArray[np.float64]
-NODES = 201  # of the double exponential quadrature
+FIRST_NODE, SPACING, NODES = -3.75, 0.125, 5990  # of the quadrature, as far as amounts have doubles
+LONGEST, ROUNDING = 100.0, 1e-17  # how much longer than a term what is left may go on; of a sum, that is nothing
 HALVINGS = 200  # more than the order of doubles has
 PROBES = (1 / 64, 1 / 8, 1.0, 8.0, 64.0)  # amounts over an even share at which derivatives must not have risen
 FURTHEST = 1e300  # amount at which a derivative is looked at
@@ -85,12 +86,18 @@ class Tabulated(Criterion):
         return {} if self._single else {"values": self._rows}
 
     def _spread(self, values: ArrayLike, name: str) -> tuple[Array, tuple[int, ...], Any]:
-        given = np.asarray(values, dtype=np.float64)
+        given = _real(name, values)
         shape = given.shape if self._single else np.broadcast_shapes(given.shape, (len(self._rows),))
-        if len(shape) > 1 or np.isnan(given).any():
-            raise ValueError(f"{name} must be a number or one-dimensional and not NaN, got {given!r}")
+        if len(shape) > 1:
+            raise ValueError(f"{name} must be a number or one-dimensional, got shape {given.shape}")
         flat = np.broadcast_to(given, shape).ravel()
         return flat, shape, np.zeros(flat.size, dtype=np.intp) if self._single else np.arange(flat.size)
+
+    def _amounts(self, x: ArrayLike) -> tuple[Array, tuple[int, ...], Any]:
+        spread = self._spread(x, "x")
+        if (spread[0] < 0.0).any():
+            raise ValueError(f"x must be non-negative, got {shown(spread[0].min())}")
+        return spread
 
     def _piece(self, x: Array, row: Any) -> tuple[Any, Array, Array]:
         """Index of the grid point before x (clipped), the distance past it and the slope of f' after it."""
@@ -100,15 +107,16 @@ class Tabulated(Criterion):
 
     def value(self, x: ArrayLike) -> Array:
         """Value f(x), the integral of the derivative from 0; -inf beyond the grid."""
-        x, shape, row = self._spread(x, "x")
+        x, shape, row = self._amounts(x)
         k, past, tilt = self._piece(x, row)
+        past = np.minimum(past, self.limit)  # beyond the grid it does not count
         inside = self._integral[row, k] + past * (self._rows[row, k] + 0.5 * tilt * past)
         inside = np.where(x < self._grid[0], self._rows[row, 0] * x, inside)
         return np.where(x > self.limit, -np.inf, inside).reshape(shape)
 
     def derivative(self, x: ArrayLike) -> Array:
         """Derivative f'(x) after pooling; -inf beyond the grid."""
-        x, shape, row = self._spread(x, "x")
+        x, shape, row = self._amounts(x)
         k, past, tilt = self._piece(x, row)
         inside = np.where(x < self._grid[0], self._rows[row, 0], self._rows[row, k] + tilt * past)
         return np.where(x > self.limit, -np.inf, inside).reshape(shape)
@@ -197,12 +205,21 @@ class FromDerivative(Criterion):
                 )
             x, slope = more, steep
 
+    def _amounts(self, x: ArrayLike) -> Array:
+        given = _real("x", x)
+        if (given < 0.0).any():
+            raise ValueError(f"x must be non-negative, got {shown(given[given < 0.0][0])}")
+        return given
+
     def _call(self, x: Array) -> Array:
         with np.errstate(all="ignore"):
             slope = np.asarray(self._function(x))
-        if slope.dtype.kind not in "biuf":
-            raise TypeError(f"function must return real numbers, got an array of {slope.dtype}")
-        slope = slope.astype(np.float64, copy=False)
+            try:
+                if slope.dtype.kind not in "biufO":
+                    raise TypeError
+                slope = slope.astype(np.float64, copy=False)
+            except (TypeError, ValueError):
+                raise TypeError(f"function must return real numbers, got an array of {slope.dtype}") from None
         if slope.shape != x.shape:
             raise ValueError(f"function must return shape {x.shape}, got {slope.shape}")
         if np.isnan(slope).any():
@@ -211,27 +228,35 @@ class FromDerivative(Criterion):
 
     def derivative(self, x: ArrayLike) -> Array:
         """Derivative f'(x) at amounts `x` (n,)."""
-        given = np.asarray(x, dtype=np.float64)
+        given = self._amounts(x)
         return self._call(np.atleast_1d(given)).reshape(given.shape)
 
     def value(self, x: ArrayLike) -> Array:
-        """Value f(x): as given, or by double exponential quadrature of the derivative from 0."""
-        given = np.asarray(x, dtype=np.float64)
+        """Value f(x): as given, or the integral of the derivative from 0 to x, at most 1e300.
+
+        By the trapezoidal rule in w of x / (1 + exp(w - exp(-w))), which finds what lies at any scale of amounts.
+        """
+        given = self._amounts(x)
         if self._value is not None:
             return np.asarray(self._value(np.atleast_1d(given)), dtype=np.float64).reshape(given.shape)
-        amounts, total = np.atleast_1d(given), np.zeros(max(given.size, 1))
-        steps, h = np.linspace(-6.0, 4.0, NODES, retstep=True)
-        for t in steps:
-            near = math.exp(-math.pi * math.sinh(t))
-            node = 1.0 / (1.0 + near)
-            weight = h * math.pi * math.cosh(t) * node * (near * node)
+        amounts = np.minimum(np.atleast_1d(given), FURTHEST)
+        total, first = np.zeros(amounts.size), self._call(np.zeros(amounts.size))
+        for step in range(NODES):
+            w = FIRST_NODE + SPACING * step
+            v, width = w - math.exp(-w), SPACING * (1.0 + math.exp(-w))
+            near = math.exp(-abs(v))
+            node, rest = (near if v > 0.0 else 1.0) / (1.0 + near), (1.0 if v > 0.0 else near) / (1.0 + near)
             slope = self._call(amounts * node)
-            total += np.where(amounts > 0, weight * np.where(amounts > 0, slope, 0.0), 0.0)
+            term = width * node * rest * np.where((amounts * node > 0.0) & (slope < np.inf), slope, 0.0)
+            total += term
+            left = np.where(np.isfinite(first), node * first, term / SPACING * LONGEST)
+            if v > 0.0 and ((total != 0.0) & (np.abs(left) <= ROUNDING * np.abs(total)) | (amounts <= 0.0)).all():
+                break
         return (total * amounts).reshape(given.shape)
 
     def inverse(self, price: ArrayLike) -> Array:
         """Largest amounts up to which f' is above `price`; infinite where it always is."""
-        given = np.asarray(price, dtype=np.float64)
+        given = _real("price", price)
         return self._answer(np.atleast_1d(given))[0].reshape(given.shape)
 
     def _answer(self, price: Array) -> tuple[Array, Array]:
@@ -243,6 +268,17 @@ class FromDerivative(Criterion):
         with np.errstate(all="ignore"):
             slope = np.where((x > 0) & (fall > 0) & np.isfinite(fall) & np.isfinite(x), 2.0 * step / fall, 0.0)
         return x, slope
+
+
+def _real(name: str, values: ArrayLike) -> Array:
+    """One number or an array of them, not NaN."""
+    try:
+        given = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
+    if np.isnan(given).any():
+        raise ValueError(f"{name} must not be NaN, got {shown(given[np.isnan(given)][0])}")
+    return given
 
 
 def _last_above(function: Callable[[Array], Array], price: Array) -> Array:

@@ -72,8 +72,8 @@ def solve_nefk(
         Threads, as in joblib. The answer is the same to the last bit whatever their number.
     out : ndarray of shape (n,), float64 or float32, default=None
         Where to put the amounts, also over one of the columns (which takes another array meanwhile). float32 halves the
-        memory; value and residuals are those before rounding. With more than half as many groups as items, most of
-        whose caps bind, a solve that is given this room is faster; its amounts may differ in their last bits.
+        memory; value and residuals are those before rounding. With groups, a solve that is given this room may be
+        faster; its amounts may then differ, as far as residuals allow.
 
     Returns
     -------
@@ -122,8 +122,8 @@ def solve_nefk(
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    elif 0.0 < result.price < SUBNORMAL and problem.criterion._shape not in LINEAR:
-        message = f"amounts may be off: a price of {result.price:.2g} has few digits, as rates or weights are so small"
+    elif 0.0 < result.price < SUBNORMAL and problem.criterion._shape not in (*LINEAR, core.EXPONENTIAL):
+        message = f"amounts may be off: a price of {result.price:.2g} has few digits"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     if given is not None and result.amounts is not given:
         given[:] = result.amounts

@@ -1,6 +1,7 @@
 """Residuals of at most 1e-12 wherever doubles reach."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -216,3 +217,10 @@ def test_a_price_of_few_digits_is_told(rate):
     """Amounts in proportion to the rates at the first; at the second, nothing tells them apart."""
     with pytest.warns(ConvergenceWarning, match="price of .* has few digits"):
         solve_nefk(criteria.Detection(rate * np.array([1.0, 2.0, 3.0])), 1.0)
+
+
+def test_a_price_of_few_digits_is_no_matter_to_logarithms():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = solve_nefk(criteria.Exponential([1.0, 1.0]), 1420.0)
+    np.testing.assert_array_equal(result.amounts, [710.0, 710.0])

@@ -140,14 +140,27 @@ INF = np.inf
         (criteria.Detection([2.0, 0.0, INF]), [2.0, 0.0, INF], [0.0, 0.0, 1.0]),
         (criteria.Freshness([2.0, 0.0]), [1.0, 1.0], [0.0, 0.0]),
         (criteria.PoissonFreshness([2.0, 0.0]), [1.0, 1.0], [0.0, 0.0]),
-        (criteria.Harmonic([2.0, 0.0]), [0.0, 0.0], [0.0, 0.0]),
+        (criteria.Harmonic([1e140, 0.0]), [0.0, 0.0], [0.0, 0.0]),
         (criteria.Logarithmic([2.0, 1e-9]), [INF, INF], [0.0, 0.0]),
         (criteria.Power([0.01, 0.999]), [INF, INF], [0.0, 0.0]),
-        (criteria.Exponential([2.0, 0.0]), [1.0, 0.0], [0.0, 0.0]),
-        (criteria.Quadratic([2.0, 0.0]), [-INF, INF], [-INF, 1.0]),
+        (criteria.Exponential([2.0, 0.0, 1e-251]), [1.0, 0.0, 1.0], [0.0, 0.0, 0.0]),
+        (criteria.Quadratic([2.0, 0.0, 1e-300]), [-INF, INF, -INF], [-INF, 1.0, -INF]),
     ],
 )
 def test_values_and_slopes_of_amounts_without_end_are_the_limits(criterion, value, slope):
-    np.testing.assert_allclose(criterion.value(INF), value, atol=1e-200)
+    np.testing.assert_array_equal(criterion.value(INF), value)
     np.testing.assert_array_equal(criterion.derivative(INF), slope)
     assert np.isfinite(criterion.value(1.0)).all()
+
+
+@pytest.mark.parametrize(
+    ("slope", "amounts", "values"),
+    [
+        (lambda x: np.exp(-x), [0.0, 1.0, 1e8, 1e300, INF], [0.0, -np.expm1(-1.0), 1.0, 1.0, 1.0]),
+        (lambda x: 1.0 / (1.0 + x), [1e-10, 1.0, 1e200], np.log1p([1e-10, 1.0, 1e200])),
+        (lambda x: 0.5 / np.sqrt(x), [1e-300, 1.0, 1e6], [1e-150, 1.0, 1e3]),
+    ],
+)
+def test_values_of_a_derivative_are_its_integrals_at_any_scale(slope, amounts, values):
+    """Between a few nodes for all of [0, x] lay all that matters."""
+    np.testing.assert_allclose(criteria.FromDerivative(slope).value(amounts), values, rtol=2e-12)

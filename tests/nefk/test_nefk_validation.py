@@ -1,6 +1,7 @@
 """Bad input is named before any work; nothing comes out silently wrong."""
 
 import inspect
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -247,10 +248,26 @@ def test_numbers_may_be_arrays_of_no_dimension():
     assert np.array_equal(solve_nefk(F, np.array(1.0)).amounts, solve_nefk(F, 1.0).amounts)
 
 
-@pytest.mark.parametrize("kind", [complex, "U1", object])
+@pytest.mark.parametrize("kind", [complex, "U1", "M8[s]"])
 def test_a_derivative_returns_real_numbers(kind):
     with pytest.raises(TypeError, match="function must return real numbers, got an array of"):
         solve_nefk(FromDerivative(lambda x: np.ones(x.shape, dtype=kind)), 1.0, weights=[1.0, 2.0])
+
+
+@pytest.mark.parametrize("criterion", [FromDerivative(lambda x: 1.0 / (1.0 + x)), Tabulated([0.0, 1.0], [2.0, 1.0])])
+@pytest.mark.parametrize(("value", "error"), [(-1.0, ValueError), (NAN, ValueError), ("a", TypeError)])
+def test_values_of_a_derivative_or_a_table_are_of_amounts(criterion, value, error):
+    for method in (criterion.value, criterion.derivative):
+        with pytest.raises(error, match=f"^x must .*{value}"):
+            method(value)
+    if value != -1.0:  # prices may be negative
+        with pytest.raises(error, match=f"^price must .*{value}"):
+            criterion.inverse(value)
+
+
+def test_a_derivative_may_return_numbers_of_any_real_kind():
+    exact = FromDerivative(lambda x: np.array([Fraction(1) / (1 + Fraction(float(v))) for v in x], dtype=object))
+    assert exact.inverse(0.5) == pytest.approx(1.0)
 
 
 def test_a_derivative_may_rise_by_rounding():

@@ -31,7 +31,8 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     own, amounts = np.append(np.nan, np.full(n // size, mu)), np.empty(n)
     passes = passes_of(caps)
     (found,) = passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
-    assert max(found[4:6]) <= 1e-12
+    assert found[4] <= 1e-12
+    assert found[5] <= 5e-14  # of a cap: amounts of steep items are off by many times that
     assert found[7] == 0
     return found[6]
 
@@ -42,7 +43,7 @@ def shares_of_what_is_taken(least, most):
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
-@pytest.mark.parametrize(("least", "most", "evaluations"), [(0.3, 0.9, 0.108), (0.01, 0.3, 0.33)])
+@pytest.mark.parametrize(("least", "most", "evaluations"), [(0.3, 0.9, 0.125), (0.01, 0.3, 0.36)])
 def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind, least, most, evaluations):
     """Single precision leads so near that amounts follow the last step. Without some groups' second turn there are .24
     and 1.2 evaluations, without the last step of groups that are left .13 and .38, without the starts that their
@@ -52,7 +53,7 @@ def test_own_prices_of_most_groups_need_no_evaluation_but_the_answers(kind, leas
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
-@pytest.mark.parametrize(("size", "evaluations"), [(25, 0.2), (60, 0.33), (100, 0.42), (180, 0.08)])
+@pytest.mark.parametrize(("size", "evaluations"), [(25, 0.22), (60, 0.34), (100, 0.44), (180, 0.08)])
 def test_own_prices_of_groups_of_scores_of_items_need_half_an_evaluation(kind, size, evaluations):
     """Beyond 64 items there were four, in double precision. The more items, the likelier that one starts near by.
     Without some groups' second turn there are .9 to 1.4.
@@ -154,14 +155,15 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
     own, amounts = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m)
     passes = GroupPasses(problem, 1)
     for found in passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None):
-        assert max(found[4:6]) <= 1e-12
+        assert found[4] <= 1e-12
+    assert found[5] <= 5e-14  # of a cap: amounts of steep items are off by many times that
     np.testing.assert_allclose(own[1:], price, rtol=1e-11)
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize(
     ("place", "part", "evaluations"),
-    [(1, 80, 0), (1, 90, 0), (2, 80, 3.2), (3, 80, 3.4), (2, 30, 2.9), (2, 22, 2.9), (2, 12, 2.7)],
+    [(1, 80, 0), (1, 90, 0), (2, 80, 3.2), (3, 80, 3.4), (2, 30, 2.9), (2, 22, 2.9), (2, 12, 2.9)],
 )
 def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, place, part, evaluations):
     """Amounts jump there, by a fortieth of the rate over one unit in the last place of the price, or nearly so, and
