@@ -11,7 +11,8 @@ from knapsolve.nefk.criteria import (
     Power,
     Quadratic,
 )
-from knapsolve.nefk.sampled import FromDerivative, Tabulated
+from knapsolve.nefk.from_derivative import FromDerivative
+from knapsolve.nefk.tabulated import Tabulated
 
 __all__ = [
     "Detection",

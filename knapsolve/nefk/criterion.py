@@ -53,6 +53,26 @@ def _compiled(column: Any) -> core.Column:
     return core.Column(column.values, column.place) if isinstance(column, Indexed) else core.Column(column)
 
 
+def as_real(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """One number or an array of them."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
+
+
+def check_amounts(x: NDArray[np.float64]) -> None:
+    """Refuse negative amounts, and NaN."""
+    if not (x >= 0).all():
+        raise ValueError(f"x must be non-negative, got {shown(x[~(x >= 0)][0])}")
+
+
+def check_prices(price: NDArray[np.float64]) -> None:
+    """Refuse NaN."""
+    if np.isnan(price).any():
+        raise ValueError(f"price must not be NaN, got {shown(price[np.isnan(price)][0])}")
+
+
 class Criterion:
     """A concave criterion with a closed form: a family of shapes and a parameter for each item."""
 
@@ -99,10 +119,7 @@ class Criterion:
 
     def _like(self, values: ArrayLike, name: str) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """`values` stretched to one per item, and the shape of the answer."""
-        try:
-            given = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise TypeError(f"{name} must be a real number or an array of them, got {shown(values)}") from error
+        given = as_real(name, values)
         own = np.shape(self._parameter)
         if given.ndim > 1:
             raise ValueError(f"{name} must be a number or one-dimensional, got shape {given.shape}")
@@ -113,8 +130,7 @@ class Criterion:
 
     def _worth(self, amounts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         x, shape = self._like(amounts, "x")
-        if not (x >= 0).all():
-            raise ValueError(f"x must be non-negative, got {shown(x[~(x >= 0)][0])}")
+        check_amounts(x)
         value, slope, endless = np.empty_like(x), np.empty_like(x), np.isinf(x)
         if x.size:
             core.worth(self._items(), 0, x.size, np.where(endless, CEILING, x), value, slope)
