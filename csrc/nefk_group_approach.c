@@ -7,6 +7,7 @@
 
 enum { ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
 static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
+static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
 static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
@@ -160,6 +161,17 @@ static size_t approach_some(nefk_tile_space *space, int bounded, double floor, s
     return left;
 }
 
+/* Begin no lower than where the first item alone would take the cap, as `nefk_give_to_first` leaves it in space->low:
+ * without bounds, own prices are above. */
+static void begin_above_first(nefk_tile_space *space, size_t groups) {
+    for (size_t k = 0; k < groups; k++) {
+        double least = space->low[space->group[k]] * (1.0 - ROUNDED);
+        int tells = (least > space->from[k]) & (least < space->top[k]); /* not where it overflows */
+        space->from[k] = tells ? least : space->from[k];
+        space->at[k] = space->at[k] > space->from[k] ? space->at[k] : space->from[k];
+    }
+}
+
 /* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
  * side. */
 static void approach(nefk_tile_space *space, int bounded, double floor, size_t groups) {
@@ -167,6 +179,7 @@ static void approach(nefk_tile_space *space, int bounded, double floor, size_t g
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     nefk_fill(groups, floor, space->from);
     nefk_fill(groups, INFINITY, space->to);
+    if (!bounded) begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
     for (size_t time = 0, left = groups, far; time < TIMES; time++, left = far) {
         far = 0;

@@ -155,17 +155,18 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     sum_groups(space, space->x, space->total);
 }
 
-static void audit_items(const nefk_grouped *all, nefk_tile_space *space, size_t m, nefk_audit *audit) {
+static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, size_t m, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const nefk_problem *problem = all->problem;
+    double value[NEFK_BLOCK], side[NEFK_BLOCK];
     nefk_audit total = {{0, 0}, {0, 0}, 0};
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         double bad = use->audit(problem->shape, count, block_of(&space->all, at), space->price + at, space->x + at,
-                                space->y + at, space->e + at);
+                                value, side);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(count, space->x + at));
-        nefk_add(&total.value.high, &total.value.low, use->sum(count, space->y + at));
+        nefk_add(&total.value.high, &total.value.low, use->sum(count, value));
     }
     *audit = total;
 }
