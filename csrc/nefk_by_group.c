@@ -60,7 +60,7 @@ NEFK_INLINE void sum_capped(nefk_taken at, const double *caps, size_t groups, do
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
-            double x = total_of(at, 1 + start + g), cap = caps[start + g], d = slope_of(at, 1 + start + g);
+            double x = total_of(at, start + g), cap = caps[start + g], d = slope_of(at, start + g);
             uint64_t loose = 0 - (uint64_t)(x <= cap);
             taken[g] = nefk_from_bits(nefk_to_bits(x) & loose);
             steep[g] = nefk_from_bits(nefk_to_bits(d) & loose);
@@ -74,9 +74,7 @@ NEFK_INLINE void sum_capped(nefk_taken at, const double *caps, size_t groups, do
 }
 
 NEFK_INLINE void capped_sums(nefk_taken at, const double *caps, size_t groups, double *sums) {
-    sums[0] = total_of(at, 0);
-    sums[1] = slope_of(at, 0);
-    sums[2] = 0.0;
+    sums[0] = sums[1] = sums[2] = 0.0;
     if (in_pairs(at)) {
         sum_capped(pairs_of(at), caps, groups, sums);
     } else if (at.totals && at.slopes && at.step == 1 && at.slope_step == 1) {
@@ -96,12 +94,11 @@ AT_EVERY_WIDTH(void, nefk_capped_sums, capped_sums,
 
 NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
                            int8_t *marks) {
-    marks[0] = falls ? NEFK_LOOSE : 0;
-    for (size_t g = 1; g <= groups; g++) {
-        double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g - 1];
+    for (size_t g = 0; g < groups; g++) {
+        double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g];
         double slope = slope_of(at, g), flat = flattest * total;
         double highest = total * (1.0 + 2.0 * NEFK_ROUGH) + FLT_MIN; /* singles below that are rounded away */
-        int is_capped = over > least * (slope > flat ? slope : flat), is_loose = falls & (highest <= caps[g - 1]);
+        int is_capped = over > least * (slope > flat ? slope : flat), is_loose = falls & (highest <= caps[g]);
         marks[g] = (int8_t)(NEFK_CAPPED * is_capped + NEFK_LOOSE * is_loose);
     }
 }
@@ -118,11 +115,11 @@ AT_EVERY_WIDTH(void, nefk_mark_surely, mark_surely,
                (at, caps, groups, least, flattest, falls, marks))
 
 NEFK_INLINE double not_surely_capped(nefk_taken at, const double *caps, size_t groups) {
-    double part = total_of(at, 0), term[BLOCK];
+    double part = 0.0, term[BLOCK];
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
-            double total = total_of(at, 1 + start + g);
+            double total = total_of(at, start + g);
             term[g] = total * (1.0 - 2.0 * NEFK_ROUGH) <= caps[start + g] ? total : 0.0;
         }
         part += sum_block(term, m);
@@ -147,11 +144,11 @@ NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, co
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
-            double taken = total_of(at, 1 + start + g), cap = caps[start + g];
+            double taken = total_of(at, start + g), cap = caps[start + g];
             double price = on_lines(lines, taken / cap);
             guess[g] = taken <= cap ? NAN : price;
         }
-        memcpy(own + 1 + start, guess, m * sizeof *guess);
+        memcpy(own + start, guess, m * sizeof *guess);
     }
 }
 
@@ -163,6 +160,23 @@ NEFK_INLINE void guess_along(nefk_taken at, const double *caps, size_t groups, c
 AT_EVERY_WIDTH(void, nefk_guess_along, guess_along,
                (nefk_taken at, const double *caps, size_t groups, const double *lines, double *own),
                (at, caps, groups, lines, own))
+
+nefk_taken nefk_taken_from(nefk_taken at, size_t first) {
+    if (at.totals) at.totals += first * at.step;
+    if (at.single_totals) at.single_totals += first * at.step;
+    if (at.slopes) at.slopes += first * at.slope_step;
+    if (at.single_slopes) at.single_slopes += first * at.slope_step;
+    return at;
+}
+
+NEFK_INLINE void excess(double *own, size_t groups, double price) {
+    for (size_t g = 0; g < groups; g++) {
+        double over = own[g] - price;
+        own[g] = over > 0.0 ? over : 0.0;
+    }
+}
+
+AT_EVERY_WIDTH(void, nefk_excess, excess, (double *own, size_t groups, double price), (own, groups, price))
 
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) {
     for (size_t g = 0; g < count; g++) {

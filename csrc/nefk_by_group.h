@@ -1,12 +1,12 @@
-/* Loops over tables by group, which numpy would take several passes for. A table (g + 1,) begins with the items of no
- * group; groups are counted from 0. All are O(g). */
+/* Loops over tables by group, which numpy would take several passes for; threads may share a table's parts. All are
+ * O(g). */
 #ifndef NEFK_BY_GROUP_H
 #define NEFK_BY_GROUP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Totals and slopes (g + 1,) at one price, so many entries apart. Either are doubles or, where these are NULL, singles;
+/* Totals and slopes (g,) at one price, so many entries apart. Either are doubles or, where these are NULL, singles;
  * without slopes, both are NULL. */
 typedef struct {
     const double *totals, *slopes;
@@ -14,15 +14,18 @@ typedef struct {
     size_t step, slope_step;
 } nefk_taken;
 
+/* The same from one group on. */
+nefk_taken nefk_taken_from(nefk_taken taken, size_t first);
+
 /* What groups take together under their caps (g,), the slope of that, and its part that caps hold, into sums (3,).
  * Summed in blocks, for their rounding. */
 void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums);
 
 enum { NEFK_CAPPED = 1, NEFK_PASSING = 2, NEFK_LOOSE = 3 }; /* marks of groups: all over a bracket, in it, nowhere */
 
-/* Mark groups as capped in `marks` (g + 1,) of whose rough totals slopes lead to the caps (g,) by `least` or more;
- * slopes are taken to be no less than `flattest` times the total. With `falls` those as loose that are under the cap,
- * and the items of no group; all others 0. */
+/* Mark groups as capped in `marks` (g,) of whose rough totals slopes lead to the caps (g,) by `least` or more; slopes
+ * are taken to be no less than `flattest` times the total. With `falls` those as loose that are under the cap; all
+ * others 0. */
 void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, int falls,
                       int8_t *marks);
 
@@ -32,9 +35,12 @@ double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t group
 enum { NEFK_LINES = 96 }; /* from 1 on, eight for each doubling */
 
 /* Write a guess of each group's own price, by what they take at one price over their caps, along `lines` (NEFK_LINES, 2):
- * where each is at 0, and its slope; beyond the last as at its end. NaN where a cap is loose. `own` (g + 1,) may lie over
+ * where each is at 0, and its slope; beyond the last as at its end. NaN where a cap is loose. `own` (g,) may lie over
  * totals in double precision, or over pairs of single ones and slopes. */
 void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines, double *own);
+
+/* How far own prices (g,) are above a price, in their place: 0 where they are below, or NaN. */
+void nefk_excess(double *own, size_t groups, double price);
 
 /* Own prices (k,) of groups that are not marked, or as loose, become NaN, and those of others, if they are NaN, the
  * given one. */

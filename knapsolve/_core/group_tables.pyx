@@ -4,6 +4,8 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
 
+from knapsolve._core.threads import work_through
+
 cdef extern from "cpu_level.h":
     int cpu_level() noexcept nogil
 
@@ -15,6 +17,8 @@ cdef extern from "nefk_by_group.h":
         const float *single_slopes
         size_t step
         size_t slope_step
+    int NEFK_LOOSE
+    nefk_taken nefk_taken_from(nefk_taken taken, size_t first) noexcept nogil
     void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
     void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
                           bint falls, int8_t *marks) noexcept nogil
@@ -22,6 +26,7 @@ cdef extern from "nefk_by_group.h":
     int NEFK_LINES
     void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines,
                           double *own) noexcept nogil
+    void nefk_excess(double *own, size_t groups, double price) noexcept nogil
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
     double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
@@ -100,74 +105,122 @@ cdef nefk_taken taken_of(total, slope):
     return taken
 
 
-def capped_sums(total, slope, const double[::1] caps):
+PART = 1 << 17  # groups that one thread takes at a time
+
+
+def in_parts(work, Py_ssize_t groups, n_jobs):
+    """`work(start, count)` of groups in parts, in order."""
+    parts = [(start, min(PART, groups - start)) for start in range(0, groups, PART)]
+    return work_through(lambda part: work(*part), parts, n_jobs)
+
+
+def capped_sums(total, slope, const double[::1] caps, n_jobs=1):
     """What groups take together under their caps, the slope of that, and its part that caps hold.
 
     Of totals and slopes (g + 1,), of no group's items first, and caps (g,).
     """
     cdef nefk_taken taken = taken_of(total, slope)
-    cdef double[3] sums
-    with nogil:
-        nefk_capped_sums(taken, &caps[0] if caps.shape[0] else NULL, caps.shape[0], sums)
-    return sums[0], sums[1], sums[2]
+
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef double[3] sums
+        with nogil:
+            nefk_capped_sums(nefk_taken_from(taken, 1 + start), &caps[start], count, sums)
+        return sums[0], sums[1], sums[2]
+
+    first = float(total[0]), 0.0 if slope is None else float(slope[0]), 0.0
+    return tuple(sum(column) for column in zip(first, *in_parts(work, caps.shape[0], n_jobs)))
 
 
-def not_surely_capped(total, const double[::1] caps):
+def not_surely_capped(total, const double[::1] caps, n_jobs=1):
     """The sum of those rough totals (g + 1,), of no group's items first, that do not surely exceed their caps."""
     cdef nefk_taken taken = taken_of(total, None)
-    cdef double part
-    with nogil:
-        part = nefk_not_surely_capped(taken, &caps[0], caps.shape[0])
-    return part
+
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef double part
+        with nogil:
+            part = nefk_not_surely_capped(nefk_taken_from(taken, 1 + start), &caps[start], count)
+        return part
+
+    return sum(in_parts(work, caps.shape[0], n_jobs), float(total[0]))
 
 
 def mark_surely(total, slope, const double[::1] caps, double least, int8_t[::1] marks, double flattest=0.0,
-                bint falls=False):
+                bint falls=False, n_jobs=1):
     """Mark groups in marks (g + 1,) as capped, 1, of whose rough totals (g + 1,) slopes lead to the caps (g,) by
     `least` or more; slopes are taken to be no less than `flattest` times the total. Where totals only fall from here,
     as loose, 3, those under the cap and the items of no group. All others 0.
     """
     cdef nefk_taken taken = taken_of(total, slope)
-    with nogil:
-        nefk_mark_surely(taken, &caps[0], caps.shape[0], least, flattest, falls, &marks[0])
+
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef nefk_taken some = nefk_taken_from(taken, 1 + start)
+        with nogil:
+            nefk_mark_surely(some, &caps[start], count, least, flattest, falls, &marks[1 + start])
+
+    marks[0] = NEFK_LOOSE if falls else 0
+    in_parts(work, caps.shape[0], n_jobs)
 
 
 LINES = NEFK_LINES  # see guess_along
 
 
-def guess_along(total, const double[::1] caps, const double[:, ::1] lines, double[::1] own):
+def guess_along(total, const double[::1] caps, const double[:, ::1] lines, double[::1] own, n_jobs=1):
     """Write a guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a price; NaN
-    where a cap is loose.
+    where a cap is loose, and of the items of no group.
 
     By totals over caps along `lines` (LINES, 2), where each is at 0 and its slope: eight for each doubling from 1 on.
     """
     cdef nefk_taken taken = taken_of(total, None)
     if lines.shape[0] != NEFK_LINES or lines.shape[1] != 2:
         raise ValueError(f"lines must have the shape ({LINES}, 2)")
-    with nogil:
-        nefk_guess_along(taken, &caps[0], caps.shape[0], &lines[0, 0], &own[0])
+
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef nefk_taken some = nefk_taken_from(taken, 1 + start)
+        with nogil:
+            nefk_guess_along(some, &caps[start], count, &lines[0, 0], &own[1 + start])
+
+    in_parts(work, caps.shape[0], n_jobs)
+    own[0] = np.nan
 
 
-def take_marked(double[::1] own, const int8_t[::1] marks, double price):
+def take_marked(double[::1] own, const int8_t[::1] marks, double price, n_jobs=1):
     """Own prices (k,) of groups marked 0 or 3 become NaN; those of others, if they are NaN, the given one."""
-    with nogil:
-        nefk_take_marked(&own[0], &marks[0], own.shape[0], price)
+    def work(Py_ssize_t start, Py_ssize_t count):
+        with nogil:
+            nefk_take_marked(&own[start], &marks[start], count, price)
+
+    in_parts(work, own.shape[0], n_jobs)
 
 
-def sum_marked(const double[::1] caps, const int8_t[::1] marks):
+def excess(double[::1] own, double price, n_jobs=1):
+    """How far own prices (g,) are above a price, in their place: 0 where they are below, or NaN."""
+    def work(Py_ssize_t start, Py_ssize_t count):
+        with nogil:
+            nefk_excess(&own[start], count, price)
+
+    in_parts(work, own.shape[0], n_jobs)
+
+
+def sum_marked(const double[::1] caps, const int8_t[::1] marks, n_jobs=1):
     """The sum of the caps (g,) of groups that are marked 1."""
-    cdef double total
-    with nogil:
-        total = nefk_sum_marked(&caps[0], &marks[0], caps.shape[0])
-    return total
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef double part
+        with nogil:
+            part = nefk_sum_marked(&caps[start], &marks[start], count)
+        return part
+
+    return sum(in_parts(work, caps.shape[0], n_jobs), 0.0)
 
 
-def most_under_caps(const uint32_t[::1] sizes, double upper, const double[::1] caps):
+def most_under_caps(const uint32_t[::1] sizes, double upper, const double[::1] caps, n_jobs=1):
     """What groups of some sizes (g,) take under their caps (g,) at most, if items take at most `upper`."""
-    cdef double total
-    with nogil:
-        total = nefk_most_under_caps(&sizes[0], upper, &caps[0], caps.shape[0])
-    return total
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef double part
+        with nogil:
+            part = nefk_most_under_caps(&sizes[start], upper, &caps[start], count)
+        return part
+
+    return sum(in_parts(work, caps.shape[0], n_jobs), 0.0)
 
 
 def starts_of(const uint32_t[::1] sizes, uint32_t last, uint32_t[::1] starts):

@@ -68,21 +68,18 @@ class SampledTotals:
         large = sizes >= LARGE
         large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
         which, known = _sampled_items(totals, large)
-        is_chosen = large[1:].copy()
-        is_chosen[totals.sampled] = True
-        chosen = np.flatnonzero(is_chosen)
+        chosen = np.union1d(totals.sampled, np.flatnonzero(large[1:])) if large.any() else totals.sampled
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
-        names = np.empty(len(large), dtype=np.int32)  # of the chosen groups alone
-        names[0], names[1 + chosen] = -1, np.arange(chosen.size)
-        part = replace(problem.take(which, problem.capacity), groups=names[1 + known], caps=caps)
+        names = np.where(known < 0, -1, np.searchsorted(chosen, known))  # of the chosen groups alone
+        part = replace(problem.take(which, problem.capacity), groups=names, caps=caps)
         self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
         self.sizes = sizes[1 + chosen[self.large - 1]] / every  # of the large ones, to the scale of their samples
         self.within = math.nan  # variance of what items of one large group take, over their squared mean
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8))
+            whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8), totals.n_jobs)
             self.missing = whole - every * sampled
             self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):

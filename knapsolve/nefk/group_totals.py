@@ -91,7 +91,7 @@ class GroupTotals:
             most = most_taken(self._sums_of(high), self.caps)
         else:
             ungrouped = float(self.sizes[0]) * high if self.sizes[0] else 0.0
-            most = ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps)
+            most = ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps, self.n_jobs)
         if isinstance(low, np.ndarray):
             return self._sums_of(low), most
         return self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes)), most
@@ -129,10 +129,10 @@ class GroupTotals:
 
 def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:
     """T and its slope from those of the groups (g + 1,), and the part of T that caps hold."""
-    sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps)
+    sums: tuple[float, float, float] = group_tables.capped_sums(total, slope, passes.caps, passes.n_jobs)
     return sums
 
 
 def error_of(passes: Any, total: Slopes, whole: float) -> float:
     """What T, of which the whole is known, may be off, as totals (g + 1,) are rough: where caps hold, it is exact."""
-    return SURELY * float(group_tables.not_surely_capped(total, passes.caps)) + ROUNDED * whole
+    return SURELY * float(group_tables.not_surely_capped(total, passes.caps, passes.n_jobs)) + ROUNDED * whole

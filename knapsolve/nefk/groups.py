@@ -136,7 +136,7 @@ def mark_surely(
     is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
-    group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, mu <= low)
+    group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, mu <= low, passes.n_jobs)
     if is_bounded and passes.shape in (core.DETECTION, core.FRESHNESS):
         passes.unmark(mu, high * (1.0 + STEEP), marks)
     return marks
@@ -180,7 +180,7 @@ class GroupModel:
         if rough is None:
             return
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
-        self.fixed = group_tables.sum_marked(passes.caps, marks[1:])
+        self.fixed = group_tables.sum_marked(passes.caps, marks[1:], jobs)
         groups = np.concatenate([part.start + np.flatnonzero(marks[part] == 2) for part in parts_of(marks.size)])
         self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 
@@ -248,7 +248,7 @@ def _settle_model(
     low, high = model.ends
     if not model.respond(low)[0] > target > model.respond(high)[0]:
         return None
-    group_tables.take_marked(own, capped, high)
+    group_tables.take_marked(own, capped, high, passes.n_jobs)
     del capped  # room for the amounts
     for _ in range(CORRECTIONS):
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]

@@ -43,8 +43,7 @@ def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array
         prices = _along_a_sample(passes, mu) if has_curve(passes) else mu * np.minimum(QUOTIENTS, FARTHEST)
         slopes = np.diff(prices) / np.diff(QUOTIENTS)
         lines = np.column_stack([prices[:-1] - slopes * QUOTIENTS[:-1], slopes])
-        group_tables.guess_along(total, passes.caps, lines, own)
-        own[0] = np.nan
+        group_tables.guess_along(total, passes.caps, lines, own, passes.n_jobs)
         return own
     for part in parts_of(len(passes.caps), FEW_AT_ONCE):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
@@ -107,7 +106,7 @@ def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
     caps, but not much more, and what groups take there, unless tiles lead their searches by themselves or groups are
     so small that there is no room for that.
     """
-    taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8))
+    taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8), passes.n_jobs)
     mu = guess_price(replace(passes.given, capacity=MORE_THAN_CAPS * taken))[1]
     if not 0.0 < mu < math.inf:
         mu = 1.0

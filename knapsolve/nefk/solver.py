@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
 from knapsolve.nefk.array_groups import ArrayGroupSearch
@@ -166,7 +167,7 @@ def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
     reduced = solve_reduced(problem, passes, n_jobs, place)
     if reduced:
         prices, settled, count, own = reduced
-        return _result(problem, prices, settled, passes.count + count, place, own)
+        return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)
     grouped = GroupPasses(problem, n_jobs)
     return _solve_groups(problem, passes, grouped, place)
 
@@ -236,7 +237,9 @@ def _reprice_tight_groups(problem: Problem, passes: Any, own: Any, tight: Any) -
     return own
 
 
-def _result(problem: Problem, prices: Prices, settled: Settled, count: int, place: Place, own: Any) -> NEFKResult:
+def _result(
+    problem: Problem, prices: Prices, settled: Settled, count: int, place: Place, own: Any, n_jobs: int = 1
+) -> NEFKResult:
     """The answer; `own` (g,) are the own prices of groups, not above the common one (or NaN) where a cap is loose."""
     price = float(np.ravel(prices.high)[0])
     gap = settled.total - problem.capacity
@@ -248,8 +251,8 @@ def _result(problem: Problem, prices: Prices, settled: Settled, count: int, plac
         price, own = math.exp(price), None if own is None else np.exp(own, out=own)
     group_prices = None
     if own is not None:
-        excess = np.subtract(own, price, out=own) if price < np.inf else np.zeros(len(own))
-        group_prices = np.fmax(excess, 0.0, out=excess)
+        group_tables.excess(own, price, n_jobs)
+        group_prices = own
     return NEFKResult(
         amounts, price, settled.value, settled.residual, max(budget, settled.over), count, side, group_prices
     )
