@@ -200,18 +200,13 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
     return listed
 
 
-def sampled_groups(Py_ssize_t n_groups, uint64_t every):
-    """Numbers of about one in `every` groups, in order."""
+def sampled_groups(Py_ssize_t first, Py_ssize_t last, uint64_t every):
+    """Numbers of about one in `every` of the groups [first, last), in order."""
     cdef uint64_t limit = UINT64_MAX // every
-    cdef Py_ssize_t g = 0, count = 0, room = <Py_ssize_t> (<uint64_t> n_groups // every) + 1
-    cdef Py_ssize_t[::1] found = np.empty(room, dtype=np.intp)
-    while True:
-        with nogil:
-            while g < n_groups and count < room:
-                found[count] = g
-                count += is_sampled(g, limit)
-                g += 1
-        if g == n_groups:
-            return np.asarray(found)[:count]
-        room = 2 * room
-        found = np.resize(np.asarray(found), room)
+    cdef Py_ssize_t g, count = 0
+    cdef Py_ssize_t[::1] found = np.empty(last - first + 1, dtype=np.intp)
+    with nogil:
+        for g in range(first, last):
+            found[count] = g
+            count += is_sampled(g, limit)
+    return np.array(found[:count])

@@ -57,7 +57,7 @@ class Curve:
 class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
-    Items of no group, if they are few, are all in it: where caps bind, the price depends on them. What small groups
+    Of items of no group, if they are few, more are in it: where caps bind, the price depends on them. What small groups
     take goes with their caps, whose sum is known: what the sample has too much of them is taken off T as far. Of large
     groups, few items are known: as far as their means differ by chance alone, large groups are taken to be alike (James
     and Stein's estimator), or caps would hold too much of T where it is chance that exceeds them.
@@ -85,9 +85,9 @@ class SampledTotals:
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
-        self.every, self.ungrouped = float(every), float(every if large[0] else 1)
+        self.every, self.ungrouped = float(every), float(every if large[0] else sizes[0] / max(np.sum(known < 0), 1))
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
-        self._last: tuple[Array, float, float] | None = None  # what `error` asks for, at that price
+        self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
@@ -100,19 +100,23 @@ class SampledTotals:
             by_cap = float((taken * self.away).sum()) / self.spread
             sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
         steep = sums[1] + more * float(slope[0])
-        self._last = taken, by_cap, steep
+        self._last = price, taken, by_cap, steep
         return sums[0] + more * float(total[0]), steep, sums[2]
 
     @np.errstate(all="ignore")
     def error(self) -> float:
         """How far the last price may be off: what T differs by among samples of the small groups, over its slope; from
-        what they take under their caps, and how that goes with these.
+        what they take under their caps, and how that goes with these; and among samples of few items of no group.
         """
         if self._last is None:
             return math.nan
-        taken, by_cap, slope = self._last
+        price, taken, by_cap, slope = self._last
         left = taken - taken.sum() / max(self.small.size, 1) - by_cap * self.away
-        return float(self.every * np.sqrt(np.square(left).sum()) / np.float64(slope))
+        squares = self.every**2 * float(np.square(left).sum())
+        if 1.0 < self.ungrouped < self.every:  # all of them would leave no chance
+            alone = self._amounts(price)[self.totals.problem.groups < 0]
+            squares += self.ungrouped * (self.ungrouped - 1.0) * alone.size * float(alone.var())
+        return float(np.sqrt(squares) / np.float64(slope))
 
     @np.errstate(all="ignore")
     def _shrink(self, price: float, total: Array, slope: Array) -> None:
@@ -136,12 +140,17 @@ class SampledTotals:
 
     def _spread_within(self, price: float) -> float:
         """The variance of what the sampled items of one large group take at a price."""
-        problem, amounts = self.totals.problem, np.empty((2, self.totals.problem.n))
-        core.respond_each(self.totals.items, price, 0, problem.n, True, amounts)
-        columns = amounts[0], np.square(amounts[0])
-        sums, squares = (np.bincount(problem.groups + 1, x, self.totals.sizes.size)[self.large] for x in columns)
+        amounts = self._amounts(price)
+        columns, groups = (amounts, np.square(amounts)), self.totals.problem.groups + 1
+        sums, squares = (np.bincount(groups, x, self.totals.sizes.size)[self.large] for x in columns)
         count = self.totals.sizes[self.large].astype(np.float64)
         return float((squares - np.square(sums) / np.maximum(count, 1.0)).sum() / (count.sum() - np.sum(count > 0)))
+
+    def _amounts(self, price: float) -> Array:
+        """What the sampled items take at a price."""
+        amounts = np.empty((2, self.totals.problem.n))
+        core.respond_each(self.totals.items, price, 0, self.totals.problem.n, True, amounts)
+        return amounts[0]
 
     def price(self, search: Array) -> float:
         """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""
@@ -210,10 +219,15 @@ def sampled_groups_of(n: int) -> int:
 
 def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
-    their groups; the table (g + 1,) begins with the items of no group.
+    their groups; the table (g + 1,) begins with the items of no group. Of few, some are no less than others' sample.
     """
     listed = np.asarray(totals.listed)
     groups = totals.problem.groups[listed].astype(np.intp)
+    ungrouped = np.flatnonzero(groups < 0)
+    if ungrouped.size > MOST_SAMPLE:
+        is_taken = groups >= 0
+        is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // MOST_SAMPLE))]] = True
+        listed, groups = listed[is_taken], groups[is_taken]
     if not large.any():
         return listed, groups
     some = np.arange(0, totals.problem.n, totals.every)

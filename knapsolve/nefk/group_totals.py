@@ -25,9 +25,12 @@ SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that
 
 
 class _Counted(NamedTuple):
-    """Items that lie side by side: how many each group (g + 1,) has, those to be sampled, whether they are in order."""
+    """Items that lie side by side: how many each group (g + 1,) has, in two tables together, those to be sampled, and
+    whether they are in order.
+    """
 
     sizes: NDArray[np.uint32]
+    rest: NDArray[np.uint8] | None
     listed: list[NDArray[np.intp]]
     in_order: bool
 
@@ -42,7 +45,7 @@ class GroupTotals:
     def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
-        self.sampled = group_layout.sampled_groups(len(self.caps), every) if every else np.empty(0, dtype=np.intp)
+        self.sampled = _sampled_groups(len(self.caps), every, n_jobs) if every else np.empty(0, dtype=np.intp)
         self._most = MOST_LISTED * problem.n // every if every else 0
         jobs = min(n_jobs, MOST_COUNTING) if len(self.caps) < problem.n else 1
         every_job = max(-(-problem.n // (CHUNK * jobs)), 1) * CHUNK
@@ -51,8 +54,13 @@ class GroupTotals:
         self.in_order = all(part.in_order for part in counted)
         self.in_order &= all(bool(groups[share.start - 1] <= groups[share.start]) for share in shares[1:])
         self.sizes = counted[0].sizes
-        for part in counted[1:]:
-            self.sizes += part.sizes
+        tables = [x for part in counted for x in (part.sizes, part.rest) if x is not None]
+
+        def merge(some: slice) -> None:
+            for table in tables[1:]:
+                self.sizes[some] += table[some]
+
+        work_through(merge, list(parts_of(self.sizes.size)), jobs)
         self.listed = np.concatenate([x for part in counted for x in part.listed]) if self._are_few() else None
 
     def _count(self, some: slice) -> _Counted:
@@ -72,9 +80,7 @@ class GroupTotals:
                 group_layout.count_groups(chunk, sizes)
             in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
-        if rest is not None:
-            sizes += rest
-        return _Counted(sizes, listed, in_order)
+        return _Counted(sizes, rest, listed, in_order)
 
     def _are_few(self) -> bool:
         """Whether all items that are to be sampled are listed: no thread has found more where they are few."""
@@ -125,6 +131,12 @@ class GroupTotals:
         for more in others:
             sums += more
         return sums
+
+
+def _sampled_groups(n_groups: int, every: int, n_jobs: int) -> NDArray[np.intp]:
+    """Numbers of about one in `every` groups, in order."""
+    parts = list(parts_of(n_groups)) or [slice(0, 0)]
+    return np.concatenate(work_through(lambda part: group_layout.sampled_groups(part.start, part.stop, every), parts, n_jobs))
 
 
 def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:

@@ -114,6 +114,7 @@ def check_problem(
     groups: Any,
     group_caps: Any,
     equality: Any,
+    n_jobs: int = 1,
 ) -> Problem:
     """Check every argument of solve_nefk, alone and against the others."""
     if not isinstance(criterion, Criterion):
@@ -126,7 +127,7 @@ def check_problem(
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
     low = check_column("lower", lower, low=0.0, high=LARGEST)
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
-    group, last = (None, -1) if groups is None else _check_groups(groups)
+    group, last = (None, -1) if groups is None else _check_groups(groups, n_jobs)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
     low, high = _as_number(low), _as_number(high)
     if (groups is None) != (group_caps is None):
@@ -162,7 +163,7 @@ def _check_labels(caps: Any) -> None:
         raise ValueError(f"group_caps must be {allowed}, got a Series of labels like {shown(next(iter(labels)))}")
 
 
-def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
+def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
     """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
     refuse_masks("groups", groups)
     try:
@@ -172,9 +173,9 @@ def _check_groups(groups: Any) -> tuple[NDArray[np.intp], int]:
     if given.ndim != 1 or given.dtype.kind not in "iu":
         allowed = "a one-dimensional array of integers, -1 for no group (of names, pandas.factorize makes them)"
         raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
-    first, last = 0, -1
-    for part in parts_of(given.size):  # both at once, while it is in the cache
-        first, last = min(first, int(given[part].min())), max(last, int(given[part].max()))
+    parts = list(parts_of(given.size))  # both at once, while they are in the cache
+    ends = work_through(lambda part: (int(given[part].min()), int(given[part].max())), parts, n_jobs)
+    first, last = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=-1)
     if first < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {first}")
     return given, last

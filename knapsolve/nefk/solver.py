@@ -107,14 +107,14 @@ def solve_nefk(
     >>> result.amounts.round(3)
     array([3.089, 4.152, 5.836, 6.922])
     """
-    problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality)
+    check_jobs(n_jobs)
+    jobs = n_jobs if n_jobs and n_jobs > 0 else effective_n_jobs(n_jobs)  # threads may be had where processes may not
+    problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality, jobs)
     given = _check_out(out, problem.n)
     if given is None or _is_read(given, problem):
         place = Place(problem.n, None if given is None else np.empty_like(given))
     else:
         place = Place(problem.n, given, given.itemsize)
-    check_jobs(n_jobs)
-    jobs = n_jobs if n_jobs and n_jobs > 0 else effective_n_jobs(n_jobs)  # threads may be had where processes may not
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)

@@ -95,7 +95,7 @@ def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups)
     large[0] = n_groups < 32  # else few items have no group
     assert sample.ungrouped == (every if large[0] else 1.0)
     assert large[1:].all() == (n_groups < 1000)
-    whole = np.append(0, 1 + group_layout.sampled_groups(n_groups, every))
+    whole = np.append(0, 1 + group_layout.sampled_groups(0, n_groups, every))
     assert whole.size == pytest.approx(1 + n_groups / every, abs=3)
     expected = totals.sizes[large].sum() / every + totals.sizes[whole][~large[whole]].sum()
     assert part.n == pytest.approx(expected, rel=0.05, abs=300)
@@ -139,7 +139,7 @@ def test_items_are_counted_and_sampled_alike_in_tables_of_single_bytes(n_groups,
 @pytest.mark.parametrize("are_sampled", [False, True])
 def test_numbers_of_groups_that_the_sample_leaves_out_or_takes_all_cost_no_room_and_no_answer(are_sampled):
     n, n_groups, generator = 400_000, 1_000_000, np.random.default_rng(1)
-    sampled = group_layout.sampled_groups(n_groups, sampled_groups_of(n))
+    sampled = group_layout.sampled_groups(0, n_groups, sampled_groups_of(n))
     used = sampled if are_sampled else np.setdiff1d(np.arange(n_groups), sampled)[:40_000]
     groups, rates = generator.choice(used, n), generator.lognormal(0, 1, n)
     caps = 0.3 * np.bincount(groups, minlength=n_groups) * generator.choice([0.9, 1.5], n_groups) + 1e-9
@@ -189,7 +189,7 @@ def test_threads_count_and_list_what_one_does(kind):
     if kind == "sorted":
         groups.sort()
     if kind == "none":
-        groups = generator.choice(group_layout.sampled_groups(90_000, sampled_groups_of(n)), n)
+        groups = generator.choice(group_layout.sampled_groups(0, 90_000, sampled_groups_of(n)), n)
     options = {"weights": None, "upper": None, "groups": groups, "group_caps": np.ones(90_000)}
     alone = totals_of("freshness", np.ones(n), options)
     assert np.array_equal(alone.sizes, np.bincount(groups + 1, minlength=90_001))
