@@ -191,7 +191,7 @@ double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
         size_t m = count - start < BLOCK ? count - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
             double cap = caps[start + g];
-            term[g] = marks[start + g] == NEFK_CAPPED ? cap : 0.0;
+            term[g] = !marks || marks[start + g] == NEFK_CAPPED ? cap : 0.0;
         }
         sum += sum_block(term, m);
     }

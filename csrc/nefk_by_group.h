@@ -46,7 +46,7 @@ void nefk_excess(double *own, size_t groups, double price);
  * given one. */
 void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price);
 
-/* The sum of caps (k,) of groups that are marked as capped. */
+/* The sum of caps (k,) of groups that are marked as capped, or if `marks` is NULL of all. */
 double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count);
 
 /* Entries (k,) of the groups that are kept, (groups,) of 0 or 1 `step` bytes apart, and NaN for all others. */

@@ -200,6 +200,42 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
     return listed
 
 
+def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, int bits, size_t start, uint64_t every,
+                            bint or_none, Py_ssize_t[::1] found):
+    """The same without a limit, and items counted for 2^bits groups at a time, of no group first: so few numbers are in
+    the cache.
+    """
+    cdef uint64_t limit = UINT64_MAX // every
+    cdef Py_ssize_t i, g, listed = 0, block = 1 << bits
+    with nogil:
+        for i in range(group.shape[0]):
+            g = group[i]
+            count[(g + block) >> bits] += 1
+            found[listed] = start + i
+            listed += (g < 0) & or_none | (g >= 0) & is_sampled(g, limit)
+    return listed
+
+
+def find_starts(const uint16_t[::1] member, const Py_ssize_t[:, ::1] runs, uint16_t[::1] starts):
+    """Where the groups of some runs (r, 4), as knapsolve.nefk.runs has them, start in theirs, into starts (g,): of items
+    of which `member` (n,) says which group of their run they are in.
+    """
+    cdef Py_ssize_t r, i, first
+    cdef uint16_t at, size
+    with nogil:
+        for r in range(runs.shape[0]):
+            first = runs[r, 0]
+            for i in range(first, runs[r, 1]):
+                starts[i] = 0
+            for i in range(runs[r, 2], runs[r, 3]):
+                starts[first + member[i]] += 1
+            at = 0
+            for i in range(first, runs[r, 1]):
+                size = starts[i]
+                starts[i] = at
+                at += size
+
+
 def sampled_groups(Py_ssize_t first, Py_ssize_t last, uint64_t every):
     """Numbers of about one in `every` of the groups [first, last), in order."""
     cdef uint64_t limit = UINT64_MAX // every

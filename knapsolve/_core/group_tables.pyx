@@ -202,11 +202,11 @@ def excess(double[::1] own, double price, n_jobs=1):
 
 
 def sum_marked(const double[::1] caps, const int8_t[::1] marks, n_jobs=1):
-    """The sum of the caps (g,) of groups that are marked 1."""
+    """The sum of the caps (g,) of groups that are marked 1; without marks, of all."""
     def work(Py_ssize_t start, Py_ssize_t count):
         cdef double part
         with nogil:
-            part = nefk_sum_marked(&caps[start], &marks[start], count)
+            part = nefk_sum_marked(&caps[start], NULL if marks is None else &marks[start], count)
         return part
 
     return sum(in_parts(work, caps.shape[0], n_jobs), 0.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
 from knapsolve._core.threads import work_through
-from knapsolve.nefk.layouts import Listed, order_by
+from knapsolve.nefk.layouts import Listed, Starts, order_by
 from knapsolve.nefk.passes import CHUNK, Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.runs import Runs
@@ -76,7 +76,7 @@ def are_few(n: int, others: int) -> bool:
 
 def set_aside(
     problem: Problem,
-    tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]],
+    tables: list[tuple[NDArray[np.int32] | None, Starts]],
     known: list[tuple[NDArray[np.float64], Slopes]],
     n_jobs: int,
 ) -> Aside | None:
@@ -85,6 +85,8 @@ def set_aside(
     The tables are those of `layouts.lay_out`, and are left alone; `known` are totals and slopes (k + 1,).
     """
     names, starts = tables[0]
+    if isinstance(starts, Runs):
+        return None  # all caps are kept
     first = int(starts[2])
     if not are_few(problem.n, first):
         return None

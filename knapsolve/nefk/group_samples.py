@@ -64,28 +64,32 @@ class SampledTotals:
     """
 
     def __init__(self, totals: GroupTotals) -> None:
-        problem, sizes, every = totals.problem, totals.sizes, totals.every
-        large = sizes >= LARGE
-        large[0] = int(sizes[0]) * FEW > problem.n  # its items are no group
+        problem, every, large = totals.problem, totals.every, totals.are_large()
+        large[0] = totals.ungrouped * FEW > problem.n  # its items are no group
         which, known = _sampled_items(totals, large)
-        chosen = np.union1d(totals.sampled, np.flatnonzero(large[1:])) if large.any() else totals.sampled
+        chosen = np.union1d(totals.sampled, np.flatnonzero(large[1:])) if totals.has_large else totals.sampled
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
         names = np.where(known < 0, -1, np.searchsorted(chosen, known))  # of the chosen groups alone
         part = replace(problem.take(which, problem.capacity), groups=names, caps=caps)
         self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
-        self.sizes = sizes[1 + chosen[self.large - 1]] / every  # of the large ones, to the scale of their samples
+        self.sizes = np.empty(0)  # of the large ones, to the scale of their samples
+        if totals.has_large:
+            self.sizes = totals.sizes[1 + chosen[self.large - 1]] / every
         self.within = math.nan  # variance of what items of one large group take, over their squared mean
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8), totals.n_jobs)
+            small = (~large[1:]).view(np.int8) if totals.has_large else None
+            whole = group_tables.sum_marked(problem.caps, small, totals.n_jobs)
             self.missing = whole - every * sampled
             self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
-        self.every, self.ungrouped = float(every), float(every if large[0] else sizes[0] / max(np.sum(known < 0), 1))
+        self.every, self.ungrouped = float(every), float(every)
+        if not large[0]:
+            self.ungrouped = max(totals.ungrouped / max(np.count_nonzero(known < 0), 1), 1.0)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
         self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,10 @@ import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
+from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.passes import CHUNK, Slopes, parts_of
 from knapsolve.nefk.problem import Problem, most_taken
+from knapsolve.nefk.runs import Runs
 
 Array = NDArray[np.float64]
 MOST_LISTED = 4  # times as many items as are to be sampled
@@ -20,18 +23,20 @@ LARGE = 512  # groups of so many items and more are sampled by items, smaller on
 MANY_GROUPS = 1 << 16  # whose sizes are counted in tables of single bytes
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
+BLOCK, LARGEST_BLOCK = 256, 1 << 12  # items that blocks of groups have in the mean, and groups of one
+MOST_IN_BLOCK, MOST_AT_FIRST = 512, 8  # items of a block that are no reason to count its groups; of few items
 FEW = 32  # items of no group are all sampled if they are at most one in so many
 SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
 
 
 class _Counted(NamedTuple):
-    """Items that lie side by side: how many each group (g + 1,) has, in two tables together, those to be sampled, and
-    whether they are in order.
+    """Items that lie side by side: how many of each group (g + 1,) or block of groups, of no group first, in one or two
+    tables together; those to be sampled, None if they are too many, and how many have a group; whether all are in order.
     """
 
-    sizes: NDArray[np.uint32]
-    rest: NDArray[np.uint8] | None
-    listed: list[NDArray[np.intp]]
+    tables: list[NDArray[Any]]
+    listed: list[NDArray[np.intp]] | None
+    n_grouped: int
     in_order: bool
 
 
@@ -40,6 +45,9 @@ class GroupTotals:
 
     With `every`, `listed` are the items of about one in so many groups, of large ones not all, and those of no group
     unless they are many; None where the numbers of the groups make that too many.
+
+    How many items each group has is only counted where that is asked for, or some groups are large: of many small ones
+    without bounds, blocks of them are, whose numbers fit in the cache.
     """
 
     def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
@@ -47,44 +55,115 @@ class GroupTotals:
         self.caps, self.every = problem.caps, every
         self.sampled = _sampled_groups(len(self.caps), every, n_jobs) if every else np.empty(0, dtype=np.intp)
         self._most = MOST_LISTED * problem.n // every if every else 0
-        jobs = min(n_jobs, MOST_COUNTING) if len(self.caps) < problem.n else 1
-        every_job = max(-(-problem.n // (CHUNK * jobs)), 1) * CHUNK
-        shares, groups = list(parts_of(problem.n, every_job)) or [slice(0, 0)], problem.groups
-        counted = work_through(self._count, shares, jobs)
+        self.listed: NDArray[np.intp] | None = None
+        self.in_order = False
+        self._sizes: NDArray[np.uint32] | None = None
+        self._bits = _bits_of_blocks(problem) if every else 0
+        self._blocks = self._count_blocks() if self._bits else None
+        if every and self._blocks is None:
+            self._sizes = self._count_all(0)
+        self.ungrouped = int(self.sizes[0] if self._blocks is None else self._blocks[0])
+
+    @property
+    def sizes(self) -> NDArray[np.uint32]:
+        """How many items groups have (g + 1,), of no group first."""
+        if self._sizes is None:
+            self._sizes = self._count_all(0)
+        return self._sizes
+
+    def forget_sizes(self) -> None:
+        """Give their room back."""
+        self._sizes = None
+
+    def _count_blocks(self) -> NDArray[np.uint32] | None:
+        """Items of blocks of groups, of no group first; None where a group may be large, at once if the first items show
+        that.
+        """
+        n = self.problem.n
+        first = self._count(slice(0, min(CHUNK, n)), self._bits).tables[0][1:]
+        if first.max() > MOST_AT_FIRST + MOST_IN_BLOCK * CHUNK / n:
+            return None
+        blocks = self._count_all(self._bits)
+        return blocks if blocks[1:].max() < LARGE else None
+
+    def _count_all(self, bits: int) -> NDArray[np.uint32]:
+        """Count the items of groups, or of blocks of 2^bits, and list those to be sampled."""
+        jobs = min(self.n_jobs, MOST_COUNTING) if len(self.caps) < self.problem.n else 1
+        every_job = max(-(-self.problem.n // (CHUNK * jobs)), 1) * CHUNK
+        shares, groups = list(parts_of(self.problem.n, every_job)) or [slice(0, 0)], self.problem.groups
+        counted = work_through(lambda share: self._count(share, bits), shares, jobs)
         self.in_order = all(part.in_order for part in counted)
         self.in_order &= all(bool(groups[share.start - 1] <= groups[share.start]) for share in shares[1:])
-        self.sizes = counted[0].sizes
-        tables = [x for part in counted for x in (part.sizes, part.rest) if x is not None]
+        sizes, *others = (x for part in counted for x in part.tables)
 
         def merge(some: slice) -> None:
-            for table in tables[1:]:
-                self.sizes[some] += table[some]
+            for table in others:
+                sizes[some] += table[some]
 
-        work_through(merge, list(parts_of(self.sizes.size)), jobs)
-        self.listed = np.concatenate([x for part in counted for x in part.listed]) if self._are_few() else None
+        work_through(merge, list(parts_of(sizes.size)), jobs)
+        if not self.every:
+            return sizes
+        listed = sum(part.n_grouped for part in counted)
+        if not bits:  # of large groups, threads list more than one does
+            listed = int(np.minimum(sizes[1 + self.sampled], LARGE).sum())
+        parts = [part.listed for part in counted]
+        are_few = listed <= self._most and not any(part is None for part in parts)
+        self.listed = np.concatenate([x for part in parts for x in part or ()]) if are_few else None
+        return sizes
 
-    def _count(self, some: slice) -> _Counted:
-        """Count the items of groups among some of all, and list those to be sampled, as far as they are few."""
-        problem, n_listed, in_order, last = self.problem, 0, True, -1
+    def _count(self, some: slice, bits: int) -> _Counted:
+        """The same of some of all items."""
+        problem, n_listed, n_grouped, in_order, last = self.problem, 0, 0, True, -1
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
-        sizes, listed, found = np.zeros(len(self.caps) + 1, dtype=np.uint32), [], np.empty(CHUNK + 1, dtype=np.intp)
-        rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > MANY_GROUPS else None
+        n_sizes = ((len(self.caps) - 1) >> bits) + 2
+        sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty(CHUNK + 1, dtype=np.intp)
+        rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > MANY_GROUPS and not bits else None
+        listed: list[NDArray[np.intp]] = []
         for start in range(some.start, some.stop, CHUNK):
             chunk = self.groups(slice(start, min(start + CHUNK, some.stop)))
             if self.every and n_listed <= most:
                 few = (int(sizes[0]) + (0 if rest is None else int(rest[0]))) * FEW <= problem.n
-                m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
+                if bits:
+                    m = group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, few, found)
+                    n_grouped += np.count_nonzero(chunk[found[:m] - start] >= 0)
+                else:
+                    m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
                 listed.append(found[:m].copy())
                 n_listed += m
+            elif bits:
+                group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, False, found)
             else:
                 group_layout.count_groups(chunk, sizes)
             in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
-        return _Counted(sizes, rest, listed, in_order)
+        tables = [sizes] if rest is None else [sizes, rest]
+        return _Counted(tables, listed if n_listed <= most else None, n_grouped, in_order)
 
-    def _are_few(self) -> bool:
-        """Whether all items that are to be sampled are listed: no thread has found more where they are few."""
-        return self.every > 0 and int(np.minimum(self.sizes[1 + self.sampled], LARGE).sum()) <= self._most
+    @property
+    def has_large(self) -> bool:
+        """Whether some groups may be large."""
+        return self._blocks is None
+
+    def are_large(self) -> NDArray[np.bool_]:
+        """Which groups (g + 1,) are, of no group first."""
+        return self.sizes >= LARGE if self.has_large else np.zeros(len(self.caps) + 1, dtype=bool)
+
+    def largest(self) -> int:
+        """How many items one group has at most, or those of none."""
+        return int(self.sizes[1:].max(initial=0)) if self.has_large else LARGE
+
+    def even_runs(self) -> Runs | None:
+        """Runs of the same number of blocks; None if no blocks are counted, or they differ too much."""
+        if self._blocks is None or self._sizes is not None or self.listed is None:
+            return None
+        some = self.problem.groups[self.listed]
+        sizes = np.unique(some[some >= 0], return_counts=True)[1]
+        n = self.problem.n - self.ungrouped
+
+        def in_long(most: int) -> int:
+            return round(n * float(sizes[sizes > most].sum() / max(sizes.sum(), 1)))
+
+        return Runs.of_blocks(self._blocks, self._bits, len(self.caps), in_long)
 
     def groups(self, part: slice) -> NDArray[np.intp]:
         """Groups of the items of a part."""
@@ -95,16 +174,18 @@ class GroupTotals:
         low, high = self.problem.lower, self.problem.upper
         if isinstance(high, np.ndarray):
             most = most_taken(self._sums_of(high), self.caps)
+        elif high == math.inf and self.ungrouped:
+            most = math.inf
         else:
-            ungrouped = float(self.sizes[0]) * high if self.sizes[0] else 0.0
+            ungrouped = self.ungrouped * high if self.ungrouped else 0.0
             most = ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps, self.n_jobs)
         if isinstance(low, np.ndarray):
             return self._sums_of(low), most
-        return self.sizes * low if low else np.broadcast_to(0.0, len(self.sizes)), most
+        return self.sizes * low if low else np.broadcast_to(0.0, len(self.caps) + 1), most
 
     def _sums_of(self, column: NDArray[Any]) -> Array:
         """Sums of a column (n,) by group (g + 1,), as good as rounded once."""
-        sums, lost = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
+        sums, lost = np.zeros((2, len(self.caps) + 1))
         for part in parts_of(self.problem.n):
             group_layout.add_by_group(self.groups(part), column[part], sums, lost)
         return np.add(sums, lost, out=sums)
@@ -116,7 +197,7 @@ class GroupTotals:
         whatever the number of threads.
         """
         self.count += 1
-        n, rows = self.problem.n, len(self.sizes)
+        n, rows = self.problem.n, len(self.caps) + 1
         tables = min(max(n // (BY_TABLE * rows), 2 if n >= FEWEST_BY_TABLE * rows else 1), MOST_TABLES)
         shares = list(parts_of(n, -(-n // (tables * CHUNK)) * CHUNK))
 
@@ -133,10 +214,19 @@ class GroupTotals:
         return sums
 
 
+def _bits_of_blocks(problem: Problem) -> int:
+    """In blocks of how many groups, as a power of two, items are to be counted; 0 if groups are to be."""
+    has_bounds = is_column(problem.lower) or is_column(problem.upper) or problem.lower or problem.upper < math.inf
+    if has_bounds or len(problem.caps) <= MANY_GROUPS:
+        return 0
+    return min(BLOCK * len(problem.caps) // problem.n, LARGEST_BLOCK).bit_length() - 1
+
+
 def _sampled_groups(n_groups: int, every: int, n_jobs: int) -> NDArray[np.intp]:
     """Numbers of about one in `every` groups, in order."""
     parts = list(parts_of(n_groups)) or [slice(0, 0)]
-    return np.concatenate(work_through(lambda part: group_layout.sampled_groups(part.start, part.stop, every), parts, n_jobs))
+    some = work_through(lambda part: group_layout.sampled_groups(part.start, part.stop, every), parts, n_jobs)
+    return np.concatenate(some)
 
 
 def capped_sums(passes: Any, total: Slopes, slope: Slopes | None) -> tuple[float, float, float]:

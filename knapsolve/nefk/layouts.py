@@ -24,6 +24,7 @@ from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
+Starts = NDArray[np.uint32] | Runs  # where groups begin, or the runs of groups that are not placed yet
 LARGEST_ORDER = 2**32
 MOST_NAMES, WORTH_COPYING = 1 << 20, 0.45  # that caches hold, and the share of items that else must have caps
 
@@ -157,6 +158,7 @@ class Tiled:
                 group_layout.move_to_runs(groups, entries, own, down, a, b, member)
 
         self._move(move)
+        runs.place_groups(self.member, n_jobs)
         indexed = {name: Indexed(problem.columns()[name], listed) for name in others}
         self._problem = problem.with_columns(rooms | indexed)
 
@@ -220,7 +222,7 @@ class Tiled:
 
 def lay_out(
     problem: Problem,
-    tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]],
+    tables: list[tuple[NDArray[np.int32] | None, Starts]],
     place: Place,
     n_jobs: int = 1,
     known: bool = False,
@@ -228,16 +230,19 @@ def lay_out(
     """The items of a problem in tiles if there is room for copies, else listed.
 
     Of the tables, which are taken out of their list and used up, the first are names (g + 1,) of the groups, -1 first,
-    None if they are their own; the second (k + 3,) says where each begins, after two zeros. Totals may be `known`.
+    None if they are their own; the second (k + 3,) says where each begins, after two zeros, or are the runs. Totals may
+    be `known`.
     """
     names, starts = tables.pop()
-    runs = Runs(starts[1:])
+    runs = starts if isinstance(starts, Runs) else Runs(starts[1:])
     if _is_worth_it(problem, names, runs):
         for columns in room.columns_to_copy(problem):
             most = room.most_rough(problem, columns, names, runs, place, known)
             if room.is_enough(problem, most):
                 del starts  # room for copies
                 return Tiled(problem, columns, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
+    if isinstance(starts, Runs):
+        return list_items(problem)
     return Listed(problem, order_by(problem.groups, names, starts, n_jobs), runs)
 
 

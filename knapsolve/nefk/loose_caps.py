@@ -21,6 +21,7 @@ from knapsolve.nefk.all_but import are_few
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
+from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.search import LINEAR, step_beside
 
@@ -39,7 +40,7 @@ STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size
 NEARLY, MUCH = 1e-3, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 18, 0.3  # whose sums leave the cache: in the items' order they take long
-ROUGH = 4.0  # share of the items for which a model beside all caps must have room then, over a sample's margin
+ROUGH = 1.35  # share of the items for which a model beside all caps must have room then, over a sample's error
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
 BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
 
@@ -62,7 +63,9 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
-    are_many = len(totals.caps) > MANY_GROUPS and room > ROUGH * margin * totals.problem.n
+    error = sample.error() if totals.shape not in LINEAR else math.nan
+    off = error if margin < error else margin
+    are_many = len(totals.caps) > MANY_GROUPS and room > ROUGH * off * totals.problem.n
     worth, curve = WORTH_NAMING_OF_MANY if are_many else WORTH_NAMING, None
     is_steep = totals.shape in LINEAR and _is_steep(sample, search, price, margin)
     if is_steep:
@@ -70,10 +73,9 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
         if enclosed is None:
             return None
         price, margin, curve = enclosed
-    in_order = sample.capped <= worth or not room or are_few(totals.problem.n, int(totals.sizes[0]))
+    in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     is_sure = not in_order or totals.problem.n < SMALL_MEAN * len(totals.caps)  # a second pass takes longer than a step
-    error = sample.error() if is_sure and totals.shape not in LINEAR else math.nan
-    if margin < error <= NEAR:
+    if is_sure and margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
     curve = curve or sample.curve(price, margin)
     if in_order:
@@ -90,7 +92,8 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
 def keep_all(totals: GroupTotals, search: Array, curve: Curve | None = None) -> Reduced:
     """The problem with all caps. The table of sizes of the totals is used up."""
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
-    return Reduced(kept, totals.caps, [], search, [(None, _starts(totals, totals.sizes[1:]))], curve, totals.count)
+    runs = totals.even_runs()
+    return Reduced(kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count)
 
 
 def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:
@@ -152,7 +155,7 @@ class Reduced:
     caps: Array
     known: list[tuple[Array, Slopes]]  # totals and slopes (k + 1,) at the search's price, taken out for use
     search: Array
-    tables: list[tuple[NDArray[np.int32] | None, NDArray[np.uint32]]]  # names and starts, taken out for use
+    tables: list[tuple[NDArray[np.int32] | None, Starts]]  # names and starts, taken out for use
     curve: Curve | None  # of a sample
     count: int
 
@@ -202,7 +205,7 @@ def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32
     starts = np.empty(len(sizes) + 3, dtype=np.uint32)
     starts[:2] = 0
     group_tables.starts_of(sizes, totals.problem.n, starts[2:])
-    del totals.sizes
+    totals.forget_sizes()
     return starts
 
 

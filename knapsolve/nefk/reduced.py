@@ -67,7 +67,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
         if capped_sums(totals, *totals.respond(0.0).T)[0] * (1.0 - SURELY) <= problem.capacity:
             return None
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
-    room = room_beside_copies(problem, totals.sizes[1:], place)
+    room = room_beside_copies(problem, totals.largest(), place)
     return reduce(totals, search, room) if search[core.STATE] == core.RUNNING else None
 
 

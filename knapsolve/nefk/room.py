@@ -64,13 +64,12 @@ def have_table(runs: Runs, n: int) -> bool:
     return not runs.even and len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
 
 
-def room_beside_copies(problem: Problem, sizes: NDArray[np.uint32], place: Place) -> float:
-    """How many items models may take beside copies, tables of groups of some sizes (g,), and what the largest is solved
-    in; 0 if that is too few for copies to be worth it.
+def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
+    """How many items models may take beside copies, tables by group, and what the largest group, of so many items, is
+    solved in; 0 if that is too few for copies to be worth it.
     """
-    largest = int(sizes.max(initial=0))
     always = place.dtype.itemsize * largest if largest > core.TILE else 0
-    rooms = (_room_of_models(problem, copied, len(sizes), place, False, always) for copied in columns_to_copy(problem))
+    rooms = (_room_of_models(problem, copied, len(problem.caps), place, False, always) for copied in columns_to_copy(problem))
     most = max(rooms) / _bytes_of_rough(problem)
     return most if is_enough(problem, most) else 0.0
 

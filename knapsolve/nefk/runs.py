@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
+from knapsolve.nefk.passes import parts_of
 
 SELDOM = 8  # groups of a run to those that a guess is for: so many guesses are right to one that is not
 FILLED = (31 / 32, 7 / 8, 3 / 4)  # of a tile, by groups of their mean size: tried in turn
 MOST_EVEN = 1.4  # runs of the same number of groups, over tiles that all items fill
+AT_ONCE = 16  # tiles of which a thread places the groups at a time
 MOST_DIVIDED = 2**31  # numbers of groups that one multiplication divides
 
 
@@ -38,14 +42,62 @@ class Runs:
 
     def __init__(self, offset: NDArray[np.uint32]) -> None:
         """`offset` (g + 1,) says where the items of each group start, and where the last ones end."""
-        self.starts = np.empty(len(offset) - 1, dtype=np.uint16)
         self.even = _even_width(offset)
         width, lead = self.even or (0, 0)
-        cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, width - lead, width, self.starts)
-        self.every = [Run(*run) for run in cut]
-        self.tiles = [run for run in self.every if run.end - run.begin <= core.TILE]
-        self.large = [run for run in self.every if run.end - run.begin > core.TILE]
+        starts = np.empty(len(offset) - 1, dtype=np.uint16)
+        cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, width - lead, width, starts)
+        self._set([Run(*run) for run in cut], starts, True)
+
+    @classmethod
+    def of_blocks(cls, counts: NDArray[np.uint32], bits: int, n_groups: int, in_long: Callable[[int], int]) -> Runs | None:
+        """Runs of so many blocks of 2^bits groups each, of `counts` items, those of no group first; None if sizes differ
+        too much. Where groups start, `place_groups` finds out; `in_long` estimates `count_in_long` until then.
+        """
+        blocks, begin = counts[1:].astype(np.int64), int(counts[0])
+        n_items = int(blocks.sum())
+        most = min(core.TILE_GROUPS, core.TILE * n_groups // max(n_items, 1))
+        for filled in FILLED:
+            width = int(filled * most) >> bits << bits
+            if not width:
+                return None
+            sizes = np.add.reduceat(blocks, np.arange(0, blocks.size, width >> bits))
+            if sizes.size > MOST_EVEN * max(n_items / core.TILE, n_groups / core.TILE_GROUPS) + 1.0:
+                return None
+            if sizes.max() <= core.TILE:
+                break
+        else:
+            return None
+        ends = begin + np.cumsum(sizes)
+        firsts = range(1, 1 + n_groups, width)
+        runs = [Run(0, 1, 0, begin)]
+        runs += [
+            Run(first, min(first + width, n_groups + 1), int(end - size), int(end))
+            for first, size, end in zip(firsts, sizes, ends)
+        ]
+        out = cls.__new__(cls)
+        out.even = width, width - 1
+        out._set(runs, np.empty(n_groups + 1, dtype=np.uint16), False)
+        out._estimate = in_long
+        return out
+
+    def _set(self, every: list[Run], starts: NDArray[np.uint16], are_placed: bool) -> None:
+        self.every, self.starts, self.are_placed = every, starts, are_placed
+        self.tiles = [run for run in every if run.end - run.begin <= core.TILE]
+        self.large = [run for run in every if run.end - run.begin > core.TILE]
         self._in_long: dict[int, int] = {}
+        self._estimate: Callable[[int], int] | None = None
+
+    def place_groups(self, member: NDArray[np.uint16], n_jobs: int) -> None:
+        """Find where groups start, unless that is known, of items of which `member` (n,) says which of their run's
+        groups they are in.
+        """
+        if not self.are_placed:
+            runs = np.array(self.tiles, dtype=np.intp).reshape(-1, 4)
+            parts = list(parts_of(len(runs), AT_ONCE))
+            work_through(lambda part: group_layout.find_starts(member, runs[part], self.starts), parts, n_jobs)
+            for run in self.large:
+                self.starts[run.first] = 0
+        self.are_placed = True
 
     def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
         """How the run of a group is found without a look at a table of all: the first run of every 2^bits groups, the
@@ -64,6 +116,8 @@ class Runs:
 
     def count_in_long(self, most: int) -> int:
         """Items of groups that have more than so many, of those that have a cap."""
+        if self._estimate:
+            return self._estimate(most)
         if most not in self._in_long:
             self._in_long[most] = group_tables.count_in_long(self.starts, np.array(self.every, dtype=np.intp), most)
         return self._in_long[most]
@@ -71,7 +125,7 @@ class Runs:
     def ungrouped(self) -> int:
         """Items of the first group, which is none."""
         first = self.every[0]
-        return int(self.starts[1]) if first.last > 1 else first.end - first.begin
+        return int(self.starts[1]) if first.last > 1 else first.end - first.begin  # before groups are placed, too
 
     def _bounds_of(self, run: Run) -> NDArray[np.int64]:
         """Where the items of a run's groups start, and where the last ones end."""
