@@ -225,8 +225,7 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
     their groups; the table (g + 1,) begins with the items of no group. Of few, some are no less than others' sample.
     """
-    listed = np.asarray(totals.listed)
-    groups = totals.problem.groups[listed].astype(np.intp)
+    listed, groups = np.asarray(totals.listed)
     ungrouped = np.flatnonzero(groups < 0)
     if ungrouped.size > MOST_SAMPLE:
         is_taken = groups >= 0

@@ -31,26 +31,25 @@ SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that
 
 class _Counted(NamedTuple):
     """Items that lie side by side: how many of each group (g + 1,) or block of groups, of no group first, in one or two
-    tables together; those to be sampled, None if they are too many, and how many have a group; whether all are in order.
+    tables together; those to be sampled, None if they are too many; and whether all are in order.
     """
 
     tables: list[NDArray[Any]]
-    listed: list[NDArray[np.intp]] | None
-    n_grouped: int
+    listed: list[NDArray[np.intp]] | None  # positions, and groups (2, m)
     in_order: bool
 
 
 class GroupTotals:
     """Totals by group of items in the order in which they are. Answers prices as GroupPasses do.
 
-    With `every`, `listed` are the items of about one in so many groups, of large ones not all, and those of no group
-    unless they are many; None where the numbers of the groups make that too many.
+    With `every`, `listed` (2, m) are the items of about one in so many groups, of large ones not all, and those of no
+    group unless they are many, and their groups; None where the numbers of the groups make that too many.
 
-    How many items each group has is only counted where that is asked for, or some groups are large: of many small ones
-    without bounds, blocks of them are, whose numbers fit in the cache.
+    How many items each group has is counted where that is asked for. Of many small groups without bounds, it may not
+    be: with `in_blocks`, blocks of them are first, whose numbers fit in the cache.
     """
 
-    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0) -> None:
+    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0, in_blocks: bool = True) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
         self.sampled = _sampled_groups(len(self.caps), every, n_jobs) if every else np.empty(0, dtype=np.intp)
@@ -58,7 +57,7 @@ class GroupTotals:
         self.listed: NDArray[np.intp] | None = None
         self.in_order = False
         self._sizes: NDArray[np.uint32] | None = None
-        self._bits = _bits_of_blocks(problem) if every else 0
+        self._bits = _bits_of_blocks(problem) if every and in_blocks else 0
         self._blocks = self._count_blocks() if self._bits else None
         if every and self._blocks is None:
             self._sizes = self._count_all(0)
@@ -103,17 +102,19 @@ class GroupTotals:
         work_through(merge, list(parts_of(sizes.size)), jobs)
         if not self.every:
             return sizes
-        listed = sum(part.n_grouped for part in counted)
-        if not bits:  # of large groups, threads list more than one does
-            listed = int(np.minimum(sizes[1 + self.sampled], LARGE).sum())
-        parts = [part.listed for part in counted]
-        are_few = listed <= self._most and not any(part is None for part in parts)
-        self.listed = np.concatenate([x for part in parts for x in part or ()]) if are_few else None
+        self.listed = None
+        if not any(part.listed is None for part in counted):
+            listed = np.concatenate([x for part in counted for x in part.listed or ()], axis=1)
+            if bits:
+                are_few = np.count_nonzero(listed[1] >= 0) <= self._most
+            else:  # of large groups, threads list more than one does
+                are_few = int(np.minimum(sizes[1 + self.sampled], LARGE).sum()) <= self._most
+            self.listed = listed if are_few else None
         return sizes
 
     def _count(self, some: slice, bits: int) -> _Counted:
         """The same of some of all items."""
-        problem, n_listed, n_grouped, in_order, last = self.problem, 0, 0, True, -1
+        problem, n_listed, in_order, last = self.problem, 0, True, -1
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         n_sizes = ((len(self.caps) - 1) >> bits) + 2
         sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty(CHUNK + 1, dtype=np.intp)
@@ -125,10 +126,9 @@ class GroupTotals:
                 few = (int(sizes[0]) + (0 if rest is None else int(rest[0]))) * FEW <= problem.n
                 if bits:
                     m = group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, few, found)
-                    n_grouped += np.count_nonzero(chunk[found[:m] - start] >= 0)
                 else:
                     m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
-                listed.append(found[:m].copy())
+                listed.append(np.stack([found[:m], chunk[found[:m] - start]]))  # while they are in the cache
                 n_listed += m
             elif bits:
                 group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, False, found)
@@ -137,7 +137,7 @@ class GroupTotals:
             in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
         tables = [sizes] if rest is None else [sizes, rest]
-        return _Counted(tables, listed if n_listed <= most else None, n_grouped, in_order)
+        return _Counted(tables, listed if n_listed <= most else None, in_order)
 
     @property
     def has_large(self) -> bool:
@@ -156,7 +156,7 @@ class GroupTotals:
         """Runs of the same number of blocks; None if no blocks are counted, or they differ too much."""
         if self._blocks is None or self._sizes is not None or self.listed is None:
             return None
-        some = self.problem.groups[self.listed]
+        some = self.listed[1]
         sizes = np.unique(some[some >= 0], return_counts=True)[1]
         n = self.problem.n - self.ungrouped
 

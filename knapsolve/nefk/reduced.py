@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
-from knapsolve.nefk.loose_caps import Reduced, keep_all, put_back, reduce
+from knapsolve.nefk.loose_caps import ROUGH, Reduced, keep_all, put_back, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
@@ -25,6 +26,7 @@ from knapsolve.nefk.search import step
 from knapsolve.nefk.single import find_and_settle, new_search
 
 Array = NDArray[np.float64]
+EXPECTED = 1.6  # error of a sample's price times the square root of its size, where all caps are likely to be kept
 
 
 def solve_reduced(
@@ -54,7 +56,9 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     """
     if not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
-    totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n))
+    every = sampled_groups_of(problem.n)
+    in_blocks = room_beside_copies(problem, 0, place) > ROUGH * EXPECTED * math.sqrt(every * problem.n)
+    totals = GroupTotals(problem, passes.items, n_jobs, every, in_blocks)
     if totals.in_order:
         return None
     least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()

@@ -199,7 +199,7 @@ def test_threads_count_and_list_what_one_does(kind):
         assert totals.in_order == alone.in_order == (kind == "sorted")
         assert (totals.listed is None) == (alone.listed is None) == (kind == "none")
         if kind != "none":
-            kept, expected = (x.listed[x.sizes[1 + groups[x.listed]] < LARGE] for x in (totals, alone))
+            kept, expected = (x.listed[0, x.sizes[1 + x.listed[1]] < LARGE] for x in (totals, alone))
             assert np.array_equal(kept, expected)
             assert (kind == "large") == (kept.size == 0) == (totals.listed.size > alone.listed.size)
 
