@@ -1,7 +1,7 @@
 #include "nefk_group_model.h"
 
 enum { MOST_ROUGH = 2048, FEW_ROUGH = 4 /* one in so many items may be rough */, MOST_STEPS = 80 };
-static const double BENT = 1e-8, TOLERANCE = 1e-13;
+static const double BENT = 1e-9, TOLERANCE = 1e-14;
 
 int nefk_model_group(const nefk_problem *problem, nefk_tile_space *space, size_t k, double price, double half,
                        nefk_group_model *model) {

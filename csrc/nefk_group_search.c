@@ -8,8 +8,9 @@
 enum { ROUNDS = 12, LATE = 3, SLOW = 6 /* rounds that most groups need; of quadratics */, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
+static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
-static const double LEAST_HALF = 1e-6, MOST_HALF = 2e-2; /* of a model's bracket, in log price */
+static const double LEAST_HALF = 1e-6, MOST_HALF = 1e-2; /* of a model's bracket, in log price */
 
 void nefk_best_slopes(const nefk_problem *problem, size_t groups, nefk_tile_space *space, double *best) {
     const nefk_instructions *use = nefk_instructions_in_use();
@@ -43,6 +44,22 @@ static double respond_group(const nefk_problem *problem, nefk_tile_space *space,
     return sum_of(use, space->x + start, m);
 }
 
+/* The same in single precision, as far as that can do it and tells on which side of the target the total is: else 0. */
+static int respond_group_roughly(const nefk_problem *problem, nefk_tile_space *space, size_t k, double price,
+                                 double *total, double *slope) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
+    if (!has_jumps(problem->shape) || !(price > 0.0)) return 0;
+    for (size_t at = start; at < start + m; at += NEFK_BLOCK) {
+        size_t count = start + m - at < NEFK_BLOCK ? start + m - at : NEFK_BLOCK;
+        if (!use->respond_roughly(problem->shape, nefk_has_bounds(problem), count, block_of(&space->part, at), price,
+                                  space->x + at, space->d + at)) return 0;
+    }
+    *total = sum_of(use, space->x + start, m);
+    *slope = sum_of(use, space->d + start, m);
+    return fabs(*total - space->target[k]) > SURELY * *total;
+}
+
 /* After a step from `before`: end the search of group k by a model about the next price, if that is near. Returns
  * totals taken. */
 static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before,
@@ -72,7 +89,9 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
     nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
                        NEFK_OWN_TOLERANCE, space->top[k], 0,            0};
     while (own.state == NEFK_RUNNING && steps < MOST_STEPS) {
-        double slope, before = own.price, total = respond_group(problem, space, k, before, &slope);
+        double slope, total, before = own.price;
+        if (!is_many || !respond_group_roughly(problem, space, k, before, &total, &slope))
+            total = respond_group(problem, space, k, before, &slope);
         nefk_search_update(&own, problem->shape, total, slope);
         steps += 1.0;
         if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &own);

@@ -6,7 +6,7 @@
 static const double BEYOND = 1e-3; /* over a slope: prices next to one tell nothing of amounts where it hardly falls */
 enum { MANY_BETWEEN = 8 /* groups to one of which prices differ */ };
 static const double NEAR_START = 1e-3; /* over a start: beyond, no amount moves by more than 1e-13 between neighbours */
-static const double OFF = 2e-14, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
+static const double OFF = 1e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
 
 /* Price every group of the tile: the common price, or just beyond its best slope at the lower bounds. Those that need
  * a price of their own are listed in space->group, with guesses in space->at, and marked; returns how many. */
