@@ -11,7 +11,7 @@ enum { NEFK_COLUMNS = 4 };
 
 enum { NEFK_SORTED = NEFK_DEPTH + 1 /* items of a group from which on its size is no matter */ };
 #define NEFK_OWN_TOLERANCE 2e-14 /* relative gap of a group's total that ends its search */
-#define NEFK_NEAR_CUBED 6e-6     /* gap after which Halley's next is none */
+#define NEFK_NEAR_CUBED 2e-5     /* gap after which Halley's next is none */
 #define NEFK_NEAR_SQUARED 2e-9   /* the same of Newton's method */
 #define NEFK_NIGH 1e-290         /* prices between are normal */
 #define NEFK_FAR 1e300
