@@ -49,7 +49,7 @@ EXTENSIONS: dict[str, list[str]] = {
         "whittle_inverse.c", "cpu_level.c",
     ],
     "_core.nefk": [
-        "nefk_kernel.c", "nefk_groups.c", "nefk_group_model.c", "nefk_group_approach.c", "nefk_group_breaks.c",
+        "nefk_kernel.c", "nefk_groups.c", "nefk_group_model.c", "nefk_group_approach.c", "nefk_group_breaks.c", "nefk_group_checks.c",
         "nefk_group_corner.c", "nefk_group_first.c", "nefk_group_rows.c", "nefk_group_search.c", "nefk_group_settle.c",
         "nefk_blocks.c", "nefk_search.c", "cpu_level.c",
     ],

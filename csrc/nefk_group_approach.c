@@ -1,5 +1,6 @@
 #include "nefk_group_approach.h"
 
+#include "nefk_group_checks.h"
 #include "nefk_group_corner.h"
 #include "nefk_group_first.h"
 #include "nefk_group_starts.h"
@@ -13,13 +14,14 @@ static const double LOST = 1e-2; /* relative gap from which on single precision 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
     if (problem->shape != NEFK_DETECTION && problem->shape != NEFK_FRESHNESS) return 0;
     size_t small = 0, all = 0;
-    for (size_t g = 0; g < space->searched; g++) {
-        size_t m = size_of(space, g);
-        if (!(space->at[g] > 0.0)) return 0; /* as where the budget has no price */
+    for (size_t r = 0; r < space->searched_rows; r++) {
+        nefk_rows rows = space->rows[r];
+        size_t m = rows.size * (size_t)(rows.last - rows.first);
         all += m;
-        if (m <= NEFK_LED) small += m;
+        small += rows.size <= NEFK_LED ? m : 0;
     }
-    return 2 * small > all;
+    if (2 * small <= all) return 0;
+    return nefk_are_positive(space->searched, space->at); /* or the budget has no price */
 }
 
 /* Copy the items of the listed groups, and their starts, into rows of their own, and what the groups have to the front.

@@ -1,4 +1,5 @@
 #include "nefk_group_approach.h"
+#include "nefk_group_checks.h"
 #include "nefk_group_rows.h"
 #include "nefk_group_search.h"
 #include "nefk_group_starts.h"
@@ -14,6 +15,17 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
                            double *own) {
     size_t groups = tile.last - tile.first, searched = 0;
     double *floor = space->total, *best = space->slope, *lower = space->all.entries[2];
+    nefk_fill(groups, prices.low, space->low);
+    nefk_fill(groups, prices.high, space->high);
+    nefk_fill(space->searched, 1.0, space->mark);
+    nefk_fill(groups - space->searched, 0.0, space->mark + space->searched);
+    if (!space->all.step[2] && lower[0] == 0.0 && nefk_are_positive(groups, space->cap)) {
+        for (size_t g = 0; g < space->searched; g++) {
+            space->at[g] = own[tile.first + space->name[g]];
+            space->group[g] = (uint32_t)g;
+        }
+        return space->searched;
+    }
     nefk_fill(groups, 0.0, floor);
     if (space->all.step[2]) sum_groups(space, lower, floor);
     else if (lower[0] != 0.0) for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (double)size_of(space, g);
@@ -22,8 +34,6 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     if (any_tight) nefk_best_slopes(all->problem, groups, space, best);
     for (size_t g = 0; g < groups; g++) {
         double cap = space->cap[g];
-        space->low[g] = prices.low;
-        space->high[g] = prices.high;
         if (cap <= floor[g] * (1.0 + SLACK)) {
             own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
             double beyond = best[g] + BEYOND * fabs(best[g]);
@@ -76,14 +86,9 @@ static double search_rest(const nefk_grouped *all, nefk_tile tile, nefk_tile_spa
 
 /* List the searched groups whose untried last step left their total off the cap; returns how many. */
 static size_t list_off(nefk_tile_space *space) {
-    size_t off = 0;
-    for (size_t g = 0; g < space->searched; g++) {
-        double cap = space->cap[g];
-        int is_searched = (space->mark[g] != 0.0) & (space->low[g] == space->high[g]);
-        space->at[off] = space->high[g];
-        space->group[off] = (uint32_t)g;
-        off += is_searched & !(fabs(space->total[g] - cap) <= OFF * cap);
-    }
+    size_t off = nefk_list_off(space->searched, space->mark, space->low, space->high, space->total, space->cap, OFF,
+                               space->group);
+    for (size_t k = 0; k < off; k++) space->at[k] = space->high[space->group[k]];
     return off;
 }
 
@@ -108,11 +113,8 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
  * jump where they start, only those of which an item starts near by: to others, neighbouring prices are the same. */
 static size_t list_between(const nefk_problem *problem, size_t groups, nefk_tile_space *space) {
     const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
-    size_t count = 0, each[2] = {space->all.step[0] != 0, space->all.step[1] != 0};
-    for (size_t g = 0; g < groups; g++) {
-        space->group[count] = (uint32_t)g;
-        count += space->low[g] != space->high[g];
-    }
+    size_t each[2] = {space->all.step[0] != 0, space->all.step[1] != 0};
+    size_t count = nefk_list_between(groups, space->low, space->high, space->group);
     if (count <= groups / MANY_BETWEEN || !has_jumps(problem->shape)) return count;
     for (size_t i = 0; i < space->items; i++) {
         double start = weight[i * each[1]], price = space->price[i];
@@ -182,19 +184,16 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
                       double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit) {
     size_t m = gather(all, tile, own + tile.first, space), groups = tile.last - tile.first;
     double answered = answer_all(all, tile, space, floor, price_groups(all, tile, space, prices, own));
-    for (size_t g = 0; g < groups; g++)
-        if (space->mark[g] != 0.0) own[tile.first + space->name[g]] = space->high[g];
+    for (size_t g = 0; g < space->searched; g++) { /* no branch */
+        double *price = &own[tile.first + space->name[g]];
+        *price = space->mark[g] != 0.0 ? space->high[g] : *price;
+    }
     audit->n_passes = m ? answered / (double)m : 0.0;
-    audit->over = 0.0;
     audit->n_wrong = 0;
     blend_groups(all, tile, space, prices, own);
-    for (size_t g = 0; g < groups; g++) { /* no branch: some groups have own prices, and others none */
-        double cap = space->cap[g], over = space->total[g] - cap, price = own[tile.first + space->name[g]];
-        int capped = !isnan(price);
-        audit->n_wrong += (size_t)((capped & (price < prices.high)) | (!capped & (over > CAPPED_BY_ROUNDING * cap)));
-        double off = capped ? fabs(over) / cap : over / cap;
-        audit->over = off > audit->over ? off : audit->over;
-    }
+    for (size_t g = 0; g < groups; g++) space->at[g] = own[tile.first + space->name[g]];
+    audit->over = nefk_check_caps(groups, space->at, space->total, space->cap, prices.high, CAPPED_BY_ROUNDING,
+                                  &audit->n_wrong);
     audit_items(all, space, m, &audit->audit);
     if (all->member) bring_back(tile.begin, m, space, doubles, singles);
     else nefk_store(m, space->order, 0, space->x, NULL, doubles, singles, NULL, 0);

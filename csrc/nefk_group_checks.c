@@ -1,0 +1,98 @@
+/* Comparisons may become masks: no value changes, only which floating-point exception flags are raised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#include "nefk_group_checks.h"
+
+#include <math.h>
+
+#include "every_width.h"
+#include "nefk_math.h"
+
+enum { LANES = 8, BLOCK = 64 };
+
+NEFK_INLINE int are_positive(size_t n, const double *x) {
+    uint64_t others = 0;
+    for (size_t i = 0; i < n; i++) others += (uint64_t)!(x[i] > 0.0);
+    return !others;
+}
+
+AT_EVERY_WIDTH(int, nefk_are_positive, are_positive, (size_t n, const double *x), (n, x))
+
+NEFK_INLINE size_t list_between(size_t n, const double *low, const double *high, uint32_t *list) {
+    size_t listed = 0;
+    for (size_t start = 0; start < n; start += BLOCK) {
+        size_t stop = n - start < BLOCK ? n : start + BLOCK;
+        uint64_t found = 0;
+        for (size_t g = start; g < stop; g++) found += (uint64_t)(low[g] != high[g]);
+        for (size_t g = start; found && g < stop; g++) {
+            list[listed] = (uint32_t)g;
+            listed += low[g] != high[g];
+        }
+    }
+    return listed;
+}
+
+AT_EVERY_WIDTH(size_t, nefk_list_between, list_between,
+               (size_t n, const double *low, const double *high, uint32_t *list), (n, low, high, list))
+
+NEFK_INLINE uint64_t is_off(double mark, double low, double high, double total, double cap, double off) {
+    return (uint64_t)((mark != 0.0) & (low == high) & !(fabs(total - cap) <= off * cap));
+}
+
+NEFK_INLINE size_t list_off(size_t n, const double *mark, const double *low, const double *high, const double *total,
+                            const double *caps, double off, uint32_t *list) {
+    size_t listed = 0;
+    for (size_t start = 0; start < n; start += BLOCK) {
+        size_t stop = n - start < BLOCK ? n : start + BLOCK;
+        uint64_t found = 0;
+        for (size_t g = start; g < stop; g++) found += is_off(mark[g], low[g], high[g], total[g], caps[g], off);
+        for (size_t g = start; found && g < stop; g++) {
+            list[listed] = (uint32_t)g;
+            listed += is_off(mark[g], low[g], high[g], total[g], caps[g], off);
+        }
+    }
+    return listed;
+}
+
+AT_EVERY_WIDTH(size_t, nefk_list_off, list_off,
+               (size_t n, const double *mark, const double *low, const double *high, const double *total,
+                const double *caps, double off, uint32_t *list),
+               (n, mark, low, high, total, caps, off, list))
+
+/* Of one group: how far it is off; whether it is wrong. */
+NEFK_INLINE double check_cap(double own, double total, double cap, double price, double rounding, uint64_t *wrong) {
+    double over = total - cap, distance = fabs(over);
+    int is_capped = own == own, is_below = own < price, is_above = over > rounding * cap;
+    *wrong += (uint64_t)((is_capped & is_below) | (!is_capped & is_above));
+    return (is_capped ? distance : over) / cap;
+}
+
+NEFK_INLINE double check_caps(size_t n, const double *own, const double *total, const double *caps, double price,
+                              double rounding, size_t *wrong) {
+    double most[LANES] = {0};
+    uint64_t count[LANES] = {0};
+    size_t start = 0;
+    for (; start + LANES <= n; start += LANES)
+        for (size_t l = 0; l < LANES; l++) {
+            size_t g = start + l;
+            double off = check_cap(own[g], total[g], caps[g], price, rounding, &count[l]);
+            most[l] = off > most[l] ? off : most[l];
+        }
+    for (size_t g = start; g < n; g++) {
+        double off = check_cap(own[g], total[g], caps[g], price, rounding, &count[0]);
+        most[0] = off > most[0] ? off : most[0];
+    }
+    for (size_t l = 1; l < LANES; l++) {
+        most[0] = most[l] > most[0] ? most[l] : most[0];
+        count[0] += count[l];
+    }
+    *wrong += (size_t)count[0];
+    return most[0];
+}
+
+AT_EVERY_WIDTH(double, nefk_check_caps, check_caps,
+               (size_t n, const double *own, const double *total, const double *caps, double price, double rounding,
+                size_t *wrong),
+               (n, own, total, caps, price, rounding, wrong))
