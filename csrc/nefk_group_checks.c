@@ -61,35 +61,35 @@ AT_EVERY_WIDTH(size_t, nefk_list_off, list_off,
                 const double *caps, double off, uint32_t *list),
                (n, mark, low, high, total, caps, off, list))
 
-/* Of one group: how far it is off; whether it is wrong. */
-NEFK_INLINE double check_cap(double own, double total, double cap, double price, double rounding, uint64_t *wrong) {
-    double over = total - cap, distance = fabs(over);
-    int is_capped = own == own, is_below = own < price, is_above = over > rounding * cap;
-    *wrong += (uint64_t)((is_capped & is_below) | (!is_capped & is_above));
-    return (is_capped ? distance : over) / cap;
+/* The larger of a number and the largest of m others, of which NaNs are none. */
+NEFK_INLINE double largest_of(size_t m, const double *x, double most) {
+    double lane[LANES];
+    size_t i = 0;
+    for (size_t l = 0; l < LANES; l++) lane[l] = most;
+    for (; i + LANES <= m; i += LANES)
+        for (size_t l = 0; l < LANES; l++) lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
+    for (; i < m; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];
+    for (size_t l = 1; l < LANES; l++) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+    return lane[0];
 }
 
 NEFK_INLINE double check_caps(size_t n, const double *own, const double *total, const double *caps, double price,
                               double rounding, size_t *wrong) {
-    double most[LANES] = {0};
-    uint64_t count[LANES] = {0};
-    size_t start = 0;
-    for (; start + LANES <= n; start += LANES)
-        for (size_t l = 0; l < LANES; l++) {
-            size_t g = start + l;
-            double off = check_cap(own[g], total[g], caps[g], price, rounding, &count[l]);
-            most[l] = off > most[l] ? off : most[l];
+    double off[BLOCK], most = 0.0;
+    uint64_t count = 0;
+    for (size_t start = 0; start < n; start += BLOCK) {
+        size_t m = n - start < BLOCK ? n - start : BLOCK;
+        for (size_t i = 0; i < m; i++) {
+            double known = own[start + i], cap = caps[start + i], over = total[start + i] - cap;
+            uint64_t is_capped = 0 - (uint64_t)(known == known);
+            uint64_t is_below = (uint64_t)(known < price), is_above = (uint64_t)(over > rounding * cap);
+            count += (is_below & is_capped) | (is_above & ~is_capped);
+            off[i] = nefk_from_bits((nefk_to_bits(fabs(over)) & is_capped) | (nefk_to_bits(over) & ~is_capped)) / cap;
         }
-    for (size_t g = start; g < n; g++) {
-        double off = check_cap(own[g], total[g], caps[g], price, rounding, &count[0]);
-        most[0] = off > most[0] ? off : most[0];
+        most = largest_of(m, off, most);
     }
-    for (size_t l = 1; l < LANES; l++) {
-        most[0] = most[l] > most[0] ? most[l] : most[0];
-        count[0] += count[l];
-    }
-    *wrong += (size_t)count[0];
-    return most[0];
+    *wrong += (size_t)count;
+    return most;
 }
 
 AT_EVERY_WIDTH(double, nefk_check_caps, check_caps,

@@ -164,9 +164,9 @@ cdef inline bint is_sampled(Py_ssize_t group, uint64_t limit) noexcept nogil:
 
 
 def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t start, uint64_t every, uint32_t most,
-                     bint or_none, Py_ssize_t[::1] found, uint8_t[::1] rest=None):
+                     bint or_none, Py_ssize_t[:, ::1] found, uint8_t[::1] rest=None):
     """As `count_groups`; list items start + i of the groups that `sampled_groups` names, at most so many of each, and
-    if `or_none` of none, in found, which has room for one more than there are. How many are listed.
+    if `or_none` of none, beside their groups, in found, which has room for one more than there are. How many are listed.
 
     With `rest` (g + 1,) that takes the last eight bits of all numbers, and `count` the others: where groups are many,
     caches hold four times as many of them.
@@ -183,7 +183,7 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
                 rest[g + 1] = few
                 if few == 0:
                     count[g + 1] += 256
-                found[listed] = start + i
+                found[0, listed], found[1, listed] = start + i, g
                 listed += (g < 0) & or_none
                 if (g >= 0) & is_sampled(g, limit):
                     listed += count[g + 1] + few <= most
@@ -195,13 +195,13 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
                 __builtin_prefetch(&count[group[i + NEFK_AHEAD] + 1], 1)
             known = count[g + 1] + 1
             count[g + 1] = known
-            found[listed] = start + i
+            found[0, listed], found[1, listed] = start + i, g
             listed += (is_sampled(g, limit) & (known <= most)) if g >= 0 else or_none
     return listed
 
 
 def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, int bits, size_t start, uint64_t every,
-                            bint or_none, Py_ssize_t[::1] found):
+                            bint or_none, Py_ssize_t[:, ::1] found):
     """The same without a limit, and items counted for 2^bits groups at a time, of no group first: so few numbers are in
     the cache.
     """
@@ -211,7 +211,7 @@ def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, in
         for i in range(group.shape[0]):
             g = group[i]
             count[(g + block) >> bits] += 1
-            found[listed] = start + i
+            found[0, listed], found[1, listed] = start + i, g
             listed += (g < 0) & or_none | (g >= 0) & is_sampled(g, limit)
     return listed
 

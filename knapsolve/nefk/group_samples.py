@@ -13,7 +13,7 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_totals import FEW, LARGE, GroupTotals, capped_sums
+from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
@@ -70,7 +70,8 @@ class SampledTotals:
         chosen = np.union1d(totals.sampled, np.flatnonzero(large[1:])) if totals.has_large else totals.sampled
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
-        names = np.where(known < 0, -1, np.searchsorted(chosen, known))  # of the chosen groups alone
+        names, has_group = np.full(known.size, -1), known >= 0
+        names[has_group] = np.searchsorted(chosen, known[has_group])  # of the chosen groups alone
         part = replace(problem.take(which, problem.capacity), groups=names, caps=caps)
         self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
         self.sizes = np.empty(0)  # of the large ones, to the scale of their samples
@@ -89,7 +90,7 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:
-            self.ungrouped = max(totals.ungrouped / max(np.count_nonzero(known < 0), 1), 1.0)
+            self.ungrouped = max(totals.ungrouped / max(known.size - np.count_nonzero(has_group), 1), 1.0)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
         self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
 

@@ -75,9 +75,7 @@ class GroupTotals:
         self._sizes = None
 
     def _count_blocks(self) -> NDArray[np.uint32] | None:
-        """Items of blocks of groups, of no group first; None where a group may be large, at once if the first items show
-        that.
-        """
+        """Items of blocks of groups, of no group first; None where some group may be large."""
         n = self.problem.n
         first = self._count(slice(0, min(CHUNK, n)), self._bits).tables[0][1:]
         if first.max() > MOST_AT_FIRST + MOST_IN_BLOCK * CHUNK / n:
@@ -117,7 +115,7 @@ class GroupTotals:
         problem, n_listed, in_order, last = self.problem, 0, True, -1
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         n_sizes = ((len(self.caps) - 1) >> bits) + 2
-        sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty(CHUNK + 1, dtype=np.intp)
+        sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty((2, CHUNK + 1), dtype=np.intp)
         rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > MANY_GROUPS and not bits else None
         listed: list[NDArray[np.intp]] = []
         for start in range(some.start, some.stop, CHUNK):
@@ -128,7 +126,7 @@ class GroupTotals:
                     m = group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, few, found)
                 else:
                     m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
-                listed.append(np.stack([found[:m], chunk[found[:m] - start]]))  # while they are in the cache
+                listed.append(found[:, :m].copy())
                 n_listed += m
             elif bits:
                 group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, False, found)

@@ -93,7 +93,9 @@ def keep_all(totals: GroupTotals, search: Array, curve: Curve | None = None) -> 
     """The problem with all caps. The table of sizes of the totals is used up."""
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
     runs = totals.even_runs()
-    return Reduced(kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count)
+    return Reduced(
+        kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count
+    )
 
 
 def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.problem import Problem
@@ -69,7 +66,9 @@ def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
     solved in; 0 if that is too few for copies to be worth it.
     """
     always = place.dtype.itemsize * largest if largest > core.TILE else 0
-    rooms = (_room_of_models(problem, copied, len(problem.caps), place, False, always) for copied in columns_to_copy(problem))
+    rooms = (
+        _room_of_models(problem, copied, len(problem.caps), place, False, always) for copied in columns_to_copy(problem)
+    )
     most = max(rooms) / _bytes_of_rough(problem)
     return most if is_enough(problem, most) else 0.0
 

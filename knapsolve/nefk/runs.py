@@ -49,9 +49,11 @@ class Runs:
         self._set([Run(*run) for run in cut], starts, True)
 
     @classmethod
-    def of_blocks(cls, counts: NDArray[np.uint32], bits: int, n_groups: int, in_long: Callable[[int], int]) -> Runs | None:
-        """Runs of so many blocks of 2^bits groups each, of `counts` items, those of no group first; None if sizes differ
-        too much. Where groups start, `place_groups` finds out; `in_long` estimates `count_in_long` until then.
+    def of_blocks(
+        cls, counts: NDArray[np.uint32], bits: int, n_groups: int, in_long: Callable[[int], int]
+    ) -> Runs | None:
+        """Runs of blocks of 2^bits groups each, of `counts` items, those of no group first; None if sizes differ too
+        much. Where groups start, `place_groups` finds out; `in_long` estimates `count_in_long`.
         """
         blocks, begin = counts[1:].astype(np.int64), int(counts[0])
         n_items = int(blocks.sum())

@@ -127,13 +127,63 @@ def test_items_are_counted_and_sampled_alike_in_tables_of_single_bytes(n_groups,
     (plain, count), rest = np.zeros((2, n_groups + 1), np.uint32), np.zeros(n_groups + 1, np.uint8)
     for part in np.array_split(np.arange(n), 5):
         where, here = np.ascontiguousarray(groups[part], dtype=np.intp), (part[0], every, 512, or_none)
-        lists = np.empty((2, part.size + 1), dtype=np.intp)
+        lists = np.empty((2, 2, part.size + 1), dtype=np.intp)
         m = group_layout.count_and_sample(where, plain, *here, lists[0])
         assert group_layout.count_and_sample(where, count, *here, lists[1], rest) == m
-        np.testing.assert_array_equal(lists[1, :m], lists[0, :m])
+        np.testing.assert_array_equal(lists[1, :, :m], lists[0, :, :m])
+        np.testing.assert_array_equal(lists[0, 1, :m], groups[lists[0, 0, :m]])
         np.testing.assert_array_equal(count + rest, plain)
     np.testing.assert_array_equal(plain, np.bincount(groups + 1, minlength=n_groups + 1))
     assert plain.max() > 512
+
+
+@pytest.mark.parametrize("bits", [1, 5, 9])
+@pytest.mark.parametrize("or_none", [False, True])
+def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
+    generator, n, n_groups, every = np.random.default_rng(3), 100_000, 40_001, 7
+    groups = generator.integers(0, n_groups, n)
+    groups[::50] = -1
+    plain, count = np.zeros(n_groups + 1, np.uint32), np.zeros(((n_groups - 1) >> bits) + 2, np.uint32)
+    lists = np.empty((2, 2, n + 1), dtype=np.intp)
+    m = group_layout.count_and_sample(groups, plain, 0, every, n, or_none, lists[0])
+    assert group_layout.count_blocks_and_sample(groups, count, bits, 0, every, or_none, lists[1]) == m
+    np.testing.assert_array_equal(lists[1, :, :m], lists[0, :, :m])
+    np.testing.assert_array_equal(count[1:], np.add.reduceat(plain[1:], np.arange(0, n_groups, 1 << bits)))
+    assert count[0] == plain[0] > 0
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("kind", ["even", "one large", "bounded", "all have a group"])
+def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
+    """Then they lie as they do when all are counted, and the answer is the same to the last bit."""
+    generator, n, n_groups = np.random.default_rng(4), 500_000, 150_000
+    groups = generator.integers(0 if kind == "all have a group" else -1, n_groups, n)
+    if kind == "one large":
+        groups[generator.permutation(n)[:600]] = 77
+    upper = 5.0 if kind == "bounded" else None
+    options = {"weights": None, "upper": upper, "groups": groups, "group_caps": np.full(n_groups, 0.5)}
+    totals = totals_of("freshness", np.ones(n), options, jobs)
+    assert totals.has_large == (kind in ("one large", "bounded"))
+    sizes = np.bincount(groups + 1, minlength=n_groups + 1)
+    assert totals.ungrouped == sizes[0]
+    runs = totals.even_runs()
+    assert (runs is None) == totals.has_large
+    if runs:
+        width, lead = runs.even
+        assert lead == width - 1
+        assert [run.first for run in runs.every] == [0, *range(1, n_groups + 1, width)]
+        starts = np.append(0, np.cumsum(sizes))
+        assert [(run.begin, run.end) for run in runs.every] == [(starts[x.first], starts[x.last]) for x in runs.every]
+        assert max(run.end - run.begin for run in runs.every[1:]) <= core.TILE
+        assert runs.count_in_long(4) == pytest.approx(sizes[1:][sizes[1:] > 4].sum(), rel=0.1)
+        member = np.concatenate(
+            [generator.permutation(np.repeat(np.arange(x.last - x.first), sizes[x.first : x.last])) for x in runs.every]
+        ).astype(np.uint16)
+        runs.place_groups(member, jobs)
+        for run in runs.every:
+            np.testing.assert_array_equal(runs.starts[run.first : run.last], starts[run.first : run.last] - run.begin)
+    assert np.array_equal(totals.sizes, sizes)
+    assert totals.even_runs() is None  # once they are counted
 
 
 @pytest.mark.parametrize("are_sampled", [False, True])
