@@ -166,7 +166,7 @@ cdef inline bint is_sampled(Py_ssize_t group, uint64_t limit) noexcept nogil:
 def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t start, uint64_t every, uint32_t most,
                      bint or_none, Py_ssize_t[:, ::1] found, uint8_t[::1] rest=None):
     """As `count_groups`; list items start + i of the groups that `sampled_groups` names, at most so many of each, and
-    if `or_none` of none, beside their groups, in found, which has room for one more than there are. How many are listed.
+    if `or_none` of none, beside their groups, in found, with room for one more than there are. How many are listed.
 
     With `rest` (g + 1,) that takes the last eight bits of all numbers, and `count` the others: where groups are many,
     caches hold four times as many of them.
@@ -217,7 +217,7 @@ def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, in
 
 
 def find_starts(const uint16_t[::1] member, const Py_ssize_t[:, ::1] runs, uint16_t[::1] starts):
-    """Where the groups of some runs (r, 4), as knapsolve.nefk.runs has them, start in theirs, into starts (g,): of items
+    """Where groups of some runs (r, 4), as knapsolve.nefk.runs has them, start in theirs, into starts (g,): of items
     of which `member` (n,) says which group of their run they are in.
     """
     cdef Py_ssize_t r, i, first

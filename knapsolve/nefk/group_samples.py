@@ -90,7 +90,7 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:
-            self.ungrouped = max(totals.ungrouped / max(known.size - np.count_nonzero(has_group), 1), 1.0)
+            self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
         self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
 

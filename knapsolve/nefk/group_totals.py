@@ -104,7 +104,7 @@ class GroupTotals:
         if not any(part.listed is None for part in counted):
             listed = np.concatenate([x for part in counted for x in part.listed or ()], axis=1)
             if bits:
-                are_few = np.count_nonzero(listed[1] >= 0) <= self._most
+                are_few = int(np.count_nonzero(listed[1] >= 0)) <= self._most
             else:  # of large groups, threads list more than one does
                 are_few = int(np.minimum(sizes[1 + self.sampled], LARGE).sum()) <= self._most
             self.listed = listed if are_few else None
@@ -134,7 +134,7 @@ class GroupTotals:
                 group_layout.count_groups(chunk, sizes)
             in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
             last = chunk[-1]
-        tables = [sizes] if rest is None else [sizes, rest]
+        tables: list[NDArray[Any]] = [sizes] if rest is None else [sizes, rest]
         return _Counted(tables, listed if n_listed <= most else None, in_order)
 
     @property
