@@ -1,5 +1,11 @@
+/* Comparisons may become masks: no value changes, only which floating-point exception flags are raised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 #include "nefk_group_approach.h"
 
+#include "every_width.h"
 #include "nefk_group_checks.h"
 #include "nefk_group_corner.h"
 #include "nefk_group_first.h"
@@ -85,7 +91,7 @@ static void put_back(nefk_tile_space *space, const double *x, size_t groups) {
 
 /* Items of so many groups of space->part, which[0] and so on, side by side, in their units; `m` are those of the largest
  * group. */
-static void load_lanes(nefk_tile_space *space, int bounded, size_t lanes, size_t m, const uint32_t *which,
+NEFK_INLINE void load_lanes(nefk_tile_space *space, int bounded, size_t lanes, size_t m, const uint32_t *which,
                        nefk_units units) {
     nefk_lanes *items = &space->lanes;
     const double *a = space->part.entries[0], *lower = space->part.entries[2], *upper = space->part.entries[3];
@@ -110,14 +116,14 @@ static void load_lanes(nefk_tile_space *space, int bounded, size_t lanes, size_t
 }
 
 /* Entries of so many groups, which[0] and so on, side by side; those of the first in all other lanes. */
-static inline void take_lanes(const double *from, size_t lanes, const uint32_t *which, double *to) {
+NEFK_INLINE void take_lanes(const double *from, size_t lanes, const uint32_t *which, double *to) {
     for (size_t l = 0; l < NEFK_LANES; l++) to[l] = from[which[l < lanes ? l : 0]];
 }
 
 /* Better guesses of the prices of so many groups of space->part, which[0] and so on, of which the last is the largest,
  * and brackets of them in space->from and space->to. Those that were not near their caps are listed in `far`; returns
  * how many. */
-static size_t approach_some(nefk_tile_space *space, int bounded, double floor, size_t lanes, const uint32_t *which,
+NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double floor, size_t lanes, const uint32_t *which,
                             uint32_t *far) {
     const nefk_instructions *use = nefk_instructions_in_use();
     float price[NEFK_LANES], gap[NEFK_LANES], low[NEFK_LANES], high[NEFK_LANES];
@@ -165,7 +171,7 @@ static size_t approach_some(nefk_tile_space *space, int bounded, double floor, s
 
 /* Begin no lower than where the first item alone would take the cap, as `nefk_give_to_first` leaves it in space->low:
  * without bounds, own prices are above. */
-static void begin_above_first(nefk_tile_space *space, size_t groups) {
+NEFK_INLINE void begin_above_first(nefk_tile_space *space, size_t groups) {
     for (size_t k = 0; k < groups; k++) {
         double least = space->low[space->group[k]] * (1.0 - ROUNDED);
         int tells = (least > space->from[k]) & (least < space->top[k]); /* not where it overflows */
@@ -176,7 +182,7 @@ static void begin_above_first(nefk_tile_space *space, size_t groups) {
 
 /* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
  * side. */
-static void approach(nefk_tile_space *space, int bounded, double floor, size_t groups) {
+NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, size_t groups) {
     uint32_t which[NEFK_TILE_GROUPS];
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     nefk_fill(groups, floor, space->from);
@@ -191,10 +197,13 @@ static void approach(nefk_tile_space *space, int bounded, double floor, size_t g
     }
 }
 
+AT_EVERY_WIDTH(void, nefk_approach, approach, (nefk_tile_space *space, int bounded, double floor, size_t groups),
+               (space, bounded, floor, groups))
+
 /* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into
  * `next`, and stay as they are where that is not exact, which `met` says: then guesses are left in space->less, and how
  * far the starts may be that they mean in space->more. */
-static void step(nefk_tile_space *space, double floor, size_t groups, const double *total, double *next) {
+NEFK_INLINE void step(nefk_tile_space *space, double floor, size_t groups, const double *total, double *next) {
     for (size_t k = 0; k < groups; k++) {
         double cap = space->target[k], gap = total[k] - cap, inverse = 1.0 / space->slope[k], t = gap * inverse;
         t += 0.5 * space->curve[k] * inverse * (t * t);
@@ -208,6 +217,10 @@ static void step(nefk_tile_space *space, double floor, size_t groups, const doub
         space->more[k] = is_near ? 0.0 : NEFK_AIM;
     }
 }
+
+AT_EVERY_WIDTH(void, nefk_step_to_caps, step,
+               (nefk_tile_space *space, double floor, size_t groups, const double *total, double *next),
+               (space, floor, groups, total, next))
 
 /* Amounts x, slopes and second derivatives d and y of m items of space->part at their prices, without bounds. */
 static void respond_freely(const nefk_problem *problem, nefk_tile_space *space, size_t m, const double *price,
@@ -247,13 +260,13 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
-    approach(space, bounded, floor, groups);
+    nefk_approach(space, bounded, floor, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);
     sum_part(space, bounded, n_rows, m, x, NULL, total);
     sum_part(space, bounded, n_rows, m, x, space->d, space->slope);
     sum_part(space, bounded, n_rows, m, x, space->y, space->curve);
-    step(space, floor, groups, total, own);
+    nefk_step_to_caps(space, floor, groups, total, own);
     spread_rows(space->part_rows, n_rows, own, next);
     for (size_t i = 0; i < m; i += NEFK_BLOCK)
         use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->part, i), next + i,
