@@ -27,6 +27,7 @@ enum { NEFK_FEWEST = 8, NEFK_MOST_ROWS = 2 * NEFK_SHORT * NEFK_FEWEST + NEFK_TIL
  * array for what was just written to another. */
 enum { NEFK_ROOM = NEFK_TILE + NEFK_ROW_LANES + 8, NEFK_GROUP_ROOM = NEFK_TILE_GROUPS + NEFK_ROW_LANES + 8 };
 _Static_assert((int)NEFK_SORTED >= (int)NEFK_SHORT, "groups of one size are side by side where they lie in rows");
+_Static_assert(NEFK_TILE + NEFK_TILE_GROUPS <= UINT16_MAX, "places of items, and beyond the last one, have 16 bits");
 _Static_assert((int)NEFK_SORTED > (int)NEFK_DEPTH, "groups in lanes are in order by size, and larger ones last");
 
 /* Columns of items, gathered; a column that is one number for all is a single block of it. */
@@ -147,15 +148,15 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
     size_t first = tile.begin, m = tile.end - first;
-    struct { uint32_t next, stride; } place[NEFK_TILE_GROUPS];
+    struct { uint16_t next, stride; } place[NEFK_TILE_GROUPS]; /* in the first cache */
     for (size_t g = 0; g < groups; g++) {
-        place[space->name[g]].next = space->offset[g];
-        place[space->name[g]].stride = space->stride[g];
+        place[space->name[g]].next = (uint16_t)space->offset[g];
+        place[space->name[g]].stride = (uint16_t)space->stride[g];
     }
     for (size_t i = 0; i < m; i++) {
         uint32_t member = all->member[first + i];
         space->order[i] = place[member].next;
-        place[member].next += place[member].stride;
+        place[member].next = (uint16_t)(place[member].next + place[member].stride);
     }
     for (size_t c = 0; c < NEFK_COLUMNS; c++) {
         double *to = space->all.entries[c];
