@@ -12,6 +12,25 @@
 
 enum { LANES = 8, BLOCK = 64 };
 
+NEFK_INLINE void classify(size_t n, const uint32_t *begin, const double *own, const double *caps, uint32_t largest,
+                          uint32_t more, uint16_t *class) {
+    uint32_t is_searched[BLOCK] = {0};
+    for (size_t start = 0; start < n; start += BLOCK) {
+        size_t m = n - start < BLOCK ? n - start : BLOCK;
+        for (size_t i = 0; own && i < m; i++) is_searched[i] = (uint32_t)(own[start + i] == own[start + i]);
+        for (size_t i = 0; caps && i < m; i++) is_searched[i] &= (uint32_t)(caps[start + i] > 0.0);
+        for (size_t i = 0; i < m; i++) {
+            uint32_t size = begin[start + i + 1] - begin[start + i], others = 1u - (is_searched[i] & (uint32_t)(size > 0));
+            class[start + i] = (uint16_t)((size < largest ? size : largest) + more * others);
+        }
+    }
+}
+
+AT_EVERY_WIDTH(void, nefk_classify, classify,
+               (size_t n, const uint32_t *begin, const double *own, const double *caps, uint32_t largest,
+                uint32_t more, uint16_t *class),
+               (n, begin, own, caps, largest, more, class))
+
 NEFK_INLINE int are_positive(size_t n, const double *x) {
     uint64_t others = 0;
     for (size_t i = 0; i < n; i++) others += (uint64_t)!(x[i] > 0.0);

@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Classes of groups (n,) that begin at `begin` (n + 1,): their sizes, or `largest` where that is less; and `more` beyond
+ * that if they have no guess of an own price in `own`, which may be NULL, no item, or a cap of 0. Without caps, none is.
+ */
+void nefk_classify(size_t n, const uint32_t *begin, const double *own, const double *caps, uint32_t largest,
+                   uint32_t more, uint16_t *class);
+
 /* Whether all of some numbers (n,) are positive. */
 int nefk_are_positive(size_t n, const double *x);
 

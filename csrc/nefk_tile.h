@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "nefk_group_checks.h"
 #include "nefk_groups.h"
 #include "nefk_load.h"
 
@@ -83,11 +84,10 @@ static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const d
     uint32_t next[NONE + 1][PARTS] = {{0}}, at = 0;
     uint16_t class[NEFK_TILE_GROUPS + PARTS];
     size_t groups = tile.last - tile.first, part = (groups + PARTS - 1) / PARTS;
-    for (size_t g = 0; g < groups; g++) {
-        uint32_t size = space->begin[g + 1] - space->begin[g];
-        uint32_t is_searched = own && ((size > 0) & !isnan(own[g]) & (nefk_cap_of(all, tile.first + g) > 0.0));
-        class[g] = (uint16_t)((size < NEFK_SORTED ? size : NEFK_SORTED) + CLASSES * (1u - is_searched)); /* no branch */
-    }
+    size_t none = tile.first ? 0 : 1; /* has no cap */
+    nefk_classify(none, space->begin, own, NULL, NEFK_SORTED, CLASSES, class);
+    nefk_classify(groups - none, space->begin + none, own ? own + none : NULL, all->cap + (tile.first + none - 1),
+                  NEFK_SORTED, CLASSES, class + none);
     for (size_t g = groups; g < PARTS * part; g++) class[g] = NONE;
     for (size_t g = 0; g < part; g++)
         for (size_t p = 0; p < PARTS; p++) next[class[p * part + g]][p]++;
