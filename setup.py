@@ -53,7 +53,7 @@ EXTENSIONS: dict[str, list[str]] = {
         "nefk_group_checks.c", "nefk_group_corner.c", "nefk_group_first.c", "nefk_group_rows.c", "nefk_group_search.c",
         "nefk_group_settle.c", "nefk_blocks.c", "nefk_search.c", "cpu_level.c",
     ],
-    "_core.group_layout": ["nefk_layout.c"],
+    "_core.group_layout": ["nefk_layout.c", "cpu_level.c"],
     "_core.group_tables": ["nefk_by_group.c", "cpu_level.c"],
     "_core.renewal": ["rate_ladder.c", "cpu_level.c"],
     "_core.adaptive_intervals": ["sum_tree.c", "cpu_level.c"],

@@ -31,21 +31,18 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
 }
 
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) {
-    double x[NEFK_BLOCK], d[NEFK_BLOCK], total[NEFK_TILE_GROUPS];
-    float slope[NEFK_TILE_GROUPS];
-    for (size_t g = 0; g < tile.last - tile.first; g++) total[g] = slope[g] = 0.0;
+    double x[NEFK_BLOCK], d[NEFK_BLOCK], sums[2 * NEFK_TILE_GROUPS]; /* a pair is in one line of the cache */
+    nefk_fill(2 * (tile.last - tile.first), 0.0, sums);
     for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
         size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
         nefk_respond_each(all->problem, price, at, at + m, 1, x, d);
         for (size_t i = 0; i < m; i++) {
-            total[all->member[at + i]] += x[i];
-            slope[all->member[at + i]] += (float)d[i];
+            double *pair = &sums[2 * all->member[at + i]];
+            pair[0] += x[i];
+            pair[1] += d[i];
         }
     }
-    for (size_t g = 0; g < tile.last - tile.first; g++) {
-        taken[2 * g] = (float)total[g];
-        taken[2 * g + 1] = slope[g];
-    }
+    for (size_t k = 0; k < 2 * (tile.last - tile.first); k++) taken[k] = (float)sums[k];
 }
 
 void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *marks) {

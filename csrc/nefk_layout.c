@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "every_width.h"
+
 #include "nefk_groups.h"
 #include "nefk_load.h"
 
@@ -10,6 +12,18 @@ enum { LINE = 64 /* bytes */ };
 static inline size_t place_of(const ptrdiff_t *group, const int32_t *names) {
     return (size_t)((names ? names[*group + 1] : *group) + 1);
 }
+
+NEFK_INLINE void extent(const ptrdiff_t *group, size_t count, ptrdiff_t *ends) {
+    ptrdiff_t low = -1, high = -1;
+    for (size_t i = 0; i < count; i++) {
+        low = group[i] < low ? group[i] : low;
+        high = group[i] > high ? group[i] : high;
+    }
+    ends[0] = low;
+    ends[1] = high;
+}
+
+AT_EVERY_WIDTH(void, nefk_extent, extent, (const ptrdiff_t *group, size_t count, ptrdiff_t *ends), (group, count, ends))
 
 void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, int down,
                            uint32_t *next, uint32_t *order) {

@@ -37,4 +37,7 @@ void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nef
 /* The same backwards: entries i (count,) of a column from there. O(count). */
 void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a);
 
+/* The least and the largest of some numbers (count,), and of -1, into ends (2,). */
+void nefk_extent(const ptrdiff_t *group, size_t count, ptrdiff_t *ends);
+
 #endif

@@ -24,6 +24,7 @@ cdef extern from "nefk_layout.h":
                                uint32_t *next, uint32_t *order) noexcept nogil
     void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            uint16_t *member) noexcept nogil
+    void nefk_extent(const Py_ssize_t *group, size_t count, Py_ssize_t *ends) noexcept nogil
     void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a) noexcept nogil
 
 cdef extern from "nefk_load.h":
@@ -46,6 +47,14 @@ def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] ne
     cdef int32_t *known = NULL if names is None else <int32_t *> &names[0]
     with nogil:
         nefk_sort_into_groups(&group[0], known, start, group.shape[0], down, &next_[0], &order[0])
+
+
+def extent(const Py_ssize_t[::1] group):
+    """The first and the last of some numbers (m,), and of -1."""
+    cdef Py_ssize_t[2] ends
+    with nogil:
+        nefk_extent(&group[0], group.shape[0], ends)
+    return ends[0], ends[1]
 
 
 def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
@@ -211,8 +220,9 @@ def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, in
         for i in range(group.shape[0]):
             g = group[i]
             count[(g + block) >> bits] += 1
-            found[0, listed], found[1, listed] = start + i, g
-            listed += (g < 0) & or_none | (g >= 0) & is_sampled(g, limit)
+            if is_sampled(g, limit) if g >= 0 else or_none:  # seldom
+                found[0, listed], found[1, listed] = start + i, g
+                listed += 1
     return listed
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve._validation import check_column, check_flag, check_real, refuse_masks, shown
@@ -173,12 +174,22 @@ def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
     if given.ndim != 1 or given.dtype.kind not in "iu":
         allowed = "a one-dimensional array of integers, -1 for no group (of names, pandas.factorize makes them)"
         raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
-    parts = list(parts_of(given.size))  # both at once, while they are in the cache
-    ends = work_through(lambda part: (int(given[part].min()), int(given[part].max())), parts, n_jobs)
-    first, last = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=-1)
+    first, last = _extent_of(given, n_jobs)
     if first < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {first}")
     return given, last
+
+
+def _extent_of(groups: NDArray[Any], n_jobs: int) -> tuple[int, int]:
+    """The first and the last of the groups' numbers, and of -1."""
+    if groups.dtype == np.intp and groups.flags.c_contiguous:
+        find = group_layout.extent
+    else:
+        def find(part: NDArray[Any]) -> tuple[int, int]:  # both at once, while they are in the cache
+            return int(part.min()), int(part.max())
+
+    ends = work_through(lambda part: find(groups[part]), list(parts_of(groups.size)), n_jobs)
+    return min((low for low, _ in ends), default=-1), max((high for _, high in ends), default=-1)
 
 
 def _strange_group(given: NDArray[Any]) -> str:
