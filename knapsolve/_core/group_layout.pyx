@@ -192,10 +192,9 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
                 rest[g + 1] = few
                 if few == 0:
                     count[g + 1] += 256
-                found[0, listed], found[1, listed] = start + i, g
-                listed += (g < 0) & or_none
-                if (g >= 0) & is_sampled(g, limit):
-                    listed += count[g + 1] + few <= most
+                if (is_sampled(g, limit) and count[g + 1] + few <= most) if g >= 0 else or_none:  # seldom
+                    found[0, listed], found[1, listed] = start + i, g
+                    listed += 1
         return listed
     with nogil:
         for i in range(group.shape[0]):
@@ -204,8 +203,9 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
                 __builtin_prefetch(&count[group[i + NEFK_AHEAD] + 1], 1)
             known = count[g + 1] + 1
             count[g + 1] = known
-            found[0, listed], found[1, listed] = start + i, g
-            listed += (is_sampled(g, limit) & (known <= most)) if g >= 0 else or_none
+            if (is_sampled(g, limit) & (known <= most)) if g >= 0 else or_none:  # seldom
+                found[0, listed], found[1, listed] = start + i, g
+                listed += 1
     return listed
 
 
