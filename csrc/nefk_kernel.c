@@ -63,18 +63,42 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
     }
 }
 
+/* Add m amounts and slopes to the pairs of their groups. */
+static void add_by_group(const ptrdiff_t *group, size_t m, const double *x, const double *d, double *sums) {
+    for (size_t i = 0; i < m; i++) {
+        if (i + NEFK_AHEAD < m) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
+        double *sum = &sums[2 * (group[i] + 1)];
+        sum[0] += x[i];
+        sum[1] += d[i];
+    }
+}
+
 void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
                            double price, double *sums) {
     double x[ADDED], d[ADDED];
-    for (size_t at = 0; at < count; at += ADDED, group += ADDED) {
-        size_t n = count - at < ADDED ? count - at : ADDED;
-        nefk_respond_each(problem, price, start + at, start + at + n, 1, x, d);
-        for (size_t i = 0; i < n; i++) {
-            if (i + NEFK_AHEAD < n) __builtin_prefetch(&sums[2 * (group[i + NEFK_AHEAD] + 1)], 1);
-            double *sum = &sums[2 * (group[i] + 1)];
-            sum[0] += x[i];
-            sum[1] += d[i];
+    for (size_t at = 0; at < count; at += ADDED) {
+        size_t m = count - at < ADDED ? count - at : ADDED;
+        nefk_respond_each(problem, price, start + at, start + at + m, 1, x, d);
+        add_by_group(group + at, m, x, d, sums);
+    }
+}
+
+void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
+                                double price, ptrdiff_t first, ptrdiff_t last, double *sums) {
+    double x[ADDED], d[ADDED];
+    ptrdiff_t own[ADDED + 1];
+    uint32_t listed[ADDED + 1];
+    nefk_problem some = *problem;
+    some.order = listed;
+    for (size_t at = 0; at < count;) {
+        size_t m = 0;
+        for (; at < count && m < ADDED; at++) {
+            listed[m] = (uint32_t)(start + at);
+            own[m] = group[at];
+            m += (size_t)((group[at] >= first) & (group[at] < last));
         }
+        nefk_respond_each(&some, price, 0, m, 1, x, d);
+        add_by_group(own, m, x, d, sums);
     }
 }
 

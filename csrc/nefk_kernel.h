@@ -71,6 +71,11 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
 void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
                            double price, double *sums);
 
+/* The same of the items of groups from `first` to before `last` alone, of less than 2^32 items that lie in the order of
+ * the columns. */
+void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
+                                double price, ptrdiff_t first, ptrdiff_t last, double *sums);
+
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
  * else 0; with `order` both are written at the entries of the items, without it amounts may be written over a column.

@@ -43,6 +43,8 @@ cdef extern from "nefk_kernel.h":
                            double *x, double *d) noexcept nogil
     void nefk_respond_by_group(const nefk_problem *problem, const Py_ssize_t *group, size_t start, size_t count,
                                double price, double *sums) noexcept nogil
+    void nefk_respond_some_by_group(const nefk_problem *problem, const Py_ssize_t *group, size_t start, size_t count,
+                                    double price, Py_ssize_t first, Py_ssize_t last, double *sums) noexcept nogil
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, int streams,
                            nefk_audit *audit) noexcept nogil

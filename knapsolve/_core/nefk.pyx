@@ -95,6 +95,13 @@ def respond_by_group(Items items, const Py_ssize_t[::1] group, size_t start, dou
         nefk_respond_by_group(&items.problem, &group[0], start, group.shape[0], price, &sums[0, 0])
 
 
+def respond_some_by_group(Items items, const Py_ssize_t[::1] group, size_t start, double price, Py_ssize_t first,
+                          Py_ssize_t last, double[:, ::1] sums):
+    """The same of the groups from `first` to before `last` alone."""
+    with nogil:
+        nefk_respond_some_by_group(&items.problem, &group[0], start, group.shape[0], price, first, last, &sums[0, 0])
+
+
 def settle(Items items, double low, double high, double share, size_t start, size_t stop, double[::1] doubles,
            float[::1] singles, int8_t[::1] side=None):
     """Write amounts, and their sides unless that is None, of items [start, stop); (x high, low, value high, low,

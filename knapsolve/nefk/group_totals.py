@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
 MANY_GROUPS = 1 << 16  # whose sizes are counted in tables of single bytes
+FEWEST_SHARED, MOST_SHARED = 1 << 20, 2**32  # groups of a table that is too large for caches; items of one
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
 BLOCK, LARGEST_BLOCK = 256, 1 << 12  # items that blocks of groups have in the mean, and groups of one
@@ -192,24 +193,36 @@ class GroupTotals:
         """What every group takes at a price beside minus its derivative, (g + 1, 2), each within core.ROUGH of itself.
 
         Summed in the items' order, in tables of their own of as many shares as the numbers of items and groups allow,
-        whatever the number of threads.
+        whatever the number of threads: where there are more of these, they share a table by groups.
         """
         self.count += 1
         n, rows = self.problem.n, len(self.caps) + 1
         tables = min(max(n // (BY_TABLE * rows), 2 if n >= FEWEST_BY_TABLE * rows else 1), MOST_TABLES)
         shares = list(parts_of(n, -(-n // (tables * CHUNK)) * CHUNK))
+        ends = self._shares_of_groups(len(shares))
 
-        def add(share: slice) -> Array:
-            sums = np.zeros((rows, 2))
+        def add(work: tuple[slice, Array, int, int]) -> None:
+            share, sums, first, last = work
             for start in range(share.start, share.stop, CHUNK):
                 groups = self.groups(slice(start, min(start + CHUNK, share.stop)))
-                core.respond_by_group(self.items, groups, start, price, sums)
-            return sums
+                if len(ends) > 2:
+                    core.respond_some_by_group(self.items, groups, start, price, first, last, sums)
+                else:
+                    core.respond_by_group(self.items, groups, start, price, sums)
 
-        sums, *others = work_through(add, shares, self.n_jobs)
+        all_sums = [np.zeros((rows, 2)) for _ in shares]
+        work_through(add, [(*one, *two) for one in zip(shares, all_sums) for two in zip(ends, ends[1:])], self.n_jobs)
+        sums, *others = all_sums
         for more in others:
             sums += more
         return sums
+
+    def _shares_of_groups(self, n_shares: int) -> list[int]:
+        """Where the shares of groups begin that threads take beside so many of items, and the last one ends."""
+        n, groups = self.problem.n, len(self.caps)
+        is_alone = groups < FEWEST_SHARED or n >= MOST_SHARED or self.problem.order is not None
+        parts = 1 if is_alone else min(-(-self.n_jobs // n_shares), MOST_COUNTING)
+        return [-1, *(groups * part // parts for part in range(1, parts)), groups]
 
 
 def _bits_of_blocks(problem: Problem) -> int:

@@ -8,6 +8,7 @@ from nefk_oracle import FAMILIES, grouped, solve, totals_of
 
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
+import knapsolve.nefk.group_totals as group_totals
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
 from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
@@ -35,6 +36,18 @@ def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_thread
         np.testing.assert_allclose(ours, tiles, rtol=core.ROUGH)
     for ours, theirs in zip(totals.bounds_by_group(), passes.bounds_by_group()):
         np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_groups", [9, 60_000])
+def test_threads_that_share_a_table_by_groups_add_what_one_does(monkeypatch, n_groups):
+    monkeypatch.setattr(group_totals, "FEWEST_SHARED", 1)
+    p, options = grouped("freshness", n_groups, 1, [0.5, 2.0])
+    options["groups"][1::9] = -1
+    alone = totals_of("freshness", p, options).respond(0.3)
+    for jobs in (2, 3, 9):
+        totals = totals_of("freshness", p, options, jobs)
+        assert (len(totals._shares_of_groups(1)) > 2) == (jobs > 1)
+        np.testing.assert_array_equal(totals.respond(0.3), alone)
 
 
 def test_a_samples_total_follows_the_sum_of_all_caps():
