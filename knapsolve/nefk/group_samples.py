@@ -16,6 +16,7 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie
 from knapsolve.nefk.problem import odd_stride
+from knapsolve.nefk.room import LARGEST_TABLE
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
 Array = NDArray[np.float64]
@@ -67,11 +68,15 @@ class SampledTotals:
         problem, every, large = totals.problem, totals.every, totals.are_large()
         large[0] = totals.ungrouped * FEW > problem.n  # its items are no group
         which, known = _sampled_items(totals, large)
-        chosen = np.union1d(totals.sampled, np.flatnonzero(large[1:])) if totals.has_large else totals.sampled
+        chosen = totals.sampled
+        if totals.has_large:
+            is_chosen = large[1:].copy()
+            is_chosen[chosen] = True
+            chosen = np.flatnonzero(is_chosen)
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
-        names, has_group = np.full(known.size, -1), known >= 0
-        names[has_group] = np.searchsorted(chosen, known[has_group])  # of the chosen groups alone
+        has_group = known >= 0
+        names = _names_among(chosen, known, has_group, len(problem.caps))
         part = replace(problem.take(which, problem.capacity), groups=names, caps=caps)
         self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
         self.sizes = np.empty(0)  # of the large ones, to the scale of their samples
@@ -151,6 +156,10 @@ class SampledTotals:
         count = self.totals.sizes[self.large].astype(np.float64)
         return float((squares - np.square(sums) / np.maximum(count, 1.0)).sum() / (count.sum() - np.sum(count > 0)))
 
+    def sizes_of_groups(self) -> NDArray[np.intp]:
+        """How many items the sampled groups have, if none is large."""
+        return np.bincount(self.totals.problem.groups + 1, minlength=1)[1:]
+
     def _amounts(self, price: float) -> Array:
         """What the sampled items take at a price."""
         amounts = np.empty((2, self.totals.problem.n))
@@ -215,6 +224,19 @@ class SampledTotals:
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
         return Curve(math.log(price) + away, totals) if is_smooth else None
+
+
+def _names_among(
+    chosen: NDArray[np.intp], known: NDArray[np.intp], has_group: NDArray[np.bool_], n_groups: int
+) -> NDArray[np.intp]:
+    """Where groups (m,) are among the chosen ones, which are in order; -1 for those of no group."""
+    if n_groups <= LARGEST_TABLE:
+        table = np.empty(n_groups + 1, dtype=np.intp)
+        table[0], table[1 + chosen] = -1, np.arange(chosen.size)
+        return table[1 + known]
+    names = np.full(known.size, -1)
+    names[has_group] = np.searchsorted(chosen, known[has_group])
+    return names
 
 
 def sampled_groups_of(n: int) -> int:

@@ -151,12 +151,12 @@ class GroupTotals:
         """How many items one group has at most, or those of none."""
         return int(self.sizes[1:].max(initial=0)) if self.has_large else LARGE
 
-    def even_runs(self) -> Runs | None:
-        """Runs of the same number of blocks; None if no blocks are counted, or they differ too much."""
-        if self._blocks is None or self._sizes is not None or self.listed is None:
+    def even_runs(self, sizes: NDArray[np.intp]) -> Runs | None:
+        """Runs of the same number of blocks; None if no blocks are counted, or they differ too much. `sizes` are those
+        of some groups by chance.
+        """
+        if self._blocks is None or self._sizes is not None:
             return None
-        some = self.listed[1]
-        sizes = np.unique(some[some >= 0], return_counts=True)[1]
         n = self.problem.n - self.ungrouped
 
         def in_long(most: int) -> int:

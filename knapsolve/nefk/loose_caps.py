@@ -86,13 +86,15 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
     if math.isnan(low):
         return None
     search[core.PRICE] = low
-    return keep_all(totals, search, curve)
+    return keep_all(totals, search, curve, sample)
 
 
-def keep_all(totals: GroupTotals, search: Array, curve: Curve | None = None) -> Reduced:
+def keep_all(
+    totals: GroupTotals, search: Array, curve: Curve | None = None, sample: SampledTotals | None = None
+) -> Reduced:
     """The problem with all caps. The table of sizes of the totals is used up."""
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
-    runs = totals.even_runs()
+    runs = None if sample is None else totals.even_runs(sample.sizes_of_groups())
     return Reduced(
         kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count
     )
