@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,7 +212,7 @@ class GroupTotals:
                     core.respond_by_group(self.items, groups, start, price, sums)
 
         all_sums = [np.zeros((rows, 2)) for _ in shares]
-        work_through(add, [(*one, *two) for one in zip(shares, all_sums) for two in zip(ends, ends[1:])], self.n_jobs)
+        work_through(add, [(*one, *two) for one in zip(shares, all_sums) for two in pairwise(ends)], self.n_jobs)
         sums, *others = all_sums
         for more in others:
             sums += more
