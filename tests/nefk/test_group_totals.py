@@ -89,6 +89,24 @@ def test_caps_of_large_groups_do_not_hold_too_much_of_a_samples_total(differ, of
     assert abs(np.mean(errors)) <= off
 
 
+def test_a_sample_of_many_items_of_no_group_knows_what_it_may_be_off():
+    """All caps bind: what chance there is, is of those items, of which half or a third are in the sample."""
+    n, generator = 1_500_000, np.random.default_rng(5)
+    groups = generator.integers(0, 500_000, n)
+    groups[generator.permutation(n)[: n // 33]] = -1
+    off = []
+    for seed in range(3):
+        p = np.random.default_rng(seed).lognormal(0, 1, n)
+        options = {"weights": None, "upper": None, "groups": groups, "group_caps": np.full(500_000, 1e-3)}
+        totals = totals_of("freshness", p, options)
+        sample = SampledTotals(totals)
+        assert sample.ungrouped == pytest.approx(2.0, abs=0.01)
+        total, slope, _ = sample.respond(0.1)
+        exact = capped_sums(totals, *totals.respond(0.1).T)[0]
+        off.append((total - exact) / (sample.error() * slope))
+    assert 0.05 < np.sqrt(np.mean(np.square(off))) < 2.5
+
+
 def test_a_sample_that_misses_all_of_a_large_group_but_one_knows_a_total():
     """Every 49th item is of another group, and those alone are sampled."""
     n = 200_000
@@ -166,17 +184,19 @@ def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("kind", ["even", "one large", "bounded", "all have a group"])
+@pytest.mark.parametrize("kind", ["even", "one large", "one large, late", "bounded", "all have a group"])
 def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
     """Then they lie as they do when all are counted, and the answer is the same to the last bit."""
     generator, n, n_groups = np.random.default_rng(4), 500_000, 150_000
     groups = generator.integers(0 if kind == "all have a group" else -1, n_groups, n)
     if kind == "one large":
-        groups[generator.permutation(n)[:600]] = 77
+        groups[generator.permutation(n)[:2000]] = 77
+    if kind == "one large, late":
+        groups[-600:] = 77
     upper = 5.0 if kind == "bounded" else None
     options = {"weights": None, "upper": upper, "groups": groups, "group_caps": np.full(n_groups, 0.5)}
     totals = totals_of("freshness", np.ones(n), options, jobs)
-    assert totals.has_large == (kind in ("one large", "bounded"))
+    assert totals.has_large == (kind in ("one large", "one large, late", "bounded"))
     sizes = np.bincount(groups + 1, minlength=n_groups + 1)
     assert totals.ungrouped == sizes[0]
     some = sizes[1:][::10]
