@@ -231,7 +231,7 @@ def _bits_of_blocks(problem: Problem) -> int:
     has_bounds = is_column(problem.lower) or is_column(problem.upper) or problem.lower or problem.upper < math.inf
     if has_bounds or len(problem.caps) <= MANY_GROUPS:
         return 0
-    return min(BLOCK * len(problem.caps) // problem.n, LARGEST_BLOCK).bit_length() - 1
+    return max(min(BLOCK * len(problem.caps) // problem.n, LARGEST_BLOCK).bit_length() - 1, 0)
 
 
 def _sampled_groups(n_groups: int, every: int, n_jobs: int) -> NDArray[np.intp]:

@@ -60,7 +60,7 @@ class Runs:
         most = min(core.TILE_GROUPS, core.TILE * n_groups // max(n_items, 1))
         for filled in FILLED:
             width = int(filled * most) >> bits << bits
-            if not width:
+            if not width or n_groups >= MOST_DIVIDED:
                 return None
             sizes = np.add.reduceat(blocks, np.arange(0, blocks.size, width >> bits))
             if sizes.size > MOST_EVEN * max(n_items / core.TILE, n_groups / core.TILE_GROUPS) + 1.0:

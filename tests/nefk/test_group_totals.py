@@ -183,6 +183,17 @@ def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
     assert count[0] == plain[0] > 0
 
 
+def test_blocks_are_of_at_least_one_group(monkeypatch):
+    """Many groups that are all large are counted one by one."""
+    monkeypatch.setattr(group_totals, "MANY_GROUPS", 2)
+    p, options = grouped("freshness", 14, 2, [0.5])
+    options["upper"] = None
+    totals = totals_of("freshness", p, options)
+    assert totals.has_large
+    assert totals.sizes.sum() == p.size
+    assert solve("freshness", p, 0.1 * p.size, **options).residual <= 1e-12
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("kind", ["even", "one large", "one large, late", "bounded", "all have a group"])
 def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
