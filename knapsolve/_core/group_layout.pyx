@@ -50,7 +50,7 @@ def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] ne
 
 
 def extent(const Py_ssize_t[::1] group):
-    """The first and the last of some numbers (m,), and of -1."""
+    """The least and the largest of some numbers (m,), and of -1."""
     cdef Py_ssize_t[2] ends
     with nogil:
         nefk_extent(&group[0], group.shape[0], ends)

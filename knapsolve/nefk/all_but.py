@@ -86,7 +86,7 @@ def set_aside(
     """
     names, starts = tables[0]
     if isinstance(starts, Runs):
-        return None  # all caps are kept
+        return None  # as they are only made where not few items have caps
     first = int(starts[2])
     if not are_few(problem.n, first):
         return None

@@ -77,10 +77,12 @@ class GroupTotals:
         self._sizes = None
 
     def _count_blocks(self) -> NDArray[np.uint32] | None:
-        """Items of blocks of groups, of no group first; None where some group may be large."""
+        """Items of blocks of groups, of no group first; None where some group may be large, or all items seem to have
+        one: then what caps allow in all depends on which groups have items.
+        """
         n = self.problem.n
-        first = self._count(slice(0, min(CHUNK, n)), self._bits).tables[0][1:]
-        if first.max() > MOST_AT_FIRST + MOST_IN_BLOCK * CHUNK / n:
+        first = self._count(slice(0, min(CHUNK, n)), self._bits).tables[0]
+        if not first[0] or first[1:].max() > MOST_AT_FIRST + MOST_IN_BLOCK * CHUNK / n:
             return None
         blocks = self._count_all(self._bits)
         return blocks if blocks[1:].max() < LARGE else None

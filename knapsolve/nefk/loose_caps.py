@@ -175,11 +175,12 @@ def without_loose_caps(
     k = group_tables.keep_capped(taken, totals.caps, 1.0 - SURELY, kept.view(np.uint8))
     if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * totals.problem.n:
         kept, k = np.broadcast_to(True, kept.shape), kept.size  # takes no room
-    names, caps, sizes, known = None, totals.caps, totals.sizes[1:], []
+    names, caps, known = None, totals.caps, []
     if k == kept.size and BY_SPLIT * kept.size > MOST_SPLIT * totals.problem.n:
         taken.resize((0, 2), refcheck=False)
     else:
         known.append(_split(taken, kept, k))
+    sizes = totals.sizes[1:]  # may be counted only now, where there is room
     if k < kept.size:
         caps, sizes = _take(caps, kept, k), _take(sizes, kept, k)
     starts = _starts(totals, sizes)

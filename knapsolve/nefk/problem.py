@@ -181,7 +181,7 @@ def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
 
 
 def _extent_of(groups: NDArray[Any], n_jobs: int) -> tuple[int, int]:
-    """The first and the last of the groups' numbers, and of -1."""
+    """The least and the largest of the groups' numbers, and of -1."""
     if groups.dtype == np.intp and groups.flags.c_contiguous:
         find = group_layout.extent
     else:

@@ -53,7 +53,7 @@ class Runs:
         cls, counts: NDArray[np.uint32], bits: int, n_groups: int, in_long: Callable[[int], int]
     ) -> Runs | None:
         """Runs of blocks of 2^bits groups each, of `counts` items, those of no group first; None if sizes differ too
-        much. Where groups start, `place_groups` finds out; `in_long` estimates `count_in_long`.
+        much. Where groups start, `place_groups` finds out; `in_long` is an estimate that stays `count_in_long`.
         """
         blocks, begin = counts[1:].astype(np.int64), int(counts[0])
         n_items = int(blocks.sum())

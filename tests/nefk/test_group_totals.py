@@ -90,12 +90,12 @@ def test_caps_of_large_groups_do_not_hold_too_much_of_a_samples_total(differ, of
 
 
 def test_a_sample_of_many_items_of_no_group_knows_what_it_may_be_off():
-    """All caps bind: what chance there is, is of those items, of which half or a third are in the sample."""
+    """All caps bind: what chance there is, is of those items, of which half are in the sample."""
     n, generator = 1_500_000, np.random.default_rng(5)
     groups = generator.integers(0, 500_000, n)
     groups[generator.permutation(n)[: n // 33]] = -1
     off = []
-    for seed in range(3):
+    for seed in range(5):
         p = np.random.default_rng(seed).lognormal(0, 1, n)
         options = {"weights": None, "upper": None, "groups": groups, "group_caps": np.full(500_000, 1e-3)}
         totals = totals_of("freshness", p, options)
@@ -104,7 +104,7 @@ def test_a_sample_of_many_items_of_no_group_knows_what_it_may_be_off():
         total, slope, _ = sample.respond(0.1)
         exact = capped_sums(totals, *totals.respond(0.1).T)[0]
         off.append((total - exact) / (sample.error() * slope))
-    assert 0.05 < np.sqrt(np.mean(np.square(off))) < 2.5
+    assert 0.3 < np.sqrt(np.mean(np.square(off))) < 2.0
 
 
 def test_a_sample_that_misses_all_of_a_large_group_but_one_knows_a_total():
@@ -197,9 +197,11 @@ def test_blocks_are_of_at_least_one_group(monkeypatch):
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("kind", ["even", "one large", "one large, late", "bounded", "all have a group"])
 def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
-    """Then they lie as they do when all are counted, and the answer is the same to the last bit."""
+    """Then their runs are those of all of them. Where all items have a group, sizes say what caps allow."""
     generator, n, n_groups = np.random.default_rng(4), 500_000, 150_000
-    groups = generator.integers(0 if kind == "all have a group" else -1, n_groups, n)
+    groups = generator.integers(0, n_groups, n)
+    groups[:: n if kind == "all have a group" else 50] = -1
+    groups[0] = 5
     if kind == "one large":
         groups[generator.permutation(n)[:2000]] = 77
     if kind == "one large, late":
@@ -207,7 +209,7 @@ def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
     upper = 5.0 if kind == "bounded" else None
     options = {"weights": None, "upper": upper, "groups": groups, "group_caps": np.full(n_groups, 0.5)}
     totals = totals_of("freshness", np.ones(n), options, jobs)
-    assert totals.has_large == (kind in ("one large", "one large, late", "bounded"))
+    assert totals.has_large == (kind != "even")
     sizes = np.bincount(groups + 1, minlength=n_groups + 1)
     assert totals.ungrouped == sizes[0]
     some = sizes[1:][::10]
