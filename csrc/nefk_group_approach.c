@@ -253,9 +253,10 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
 }
 
 /* Own prices and amounts of the listed groups; lists those that are left. What bounds cut follows prices as if there
- * were none, and is cut again: a group of which that changes an item is off its cap. */
-static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, double *starts,
-                              size_t groups) {
+ * were none, and is cut again: a group of which that changes an item is off its cap. With `drops`, groups that take less
+ * than their caps at the floor are no more marked, and not left. */
+static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int drops,
+                              double *starts, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
@@ -276,16 +277,18 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     put_back(space, bounded ? next : x, groups);
     for (size_t k = 0; k < groups; k++) {
         uint32_t g = space->group[k];
+        int is_dropped = drops & (space->at[k] <= floor) & (total[k] < space->target[k]);
         space->low[g] = space->high[g] = own[k];
+        space->mark[g] = is_dropped ? 0.0 : 1.0;
         space->group[left] = g;
         space->at[left] = space->less[k];
         space->curve[left] = space->more[k];
-        left += !((space->met[k] == NEFK_MET) & (space->slope[k] == 0.0));
+        left += !(is_dropped | ((space->met[k] == NEFK_MET) & (space->slope[k] == 0.0)));
     }
     return left;
 }
 
-size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor) {
+size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor, int drops) {
     size_t last = space->searched_rows, stop = last < space->n_rows ? space->rows[last].begin : space->items;
     double *starts = space->lower_price;
     for (size_t c = 0; c < 2; c++)
@@ -293,7 +296,7 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
     find_starts(problem->shape, stop, &space->all, starts);
     nefk_tops tops = {space->top, space->less, space->from, space->to};
     size_t left = nefk_give_to_first(problem, space, starts, stop, floor, tops);
-    if (left) left = approach_listed(problem, space, floor, starts, left);
+    if (left) left = approach_listed(problem, space, floor, drops, starts, left);
     spread_all(space, space->high, space->price);
     respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);
     sum_groups(space, space->x, space->total);

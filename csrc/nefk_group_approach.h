@@ -15,6 +15,6 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space);
  * all others at space->high. Amounts go into space->x, their prices into space->price and totals by group into
  * space->total. Returns how many groups are without an answer, which are listed in space->group, with better guesses.
  * O(items). */
-size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor);
+size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor, int drops);
 
 #endif

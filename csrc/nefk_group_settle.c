@@ -1,3 +1,5 @@
+#include <float.h>
+
 #include "nefk_group_approach.h"
 #include "nefk_group_checks.h"
 #include "nefk_group_rows.h"
@@ -92,15 +94,17 @@ static size_t list_off(nefk_tile_space *space) {
     return off;
 }
 
-/* Own prices of the listed groups, amounts of all items, totals of all groups. Returns items answered in searches. */
-static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor,
+/* Own prices of the listed groups, amounts of all items, totals of all groups. Returns items answered in searches. With
+ * `drops`, groups whose own prices are found to be below the floor are not marked. */
+static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, int drops,
                          size_t listed) {
     double answered = 0.0;
     if (listed == space->searched /* which are listed as they lie, but for those that bounds leave nothing */
         && nefk_approaches(all->problem, space)) {
-        size_t left = nefk_approach_own(all->problem, space, floor);
+        size_t left = nefk_approach_own(all->problem, space, floor, drops);
         answered += search_rest(all, tile, space, floor, left, 0, space->curve);
     } else {
+        floor = drops ? 0.0 : floor;
         if (listed == space->searched && nefk_is_for_rows(all->problem, space))
             listed = nefk_search_rows(all->problem, space, floor, &answered);
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0, NULL);
@@ -180,10 +184,58 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
     else for (size_t i = 0; i < m; i++) singles[first + i] = (float)space->x[from[i]];
 }
 
+/* Items of groups without a flag (groups,), by number in the tile, keep what they have, and are listed; returns how
+ * many. */
+static size_t bring_back_some(const nefk_grouped *all, size_t first, size_t m, const nefk_tile_space *space,
+                              const uint8_t *flag, double *doubles, float *singles, uint32_t *left) {
+    size_t count = 0;
+    for (size_t i = first; i < first + m; i++) {
+        int is_open = !flag[all->member[i]];
+        double x = space->x[space->order[i - first]];
+        if (doubles) doubles[i] = is_open ? doubles[i] : x;
+        else singles[i] = is_open ? singles[i] : (float)x;
+        left[count] = (uint32_t)i;
+        count += (size_t)is_open;
+    }
+    return count;
+}
+
+/* Let the items of a group take nothing, as at a price at which none does. */
+static void take_nothing(nefk_tile_space *space, size_t g) {
+    for (size_t j = 0, i = space->offset[g]; j < size_of(space, g); j++, i += space->stride[g])
+        space->x[i] = 0.0, space->price[i] = DBL_MAX;
+    space->low[g] = space->high[g] = DBL_MAX;
+    space->total[g] = 0.0;
+}
+
+size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double above, double *own,
+                      double *doubles, float *singles, uint32_t *left, nefk_tile_audit *audit) {
+    const nefk_prices none = {DBL_MAX, DBL_MAX, 1.0};
+    uint8_t is_filled[NEFK_TILE_GROUPS] = {0};
+    size_t groups = tile.last - tile.first, wrong = 0;
+    nefk_fill(groups, above, own + tile.first);
+    if (!tile.first) own[0] = NAN;
+    size_t m = gather(all, tile, own + tile.first, space);
+    double answered = answer_all(all, tile, space, above, 1, price_groups(all, tile, space, none, own));
+    for (size_t g = 0; g < groups; g++) {
+        int fills = (space->mark[g] != 0.0) & (space->low[g] > above);
+        is_filled[space->name[g]] = (uint8_t)fills;
+        own[tile.first + space->name[g]] = fills ? space->high[g] : NAN;
+        if (!fills) take_nothing(space, g);
+    }
+    blend_groups(all, tile, space, none, own);
+    for (size_t g = 0; g < groups; g++) space->at[g] = own[tile.first + space->name[g]];
+    audit->n_passes = m ? answered / (double)m : 0.0;
+    audit->over = nefk_check_caps(groups, space->at, space->total, space->cap, above, CAPPED_BY_ROUNDING, &wrong);
+    audit->n_wrong = wrong;
+    audit_items(all, space, m, &audit->audit);
+    return bring_back_some(all, tile.begin, m, space, is_filled, doubles, singles, left);
+}
+
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit) {
     size_t m = gather(all, tile, own + tile.first, space), groups = tile.last - tile.first;
-    double answered = answer_all(all, tile, space, floor, price_groups(all, tile, space, prices, own));
+    double answered = answer_all(all, tile, space, floor, 0, price_groups(all, tile, space, prices, own));
     for (size_t g = 0; g < space->searched; g++) { /* no branch */
         double *price = &own[tile.first + space->name[g]];
         *price = space->mark[g] != 0.0 ? space->high[g] : *price;

@@ -203,6 +203,13 @@ cdef inline nefk_tile tile_of(const Py_ssize_t *run) noexcept nogil:
     return tile
 
 
+cdef inline void write_row(const nefk_tile_audit *out, double *row) noexcept nogil:
+    row[0], row[1] = out.audit.amount.high, out.audit.amount.low
+    row[2], row[3] = out.audit.value.high, out.audit.value.low
+    row[4], row[5] = out.audit.residual, out.over
+    row[6], row[7] = out.n_passes, out.n_wrong
+
+
 cdef class Tiles:
     """Items in order by group, where each group starts in its tile (g,), and caps (g - 1,) of all but the first.
 
@@ -285,6 +292,28 @@ cdef class Tiles:
                 k += 1
         return np.asarray(rows)[:k].tolist()
 
+    def fill(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double above, double[::1] own,
+             double[::1] doubles, float[::1] singles, uint32_t[::1] left):
+        """Fill the caps of those groups whose own prices are above a price: see csrc/nefk_groups.h. Of every tile the
+        items of all others are listed; how many those are, and a row as `settle` has it, for each tile from the first
+        one on that is done: all while there is room to list as many as any tile may have.
+        """
+        cdef double[:, ::1] rows = np.empty((tiles.shape[0], 9))
+        cdef nefk_tile_audit out
+        cdef double *wide = NULL if doubles is None else &doubles[0]
+        cdef float *narrow = NULL if singles is None else &singles[0]
+        cdef size_t count, used = 0, room = left.shape[0]
+        cdef Py_ssize_t k = 0
+        with nogil:
+            while k < tiles.shape[0] and room - used > NEFK_TILE:
+                count = nefk_tile_fill(&self.view, tile_of(&tiles[k, 0]), space.view, above, &own[0], wide,
+                                       narrow, &left[used], &out)
+                write_row(&out, &rows[k, 1])
+                rows[k, 0] = count
+                used += count
+                k += 1
+        return np.asarray(rows)[:k].tolist()
+
     def settle(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double low, double high, double share,
                double floor, double[::1] own, double[::1] doubles, float[::1] singles):
         """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged: a row for each
@@ -301,8 +330,5 @@ cdef class Tiles:
             for k in range(tiles.shape[0]):
                 nefk_tile_settle(&self.view, tile_of(&tiles[k, 0]), space.view, prices, floor, &own[0], wide, narrow,
                                  &out)
-                rows[k, 0], rows[k, 1] = out.audit.amount.high, out.audit.amount.low
-                rows[k, 2], rows[k, 3] = out.audit.value.high, out.audit.value.low
-                rows[k, 4], rows[k, 5] = out.audit.residual, out.over
-                rows[k, 6], rows[k, 7] = out.n_passes, out.n_wrong
+                write_row(&out, &rows[k, 0])
         return np.asarray(rows).tolist()

@@ -269,6 +269,40 @@ class GroupPasses:
         violations = [part[4] for part in parts] + [one.residual for one, _ in large]
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
+    def fill(
+        self, above: float, own: Array, place: Place
+    ) -> tuple[Settled, NDArray[np.uint32], NDArray[np.intp]]:
+        """Write the amounts of those groups whose own prices are above a price, and these into `own` (g + 1,), which is
+        NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none.
+
+        Of items in tiles, without bounds, but for those of no group.
+        """
+        amounts = self.layout.target(place)
+        wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
+
+        def work(tiles: NDArray[np.intp], space: core.TileSpace) -> list[tuple]:
+            parts: list[tuple] = []
+            listed = np.empty(MOST_LISTED, dtype=np.uint32)
+            while len(tiles):
+                rows = self._tiles.fill(tiles, space, above, own, wide, narrow, listed)
+                counts = np.array([row[0] for row in rows], dtype=np.intp)
+                left = listed[: counts.sum()].copy()
+                parts.append((rows, left, np.repeat(tiles[: len(rows), 0], counts) + self.layout.member[left]))
+                tiles = tiles[len(rows) :]
+            return parts
+
+        own[0] = np.nan
+        parts = self._run(work)
+        rows = [row for part in parts for row in part[0]]
+        self.count += 1 + int(max((row[7] for row in rows), default=0.0))
+        alone = [np.arange(run.begin, run.end, dtype=np.uint32) for run in self.runs.large]
+        left = np.concatenate([*alone, *(part[1] for part in parts)])
+        groups = np.concatenate([*(np.zeros(len(x), np.intp) for x in alone), *(part[2] for part in parts)])
+        settled = Settled(
+            fold(rows, 1), fold(rows, 3), worst(row[5] for row in rows), worst(row[6] for row in rows)
+        )
+        return settled, left, groups
+
     def _settle_large(
         self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any
     ) -> tuple[Settled, int]:

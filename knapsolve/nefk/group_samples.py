@@ -93,6 +93,7 @@ class SampledTotals:
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
+        self.share_ungrouped = totals.ungrouped / problem.n
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:
             self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
@@ -158,7 +159,13 @@ class SampledTotals:
 
     def sizes_of_groups(self) -> NDArray[np.intp]:
         """How many items the sampled groups have, if none is large."""
-        return np.bincount(self.totals.problem.groups + 1, minlength=1)[1:]
+        return np.bincount(self.totals.problem.groups + 1, minlength=len(self.totals.caps) + 1)[1:]
+
+    def left(self, price: float) -> float:
+        """The share of all items that have no group, or one whose cap is loose at a price, if no group is large."""
+        loose = self.totals.respond(price)[1:, 0] <= self.totals.caps
+        sizes, alone = self.sizes_of_groups(), self.share_ungrouped
+        return alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
 
     def _amounts(self, price: float) -> Array:
         """What the sampled items take at a price."""

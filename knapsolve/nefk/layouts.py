@@ -139,7 +139,7 @@ class Tiled:
         n, same = problem.n, [name for name, column in columns.items() if column.dtype == place.dtype]
         there = same[0] if len(same) > 1 else None  # the column that lies where the caller wants the amounts
         rooms = {name: place.amounts() if name == there else np.empty(n, x.dtype) for name, x in columns.items()}
-        self.member = np.empty(n, np.uint16)
+        self.member: Any = np.empty(n, np.uint16)
         self._given = columns
         self._over = same[-1]  # the column that amounts are written over
         self.amounts = rooms[self._over]
@@ -160,7 +160,7 @@ class Tiled:
         self._move(move)
         runs.place_groups(self.member, n_jobs)
         indexed = {name: Indexed(problem.columns()[name], listed) for name in others}
-        self._problem = problem.with_columns(rooms | indexed)
+        self._problem: Any = problem.with_columns(rooms | indexed)
 
     def _move(self, work: Callable[..., None]) -> None:
         """`work(part, groups, entries, following, down)` of all parts of the items, their groups, where these go, where
@@ -208,9 +208,17 @@ class Tiled:
     def release(self, place: Place) -> None:
         """The room of the amounts is in use."""
 
+    def take(self, which: NDArray[np.uint32], capacity: float) -> Problem:
+        """The problem of some items, by their entries, whose amounts are not written yet."""
+        return self._problem.take(which, capacity, self._n_jobs)
+
+    def forget(self) -> None:
+        """Give the room of the items back; there are no passes after that."""
+        self.member = self._problem = None
+
     def deliver(self, place: Place) -> None:
         """Bring the amounts where they belong, and mark their sides; there are no passes after that."""
-        del self.member, self._problem  # room for the amounts
+        self.forget()  # room for the amounts
         there, _ = place()
 
         def move(part: slice, *where: Any) -> None:

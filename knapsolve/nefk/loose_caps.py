@@ -24,6 +24,7 @@ from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.search import LINEAR, step_beside
+from knapsolve.nefk.tight_caps import find_price_above
 
 Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
@@ -86,17 +87,22 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
     if math.isnan(low):
         return None
     search[core.PRICE] = low
-    return keep_all(totals, search, curve, sample)
+    above = None if is_steep else find_price_above(sample, price, max(margin, error))
+    return keep_all(totals, search, curve, sample, above)
 
 
 def keep_all(
-    totals: GroupTotals, search: Array, curve: Curve | None = None, sample: SampledTotals | None = None
+    totals: GroupTotals,
+    search: Array,
+    curve: Curve | None = None,
+    sample: SampledTotals | None = None,
+    above: float | None = None,
 ) -> Reduced:
     """The problem with all caps. The table of sizes of the totals is used up."""
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
     runs = None if sample is None else totals.even_runs(sample.sizes_of_groups())
     return Reduced(
-        kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count
+        kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count, above
     )
 
 
@@ -162,6 +168,7 @@ class Reduced:
     tables: list[tuple[NDArray[np.int32] | None, Starts]]  # names and starts, taken out for use
     curve: Curve | None  # of a sample
     count: int
+    above: float | None = None  # a price that is surely above the budget's, if most own prices are above that
 
 
 def without_loose_caps(

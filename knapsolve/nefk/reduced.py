@@ -24,16 +24,19 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import room_beside_copies
 from knapsolve.nefk.search import step
 from knapsolve.nefk.single import find_and_settle, new_search
+from knapsolve.nefk.tight_caps import Solve, fill_and_solve, may_fill
 
 Array = NDArray[np.float64]
 EXPECTED = 1.6  # error of a sample's price times the square root of its size, where all caps are likely to be kept
 
 
 def solve_reduced(
-    problem: Problem, passes: Any, n_jobs: int, place: Place
+    problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve, fills: bool = True
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
     NaN where a cap is loose; None where that is not worth it.
+
+    With `fills`, caps that surely bind are filled first where they are most, and `solve` answers the rest.
     """
     reduced = _reduce(problem, passes, n_jobs, place)
     if reduced is None:
@@ -41,7 +44,11 @@ def solve_reduced(
     kept, own = reduced.kept, np.empty(0)
     some = replace(problem, caps=reduced.caps)
     if some.caps.size:
-        prices, settled, count, own = _solve_with_caps(some, reduced, n_jobs, place)
+        found = _solve_with_caps(some, reduced, n_jobs, place, solve if fills else None)
+        if found is None:
+            del some, reduced, kept  # room
+            return solve_reduced(problem, passes, n_jobs, place, solve, False)
+        prices, settled, count, own = found
     else:
         prices, settled = _solve_without_caps(some, passes, reduced, n_jobs, place)
         count = 0
@@ -91,15 +98,19 @@ def _solve_without_caps(
     return found
 
 
-def _solve_with_caps(some: Problem, reduced: Reduced, n_jobs: int, place: Place) -> tuple[Prices, Settled, int, Array]:
+def _solve_with_caps(
+    some: Problem, reduced: Reduced, n_jobs: int, place: Place, solve: Solve | None
+) -> tuple[Prices, Settled, int, Array] | None:
     """The answer, with own prices of the groups that are left (k,): few items of them are set aside, unless that costs
-    digits.
+    digits. With `solve`, None if caps were filled that do not all bind.
     """
     count, first = 0, reduced.search.copy()
     layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
     while True:
         is_aside, search = layout is not None, first.copy()
         layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
+        if solve and reduced.above and may_fill(some, layout):
+            return fill_and_solve(some, layout, reduced.above, n_jobs, place, solve)
         grouped = GroupPasses(some, n_jobs, layout)
         prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count

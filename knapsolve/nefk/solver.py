@@ -164,7 +164,7 @@ def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
     lone = _solve_lone(problem, n_jobs, place)
     if lone:
         return lone
-    reduced = solve_reduced(problem, passes, n_jobs, place)
+    reduced = solve_reduced(problem, passes, n_jobs, place, _solve)
     if reduced:
         prices, settled, count, own = reduced
         return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)

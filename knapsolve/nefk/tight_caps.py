@@ -1,0 +1,97 @@
+"""Caps that surely bind are filled before the budget's price is known: what their groups take does not depend on it.
+
+The own price of a group, where its items alone take its cap, needs no totals at the budget's price. Where a sample says
+that nearly all caps bind, one pass finds all own prices. Groups whose own price is well above the sample's price are
+settled by that; what is left, few items and the rest of the capacity, is a problem by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_samples import SampledTotals
+from knapsolve.nefk.layouts import Listed, Tiled
+from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.result import NEFKResult, Place
+from knapsolve.nefk.room import ROUGH, has_no_bounds, leads_by_itself
+
+Array = NDArray[np.float64]
+Solve = Callable[[Problem, int, Place], NEFKResult]
+MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of their own takes less time than totals
+SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
+DOUBTFUL = 1e-12  # a violation that filled groups should not have
+
+
+def find_price_above(sample: SampledTotals, price: float, error: float) -> float | None:
+    """A price that is surely above the budget's, which is a sample's within a relative error; None if own prices of
+    all but few items' groups are not above that.
+    """
+    problem = sample.totals.problem
+    if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or sample.large.size:
+        return None
+    above = price * math.exp(SURELY * error)
+    if not (0.0 < price < above < math.inf and sample.left(above) <= MOST_LEFT):
+        return None
+    return above
+
+
+def may_fill(problem: Problem, layout: Listed | Tiled) -> bool:
+    """Whether items are in tiles, but for those of no group, and most of these find their own prices from any guess."""
+    are_tiled = isinstance(layout, Tiled) and all(run.first == 0 for run in layout.runs.large)
+    return are_tiled and leads_by_itself(problem, layout.runs)
+
+
+def fill_and_solve(
+    problem: Problem,
+    layout: Tiled,
+    above: float,
+    n_jobs: int,
+    place: Place,
+    solve: Solve,
+) -> tuple[Prices, Settled, int, Array] | None:
+    """Fill the caps that surely bind, and `solve` what is left: prices, how the amounts settled, passes, and own prices
+    (g,), NaN where a cap is loose; None if not all of them bind.
+
+    The layout is used up.
+    """
+    grouped = GroupPasses(problem, n_jobs, layout)
+    own = np.empty(len(problem.caps) + 1)
+    filled, left, groups = grouped.fill(above, own, place)
+    count = grouped.count
+    names = np.full(left.size, -1)
+    has_items = np.zeros(own.size, dtype=bool)
+    has_items[groups] = True
+    has_items[0] = False
+    kept = np.flatnonzero(has_items)
+    has_group = groups > 0
+    names[has_group] = kept.searchsorted(groups[has_group])
+    rest = layout.take(left, problem.capacity - filled.total)
+    if kept.size:
+        rest = replace(rest, groups=names, caps=problem.caps[kept - 1])
+    del grouped, has_items, groups, has_group, names  # room
+    layout.forget()
+    if not (filled.residual <= DOUBTFUL and rest.capacity > 0.0):
+        return None
+    try:
+        found = solve(rest, n_jobs, Place(rest.n, None))
+    except InfeasibleError:
+        return None
+    if not found.price <= above:
+        return None
+    layout.amounts[left] = found.amounts
+    if found.group_prices is not None:
+        binds = found.group_prices > 0.0
+        own[kept[binds]] = found.price + found.group_prices[binds]
+    layout.deliver(place)
+    total, value = filled.total + float(found.amounts.sum()), filled.value + found.value
+    residual, over = max(filled.residual, found.kkt_residual), max(filled.over, found.budget_residual)
+    count += math.ceil(found.n_passes * rest.n / problem.n)
+    return Prices(found.price, found.price), Settled(total, value, residual, over), count, own[1:]
