@@ -180,14 +180,26 @@ NEFK_INLINE void begin_above_first(nefk_tile_space *space, size_t groups) {
     }
 }
 
+/* The same without guesses but the floor: own prices are below where the second item starts, in space->less, and mostly
+ * nearer to that: begin at five eighths of the way, in logs. */
+NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
+    begin_above_first(space, groups);
+    for (size_t k = 0; k < groups; k++) {
+        double least = space->at[k], second = space->less[space->group[k]], middle = sqrt(least * second);
+        double next = sqrt(middle * sqrt(middle * second));
+        space->at[k] = (next > least) & (next < second) ? next : least;
+    }
+}
+
 /* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
  * side. */
-NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, size_t groups) {
+NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int guesses, size_t groups) {
     uint32_t which[NEFK_TILE_GROUPS];
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     nefk_fill(groups, floor, space->from);
     nefk_fill(groups, INFINITY, space->to);
-    if (!bounded) begin_above_first(space, groups);
+    if (!guesses) begin_before_second(space, groups);
+    else if (!bounded) begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
     for (size_t time = 0, left = groups, far; time < TIMES; time++, left = far) {
         far = 0;
@@ -197,8 +209,9 @@ NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, siz
     }
 }
 
-AT_EVERY_WIDTH(void, nefk_approach, approach, (nefk_tile_space *space, int bounded, double floor, size_t groups),
-               (space, bounded, floor, groups))
+AT_EVERY_WIDTH(void, nefk_approach, approach,
+               (nefk_tile_space *space, int bounded, double floor, int guesses, size_t groups),
+               (space, bounded, floor, guesses, groups))
 
 /* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into
  * `next`, and stay as they are where that is not exact, which `met` says: then guesses are left in space->less, and how
@@ -261,7 +274,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
-    nefk_approach(space, bounded, floor, groups);
+    nefk_approach(space, bounded, floor, !drops, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);
     sum_part(space, bounded, n_rows, m, x, NULL, total);
