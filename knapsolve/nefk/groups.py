@@ -31,6 +31,7 @@ from knapsolve.nefk.narrow import (
 )
 from knapsolve.nefk.own_guesses import guesses_from_above, is_far_below, over_caps, own_guesses
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
+from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import has_no_bounds
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
@@ -41,6 +42,8 @@ FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hi
 STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group
+ROOM_SAMPLE, FILLED = 16384, 0.9  # items by which rough ones are counted, and how much of their room these may fill
+LEAST_NARROWED = 0.25  # of a bracket: narrower ones hold no answer
 CONFIRMED = 1e-13  # relative gap of the total that is accepted: capped groups have gaps as large
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
@@ -87,6 +90,7 @@ def solve_groups(
             price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price)
             marks = [mark_surely(passes, mu, bracket(passes.shape, price, half), total, slope)]
+            half = with_room(passes, price, half, marks[0])
             if is_far_below(passes, total, sums):
                 binds, total, slope = over_caps(total, passes.caps), None, None
                 own = guesses_from_above(passes, binds)
@@ -140,6 +144,25 @@ def mark_surely(
     if is_bounded and passes.shape in (core.DETECTION, core.FRESHNESS):
         passes.unmark(mu, high * (1.0 + STEEP), marks)
     return marks
+
+
+def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> float:
+    """Half of a bracket about a price, narrower if a sample has more rough items than the layout has room for.
+
+    Marks (g + 1,) are those of `mark_surely`: of groups that have none, about half pass their caps or exceed them. Much
+    narrower brackets are of no use.
+    """
+    given, most = passes.given, passes.layout.most_rough
+    if most >= given.n // MOST_ROUGH_OF_MANY:
+        return half
+    which = slice(None, None, odd_stride(-(-given.n // ROOM_SAMPLE)))
+    sample, known = given.take(which, given.capacity), marks[1 + given.groups[which]]
+    rough = sample.passes().expand(price, half, BENT)[0]
+    if rough is None:
+        return half
+    count = np.count_nonzero(known[rough] == 3) + 0.5 * np.count_nonzero(known[rough] == 0)
+    share = FILLED * most * sample.n / max(count * given.n, 1.0)
+    return half * share if LEAST_NARROWED < share < 1.0 else half
 
 
 def _end(passes: GroupPasses, search: Array) -> Prices:

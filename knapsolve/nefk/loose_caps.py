@@ -41,7 +41,7 @@ STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size
 NEARLY, MUCH = 1e-3, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.6  # share of kept groups above which all are: copies of what they have would take too much room
 MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 18, 0.3  # whose sums leave the cache: in the items' order they take long
-ROUGH = 1.35  # share of the items for which a model beside all caps must have room then, over a sample's error
+ROUGH = 0.55  # share of the items for which a model beside all caps must have room then, over a sample's error
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
 BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
 
