@@ -42,8 +42,9 @@ FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hi
 STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group
-ROOM_SAMPLE, FILLED = 16384, 0.9  # items by which rough ones are counted, and how much of their room these may fill
-LEAST_NARROWED = 0.25  # of a bracket: narrower ones hold no answer
+ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
+FILLED = 0.85  # of their room, if the sample is right
+LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
 CONFIRMED = 1e-13  # relative gap of the total that is accepted: capped groups have gaps as large
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
@@ -155,8 +156,8 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     given, most = passes.given, passes.layout.most_rough
     if most >= given.n // MOST_ROUGH_OF_MANY:
         return half
-    which = slice(None, None, odd_stride(-(-given.n // ROOM_SAMPLE)))
-    sample, known = given.take(which, given.capacity), marks[1 + given.groups[which]]
+    which = np.arange(0, given.n, odd_stride(max(ROOM_SAMPLE, -(-given.n // MOST_SAMPLED))))
+    sample, known = passes.problem.take(which, given.capacity), marks[passes.runs.groups_of(which, passes.layout.member)]
     rough = sample.passes().expand(price, half, BENT)[0]
     if rough is None:
         return half

@@ -212,9 +212,14 @@ class Tiled:
         """The problem of some items, by their entries, whose amounts are not written yet."""
         return self._problem.take(which, capacity, self._n_jobs)
 
+    def forget_groups(self) -> None:
+        """Give back the room of what is known of groups; there are no passes after that."""
+        self.member, self.runs.starts = None, np.empty(0, np.uint16)
+
     def forget(self) -> None:
-        """Give the room of the items back; there are no passes after that."""
-        self.member = self._problem = None
+        """Give the room of the items back, too."""
+        self.forget_groups()
+        self._problem = None
 
     def deliver(self, place: Place) -> None:
         """Bring the amounts where they belong, and mark their sides; there are no passes after that."""

@@ -145,6 +145,11 @@ class Runs:
         starts = begins[run] + self.starts[groups]
         return starts, stops - starts
 
+    def groups_of(self, items: NDArray[np.intp], member: NDArray[np.uint16]) -> NDArray[np.intp]:
+        """Groups of some items, of which `member` (n,) says which of their run's groups they are in."""
+        firsts, _, begins, _ = np.array(self.every, dtype=np.intp).T
+        return firsts[begins.searchsorted(items, "right") - 1] + member[items]
+
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Items of some groups, group by group, and of which of them each is."""
         starts, sizes = self.find(groups)

@@ -69,17 +69,12 @@ def fill_and_solve(
     own = np.empty(len(problem.caps) + 1)
     filled, left, groups = grouped.fill(above, own, place)
     count = grouped.count
-    names = np.full(left.size, -1)
-    has_items = np.zeros(own.size, dtype=bool)
-    has_items[groups] = True
-    has_items[0] = False
-    kept = np.flatnonzero(has_items)
-    has_group = groups > 0
-    names[has_group] = kept.searchsorted(groups[has_group])
+    del grouped  # room for what follows
+    layout.forget_groups()
+    kept, names = _rename(groups, own.size)
     rest = layout.take(left, problem.capacity - filled.total)
     if kept.size:
         rest = replace(rest, groups=names, caps=problem.caps[kept - 1])
-    del grouped, has_items, groups, has_group, names  # room
     layout.forget()
     if not (filled.residual <= DOUBTFUL and rest.capacity > 0.0):
         return None
@@ -98,3 +93,14 @@ def fill_and_solve(
     residual, over = max(filled.residual, found.kkt_residual), max(filled.over, found.budget_residual)
     count += math.ceil(found.n_passes * rest.n / problem.n)
     return Prices(found.price, found.price), Settled(total, value, residual, over), count, own[1:]
+
+
+def _rename(groups: NDArray[np.intp], n_groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Groups (k,) that some items (n,) are in, but for 0, in order; and which of these that is, -1 for 0."""
+    has_items = np.zeros(n_groups, dtype=bool)
+    has_items[groups] = True
+    has_items[0] = False
+    kept = np.flatnonzero(has_items)
+    names, has_group = np.full(groups.size, -1), groups > 0
+    names[has_group] = kept.searchsorted(groups[has_group])
+    return kept, names
