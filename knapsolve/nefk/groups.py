@@ -157,7 +157,8 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     if most >= given.n // MOST_ROUGH_OF_MANY:
         return half
     which = np.arange(0, given.n, odd_stride(max(ROOM_SAMPLE, -(-given.n // MOST_SAMPLED))))
-    sample, known = passes.problem.take(which, given.capacity), marks[passes.runs.groups_of(which, passes.layout.member)]
+    known = marks[passes.runs.groups_of(which, passes.layout.member)]
+    sample = passes.problem.take(which, given.capacity)
     rough = sample.passes().expand(price, half, BENT)[0]
     if rough is None:
         return half

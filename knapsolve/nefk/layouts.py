@@ -77,7 +77,8 @@ def _from_both_ends(work: Callable[[list[slice], bool], None], n: int, n_jobs: i
 class Listed:
     """Items group by group, through their positions `order` (n,); None if they lie so."""
 
-    member, most_rough = None, LARGEST_ORDER
+    member: Any = None
+    most_rough = LARGEST_ORDER
 
     def __init__(self, problem: Problem, order: NDArray[np.uint32] | None, runs: Runs) -> None:
         self.problem = self.given = problem

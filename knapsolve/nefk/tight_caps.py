@@ -26,6 +26,7 @@ from knapsolve.nefk.room import ROUGH, has_no_bounds, leads_by_itself
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place], NEFKResult]
 MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of their own takes less time than totals
+MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
 SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
@@ -38,7 +39,7 @@ def find_price_above(sample: SampledTotals, price: float, error: float) -> float
     problem = sample.totals.problem
     if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or sample.large.size:
         return None
-    if sample.capped < LEAST_CAPPED:
+    if sample.capped < LEAST_CAPPED or sample.sizes_of_groups().mean() > MOST_MEAN:
         return None
     above = price * math.exp(SURELY * error)
     if not (0.0 < price < above < math.inf and sample.left(above) <= MOST_LEFT):
