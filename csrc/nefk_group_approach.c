@@ -193,12 +193,12 @@ NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
 
 /* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
  * side. */
-NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int guesses, size_t groups) {
+NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int known, size_t groups) {
     uint32_t which[NEFK_TILE_GROUPS];
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     nefk_fill(groups, floor, space->from);
     nefk_fill(groups, INFINITY, space->to);
-    if (!guesses) begin_before_second(space, groups);
+    if (known == NEFK_UNKNOWN) begin_before_second(space, groups);
     else if (!bounded) begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
     for (size_t time = 0, left = groups, far; time < TIMES; time++, left = far) {
@@ -210,8 +210,8 @@ NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int
 }
 
 AT_EVERY_WIDTH(void, nefk_approach, approach,
-               (nefk_tile_space *space, int bounded, double floor, int guesses, size_t groups),
-               (space, bounded, floor, guesses, groups))
+               (nefk_tile_space *space, int bounded, double floor, int known, size_t groups),
+               (space, bounded, floor, known, groups))
 
 /* The last step of groups of space->part to their caps, by totals, slopes and second derivatives. Prices go into
  * `next`, and stay as they are where that is not exact, which `met` says: then guesses are left in space->less, and how
@@ -266,15 +266,14 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
 }
 
 /* Own prices and amounts of the listed groups; lists those that are left. What bounds cut follows prices as if there
- * were none, and is cut again: a group of which that changes an item is off its cap. With `drops`, groups that take less
- * than their caps at the floor are no more marked, and not left. */
-static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int drops,
+ * were none, and is cut again: a group of which that changes an item is off its cap. */
+static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int known,
                               double *starts, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
-    nefk_approach(space, bounded, floor, !drops, groups);
+    nefk_approach(space, bounded, floor, known, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);
     sum_part(space, bounded, n_rows, m, x, NULL, total);
@@ -290,7 +289,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     put_back(space, bounded ? next : x, groups);
     for (size_t k = 0; k < groups; k++) {
         uint32_t g = space->group[k];
-        int is_dropped = drops & (space->at[k] <= floor) & (total[k] < space->target[k]);
+        int is_dropped = (known != NEFK_KNOWN_ABOVE) & (space->at[k] <= floor) & (total[k] < space->target[k]);
         space->low[g] = space->high[g] = own[k];
         space->mark[g] = is_dropped ? 0.0 : 1.0;
         space->group[left] = g;
@@ -301,7 +300,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     return left;
 }
 
-size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor, int drops) {
+size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor, int known) {
     size_t last = space->searched_rows, stop = last < space->n_rows ? space->rows[last].begin : space->items;
     double *starts = space->lower_price;
     for (size_t c = 0; c < 2; c++)
@@ -309,7 +308,7 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
     find_starts(problem->shape, stop, &space->all, starts);
     nefk_tops tops = {space->top, space->less, space->from, space->to};
     size_t left = nefk_give_to_first(problem, space, starts, stop, floor, tops);
-    if (left) left = approach_listed(problem, space, floor, drops, starts, left);
+    if (left) left = approach_listed(problem, space, floor, known, starts, left);
     spread_all(space, space->high, space->price);
     respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);
     sum_groups(space, space->x, space->total);

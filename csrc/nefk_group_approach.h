@@ -11,10 +11,14 @@
  * freshness, most items in small groups. */
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space);
 
+/* What is known of own prices: that they are above the floor, and a guess; a guess alone, or nothing, and the guess is the
+ * floor. Groups that are then found to take less than their caps at the floor are not marked, and have no answer. */
+enum { NEFK_KNOWN_ABOVE, NEFK_GUESSED, NEFK_UNKNOWN };
+
 /* Answer all items of the tile: those groups at own prices near the guesses, which become their space->low and high,
  * all others at space->high. Amounts go into space->x, their prices into space->price and totals by group into
  * space->total. Returns how many groups are without an answer, which are listed in space->group, with better guesses.
  * O(items). */
-size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor, int drops);
+size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, double floor, int known);
 
 #endif

@@ -94,17 +94,16 @@ static size_t list_off(nefk_tile_space *space) {
     return off;
 }
 
-/* Own prices of the listed groups, amounts of all items, totals of all groups. Returns items answered in searches. With
- * `drops`, groups whose own prices are found to be below the floor are not marked. */
-static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, int drops,
+/* Own prices of the listed groups, amounts of all items, totals of all groups. Returns items answered in searches. */
+static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, int known,
                          size_t listed) {
     double answered = 0.0;
     if (listed == space->searched /* which are listed as they lie, but for those that bounds leave nothing */
         && nefk_approaches(all->problem, space)) {
-        size_t left = nefk_approach_own(all->problem, space, floor, drops);
+        size_t left = nefk_approach_own(all->problem, space, floor, known);
         answered += search_rest(all, tile, space, floor, left, 0, space->curve);
     } else {
-        floor = drops ? 0.0 : floor;
+        floor = known == NEFK_KNOWN_ABOVE ? floor : 0.0;
         if (listed == space->searched && nefk_is_for_rows(all->problem, space))
             listed = nefk_search_rows(all->problem, space, floor, &answered);
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0, NULL);
@@ -208,15 +207,16 @@ static void take_nothing(nefk_tile_space *space, size_t g) {
     space->total[g] = 0.0;
 }
 
-size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double above, double *own,
-                      double *doubles, float *singles, uint32_t *left, nefk_tile_audit *audit) {
+size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, int guesses, double above,
+                      double *own, double *doubles, float *singles, uint32_t *left, nefk_tile_audit *audit) {
     const nefk_prices none = {DBL_MAX, DBL_MAX, 1.0};
     uint8_t is_filled[NEFK_TILE_GROUPS] = {0};
     size_t groups = tile.last - tile.first, wrong = 0;
-    nefk_fill(groups, above, own + tile.first);
+    if (!guesses) nefk_fill(groups, above, own + tile.first);
     if (!tile.first) own[0] = NAN;
     size_t m = gather(all, tile, own + tile.first, space);
-    double answered = answer_all(all, tile, space, above, 1, price_groups(all, tile, space, none, own));
+    size_t listed = price_groups(all, tile, space, none, own);
+    double answered = answer_all(all, tile, space, above, guesses ? NEFK_GUESSED : NEFK_UNKNOWN, listed);
     for (size_t g = 0; g < groups; g++) {
         int fills = (space->mark[g] != 0.0) & (space->low[g] > above);
         is_filled[space->name[g]] = (uint8_t)fills;
@@ -235,7 +235,8 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit) {
     size_t m = gather(all, tile, own + tile.first, space), groups = tile.last - tile.first;
-    double answered = answer_all(all, tile, space, floor, 0, price_groups(all, tile, space, prices, own));
+    size_t listed = price_groups(all, tile, space, prices, own);
+    double answered = answer_all(all, tile, space, floor, NEFK_KNOWN_ABOVE, listed);
     for (size_t g = 0; g < space->searched; g++) { /* no branch */
         double *price = &own[tile.first + space->name[g]];
         *price = space->mark[g] != 0.0 ? space->high[g] : *price;

@@ -90,7 +90,7 @@ cdef extern from "nefk_groups.h":
     void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                           double floor, double *own, double *doubles, float *singles,
                           nefk_tile_audit *audit) noexcept nogil
-    size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double above,
+    size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, bint guesses, double above,
                           double *own, double *doubles, float *singles, uint32_t *left,
                           nefk_tile_audit *audit) noexcept nogil
 

@@ -292,7 +292,7 @@ cdef class Tiles:
                 k += 1
         return np.asarray(rows)[:k].tolist()
 
-    def fill(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double above, double[::1] own,
+    def fill(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, bint guesses, double above, double[::1] own,
              double[::1] doubles, float[::1] singles, uint32_t[::1] left):
         """Fill the caps of those groups whose own prices are above a price: see csrc/nefk_groups.h. Of every tile the
         items of all others are listed; how many those are, and a row as `settle` has it, for each tile from the first
@@ -306,7 +306,7 @@ cdef class Tiles:
         cdef Py_ssize_t k = 0
         with nogil:
             while k < tiles.shape[0] and room - used > NEFK_TILE:
-                count = nefk_tile_fill(&self.view, tile_of(&tiles[k, 0]), space.view, above, &own[0], wide,
+                count = nefk_tile_fill(&self.view, tile_of(&tiles[k, 0]), space.view, guesses, above, &own[0], wide,
                                        narrow, &left[used], &out)
                 write_row(&out, &rows[k, 1])
                 rows[k, 0] = count

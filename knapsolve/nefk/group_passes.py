@@ -270,10 +270,11 @@ class GroupPasses:
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
     def fill(
-        self, above: float, own: Array, place: Place
+        self, above: float, own: Array, guesses: bool, place: Place
     ) -> tuple[Settled, NDArray[np.uint32], NDArray[np.intp]]:
         """Write the amounts of those groups whose own prices are above a price, and these into `own` (g + 1,), which is
-        NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none.
+        NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none. Own prices
+        may be `guesses` of that.
 
         Of items in tiles, without bounds, but for those of no group.
         """
@@ -284,7 +285,7 @@ class GroupPasses:
             parts: list[tuple] = []
             listed = np.empty(MOST_LISTED, dtype=np.uint32)
             while len(tiles):
-                rows = self._tiles.fill(tiles, space, above, own, wide, narrow, listed)
+                rows = self._tiles.fill(tiles, space, guesses, above, own, wide, narrow, listed)
                 counts = np.array([row[0] for row in rows], dtype=np.intp)
                 left = listed[: counts.sum()].copy()
                 parts.append((rows, left, np.repeat(tiles[: len(rows), 0], counts) + self.layout.member[left]))

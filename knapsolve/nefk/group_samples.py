@@ -162,9 +162,12 @@ class SampledTotals:
         return np.bincount(self.totals.problem.groups + 1, minlength=len(self.totals.caps) + 1)[1:]
 
     def left(self, price: float) -> float:
-        """The share of all items that have no group, or one whose cap is loose at a price, if no group is large."""
-        loose = self.totals.respond(price)[1:, 0] <= self.totals.caps
-        sizes, alone = self.sizes_of_groups(), self.share_ungrouped
+        """The share of all items that have no group, or one whose cap is loose at a price."""
+        total, slope = self.totals.respond(price).T
+        sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
+        self._shrink(price, total, slope)
+        sizes[self.large - 1] *= self.every
+        loose = total[1:] <= self.totals.caps
         return alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
 
     def _amounts(self, price: float) -> Array:

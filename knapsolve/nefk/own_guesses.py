@@ -101,16 +101,16 @@ def is_far_below(passes: GroupPasses, total: Any, sums: tuple[float, float, floa
     return is_held and passes.given.n >= ROOMY * len(total) and not float(np.sum(total[1:])) <= most * sums[2]
 
 
-def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
+def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], takes_totals: bool = False) -> Array:
     """As `own_guesses`, of the groups (g + 1,) whose caps bind: a price at which all items would take more than these
     caps, but not much more, and what groups take there, unless tiles lead their searches by themselves or groups are
-    so small that there is no room for that.
+    so small that there is no room for that; with `takes_totals`, anyway.
     """
     taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8), passes.n_jobs)
     mu = guess_price(replace(passes.given, capacity=MORE_THAN_CAPS * taken))[1]
     if not 0.0 < mu < math.inf:
         mu = 1.0
-    if passes.leads or passes.given.n < ROOMY * binds.size:
+    if not takes_totals and (passes.leads or passes.given.n < ROOMY * binds.size):
         own = np.full(binds.size, mu)
     else:
         own = own_guesses(passes, mu, *passes.respond_roughly(mu))

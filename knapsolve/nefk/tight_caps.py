@@ -18,10 +18,11 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
+from knapsolve.nefk.own_guesses import guesses_from_above
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.room import ROUGH, has_no_bounds, leads_by_itself
+from knapsolve.nefk.room import ROUGH, has_no_bounds
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place], NEFKResult]
@@ -37,9 +38,9 @@ def find_price_above(sample: SampledTotals, price: float, error: float) -> float
     all but few items' groups are not above that.
     """
     problem = sample.totals.problem
-    if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or sample.large.size:
+    if problem.criterion._shape not in ROUGH or not has_no_bounds(problem):
         return None
-    if sample.capped < LEAST_CAPPED or sample.sizes_of_groups().mean() > MOST_MEAN:
+    if sample.capped < LEAST_CAPPED:
         return None
     above = price * math.exp(SURELY * error)
     if not (0.0 < price < above < math.inf and sample.left(above) <= MOST_LEFT):
@@ -50,7 +51,7 @@ def find_price_above(sample: SampledTotals, price: float, error: float) -> float
 def may_fill(problem: Problem, layout: Listed | Tiled) -> bool:
     """Whether items are in tiles, but for those of no group, and most of these find their own prices from any guess."""
     are_tiled = isinstance(layout, Tiled) and all(run.first == 0 for run in layout.runs.large)
-    return are_tiled and leads_by_itself(problem, layout.runs)
+    return are_tiled
 
 
 def fill_and_solve(
@@ -67,8 +68,10 @@ def fill_and_solve(
     The layout is used up.
     """
     grouped = GroupPasses(problem, n_jobs, layout)
-    own = np.empty(len(problem.caps) + 1)
-    filled, left, groups = grouped.fill(above, own, place)
+    own, are_large = np.empty(len(problem.caps) + 1), problem.n > MOST_MEAN * len(problem.caps)
+    if are_large:
+        own = guesses_from_above(grouped, np.broadcast_to(True, own.shape).copy(), True)
+    filled, left, groups = grouped.fill(above, own, are_large, place)
     count = grouped.count
     del grouped  # room for what follows
     layout.forget_groups()
