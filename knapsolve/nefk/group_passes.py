@@ -273,8 +273,8 @@ class GroupPasses:
         self, above: float, own: Array, guesses: bool, place: Place
     ) -> tuple[Settled, NDArray[np.uint32], NDArray[np.intp]]:
         """Write the amounts of those groups whose own prices are above a price, and these into `own` (g + 1,), which is
-        NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none. Own prices
-        may be `guesses` of that.
+        NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none. With
+        `guesses`, these are what own prices are before.
 
         Of items in tiles, without bounds, but for those of no group.
         """

@@ -30,6 +30,7 @@ MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of t
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
 SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
+LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
 
 
@@ -48,10 +49,9 @@ def find_price_above(sample: SampledTotals, price: float, error: float) -> float
     return above
 
 
-def may_fill(problem: Problem, layout: Listed | Tiled) -> bool:
-    """Whether items are in tiles, but for those of no group, and most of these find their own prices from any guess."""
-    are_tiled = isinstance(layout, Tiled) and all(run.first == 0 for run in layout.runs.large)
-    return are_tiled
+def may_fill(layout: Listed | Tiled) -> bool:
+    """Whether items are in tiles, but for those of no group."""
+    return isinstance(layout, Tiled) and all(run.first == 0 for run in layout.runs.large)
 
 
 def fill_and_solve(
@@ -80,7 +80,7 @@ def fill_and_solve(
     if kept.size:
         rest = replace(rest, groups=names, caps=problem.caps[kept - 1])
     layout.forget()
-    if not (filled.residual <= DOUBTFUL and rest.capacity > 0.0):
+    if not (filled.residual <= DOUBTFUL and rest.n and rest.capacity > LEAST_REST * problem.capacity):
         return None
     try:
         found = solve(rest, n_jobs, Place(rest.n, None))

@@ -1,0 +1,87 @@
+"""Caps that surely bind are filled before the budget's price is known: the same answer as by what groups take."""
+
+import numpy as np
+import pytest
+
+import knapsolve.nefk.reduced as reduced
+from knapsolve import criteria, solve_nefk
+
+
+def tight(n, size, kind, seed=0, share=(0.3, 0.9)):
+    """A problem nearly all of whose caps bind; two items in a hundred have no group."""
+    generator = np.random.default_rng(seed)
+    rate, weight = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    n_groups = n // size
+    groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+    given = {"capacity": 0.3 * n, "weights": weight, "n_jobs": 1}
+    free = solve_nefk(kind(rate), **given).amounts
+    taken = np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-9
+    return kind(rate), given | {"groups": groups, "group_caps": generator.uniform(*share, n_groups) * taken}
+
+
+@pytest.fixture
+def filled(monkeypatch):
+    """Whether caps were filled first, of every time that this was tried."""
+    seen, fill = [], reduced.fill_and_solve
+
+    def spy(*args):
+        found = fill(*args)
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(reduced, "fill_and_solve", spy)
+    return seen
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("size", [2, 3, 8, 30, 300, 3000])
+def test_filled_caps_give_the_answer_of_totals(size, kind, filled, monkeypatch):
+    criterion, given = tight(150_000, size, kind)
+    result = solve_nefk(criterion, **given)
+    assert filled == [True]
+    monkeypatch.setattr(reduced, "may_fill", lambda layout: False)
+    other = solve_nefk(criterion, **given)
+    assert filled == [True]
+    assert max(result.residual, other.residual) <= 1.2e-13
+    assert result.price == pytest.approx(other.price, rel=1e-11)
+    assert result.value == pytest.approx(other.value, rel=1e-13)
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+    np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-9, atol=1e-11 * other.price)
+    np.testing.assert_array_equal(result.side, other.side)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_filled_caps_do_not_depend_on_threads_or_room(dtype, filled):
+    criterion, given = tight(300_000, 3, criteria.Freshness)
+    results = [solve_nefk(criterion, **given | {"n_jobs": jobs}, out=np.empty(300_000, dtype)) for jobs in (1, 2, 3)]
+    assert len(filled) == 3 * (dtype == np.float64)  # amounts of another type are not written over columns
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0].amounts, other.amounts)
+        np.testing.assert_array_equal(results[0].group_prices, other.group_prices)
+        assert (results[0].price, results[0].value) == (other.price, other.value)
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_a_sample_that_is_far_off_costs_a_second_solve_alone(size, filled, monkeypatch):
+    """Prices taken to be far below the answer's: caps are filled that do not bind."""
+    criterion, given = tight(150_000, size, criteria.Freshness, share=(0.3, 2.0))
+    expected = solve_nefk(criterion, **given)
+    assert not filled
+    import knapsolve.nefk.loose_caps as loose_caps
+
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, error: 1e-3 * price)
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
+    result = solve_nefk(criterion, **given)
+    assert filled == [False]
+    assert result.residual <= 1.2e-13
+    np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+
+
+def test_capacity_that_is_left_over_after_filled_caps_need_not_be_used(filled):
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    given["groups"][given["groups"] < 0] = 0
+    caps = given["group_caps"]
+    result = solve_nefk(criterion, **given | {"equality": False, "capacity": 2.0 * caps.sum()})
+    assert result.price == 0.0
+    taken = np.bincount(given["groups"], result.amounts, caps.size)
+    assert (taken <= caps * (1 + 1e-12)).all()
