@@ -30,6 +30,7 @@ MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of t
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
 SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
+MOST_REST = 0.5  # the same of what is left after all: a problem that is hardly smaller could go on so without end
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
 
@@ -80,7 +81,8 @@ def fill_and_solve(
     if kept.size:
         rest = replace(rest, groups=names, caps=problem.caps[kept - 1])
     layout.forget()
-    if not (filled.residual <= DOUBTFUL and rest.n and rest.capacity > LEAST_REST * problem.capacity):
+    is_less = 0 < rest.n <= MOST_REST * problem.n and rest.capacity > LEAST_REST * problem.capacity
+    if not (is_less and filled.residual <= DOUBTFUL):
         return None
     try:
         found = solve(rest, n_jobs, Place(rest.n, None))

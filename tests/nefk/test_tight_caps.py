@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
+import knapsolve.nefk.tight_caps as tight_caps
 from knapsolve import criteria, solve_nefk
 
 
@@ -67,14 +69,39 @@ def test_a_sample_that_is_far_off_costs_a_second_solve_alone(size, filled, monke
     criterion, given = tight(150_000, size, criteria.Freshness, share=(0.3, 2.0))
     expected = solve_nefk(criterion, **given)
     assert not filled
-    import knapsolve.nefk.loose_caps as loose_caps
-
     monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, error: 1e-3 * price)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     result = solve_nefk(criterion, **given)
     assert filled == [False]
     assert result.residual <= 1.2e-13
     np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+
+
+@pytest.mark.parametrize("size", [3, 100, 1000])
+def test_groups_whose_caps_are_loose_are_not_filled(size, monkeypatch):
+    """Many are, and caps that bind are filled first all the same."""
+    criterion, given = tight(150_000, size, criteria.Freshness, share=(0.3, 1.8))
+    monkeypatch.setattr(reduced, "may_fill", lambda layout: False)
+    expected = solve_nefk(criterion, **given)
+    monkeypatch.undo()
+    tried, fill = [], reduced.fill_and_solve
+    monkeypatch.setattr(tight_caps, "MOST_LEFT", 1.0)
+    monkeypatch.setattr(tight_caps, "LEAST_CAPPED", 0.0)
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
+    monkeypatch.setattr(reduced, "fill_and_solve", lambda *args: tried.append(fill(*args)) or tried[-1])
+    result = solve_nefk(criterion, **given)
+    assert tried[-1] is not None and result.residual <= 1.2e-13
+    assert np.mean(result.group_prices > 0.0) < 0.95
+    np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+
+
+def test_a_problem_of_which_nothing_is_filled_is_solved_by_totals(filled, monkeypatch):
+    """A sample may say that all caps bind where none does."""
+    criterion, given = tight(150_000, 3, criteria.Freshness, share=(1.2, 2.0))
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, error: 1e300)
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", -1.0)
+    result = solve_nefk(criterion, **given)
+    assert filled == [False] and result.residual <= 1.2e-13
 
 
 def test_capacity_that_is_left_over_after_filled_caps_need_not_be_used(filled):
