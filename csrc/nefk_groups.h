@@ -74,8 +74,9 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 
 /* Fill the caps of those groups of a tile whose own prices are above a price: amounts of their items are written, and
  * audited as if no other item took anything; all other items, whose amounts are left alone, are listed in `left`, with
- * room for one more than there are, and counted. Their own prices are written to `own` (g,), with
- * `guesses` over guesses of them; it is NaN for all other groups. For items that have a `member` and no bounds. O(items times steps). */
+ * room for one more than there are, and counted. Own prices are written to `own` (g,), with `guesses` over guesses of
+ * them; it is NaN for all groups that are not filled. For items that have a `member` and no bounds. O(items times
+ * steps). */
 size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, int guesses, double above,
                       double *own, double *doubles, float *singles, uint32_t *left, nefk_tile_audit *audit);
 

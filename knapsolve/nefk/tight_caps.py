@@ -29,6 +29,7 @@ Solve = Callable[[Problem, int, Place], NEFKResult]
 MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of their own takes less time than totals
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
+MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
 MOST_REST = 0.5  # the same of what is left after all: a problem that is hardly smaller could go on so without end
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
@@ -42,7 +43,7 @@ def find_price_above(sample: SampledTotals, price: float, error: float) -> float
     problem = sample.totals.problem
     if problem.criterion._shape not in ROUGH or not has_no_bounds(problem):
         return None
-    if sample.capped < LEAST_CAPPED:
+    if sample.capped < LEAST_CAPPED or not error < MOST_ERROR:
         return None
     above = price * math.exp(SURELY * error)
     if not (0.0 < price < above < math.inf and sample.left(above) <= MOST_LEFT):

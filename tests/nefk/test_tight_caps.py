@@ -104,6 +104,23 @@ def test_a_problem_of_which_nothing_is_filled_is_solved_by_totals(filled, monkey
     assert filled == [False] and result.residual <= 1.2e-13
 
 
+@pytest.mark.parametrize("error", [np.nan, 1.0, 1e3, np.inf])
+def test_a_sample_that_may_be_far_off_fills_nothing(error, filled, monkeypatch):
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    monkeypatch.setattr(loose_caps.SampledTotals, "error", lambda sample: error)
+    result = solve_nefk(criterion, **given)
+    assert filled == ([True] if np.isnan(error) else [])  # by its size alone
+    assert result.residual <= 1.2e-13
+
+
+@pytest.mark.parametrize(("size", "every"), [(3, 100), (300, 499)])
+def test_groups_without_an_end_are_left(size, every, filled):
+    criterion, given = tight(150_000, size, criteria.Freshness)
+    given["group_caps"][::every] = np.inf
+    assert solve_nefk(criterion, **given).residual <= 1.2e-13
+    assert filled == [True]
+
+
 def test_capacity_that_is_left_over_after_filled_caps_need_not_be_used(filled):
     criterion, given = tight(150_000, 3, criteria.Freshness)
     given["groups"][given["groups"] < 0] = 0
