@@ -113,10 +113,9 @@ def test_a_sample_that_may_be_far_off_fills_nothing(error, filled, monkeypatch):
     assert result.residual <= 1.2e-13
 
 
-@pytest.mark.parametrize(("size", "every"), [(3, 100), (300, 499)])
-def test_groups_without_an_end_are_left(size, every, filled):
-    criterion, given = tight(150_000, size, criteria.Freshness)
-    given["group_caps"][::every] = np.inf
+def test_groups_without_an_end_are_left(filled):
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    given["group_caps"][::100] = np.inf
     assert solve_nefk(criterion, **given).residual <= 1.2e-13
     assert filled == [True]
 
