@@ -31,20 +31,24 @@ MOST_NAMES, WORTH_COPYING = 1 << 20, 0.45  # that caches hold, and the share of 
 
 def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
     """Items in order by group (n,), None if they are, and where each group, -1 first, starts in it (g + 2,)."""
-    n = len(groups)
-    if n >= LARGEST_ORDER:
-        raise ValueError(f"groups must have less than 2**32 items, got {n}")
-    chunks = list(parts_of(n))
+    if len(groups) >= LARGEST_ORDER:
+        raise ValueError(f"groups must have less than 2**32 items, got {len(groups)}")
+    starts, in_order = _count(groups, n_groups)
+    if in_order:
+        return None, starts[1:]
+    return order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
+
+
+def _count(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32], bool]:
+    """Where each group, -1 first, starts, after two zeros (g + 3,), and whether items are in order by group."""
+    chunks = list(parts_of(len(groups)))
     starts = np.zeros(n_groups + 3, dtype=np.uint32)
     in_order = all(groups[part.start - 1] <= groups[part.start] for part in chunks[1:])
     for part in chunks:
         chunk = groups[part].astype(np.intp)
         in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
         group_layout.count_groups(chunk, starts[2:])
-    np.cumsum(starts, out=starts)
-    if in_order:
-        return None, starts[1:]
-    return order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
+    return np.cumsum(starts, out=starts), in_order
 
 
 def order_by(
@@ -113,6 +117,20 @@ def list_items(problem: Problem) -> Listed:
     """The items of a problem, all of whose groups have caps, listed."""
     order, offset = sort_by_group(problem.groups, len(problem.caps))
     return Listed(problem, order, Runs(offset))
+
+
+def copy_few(problem: Problem, place: Place, n_jobs: int) -> Tiled | None:
+    """The items of a problem, all of whose groups have caps, in tiles, where they are so few that room for that is no
+    matter, but enough for it to be worth it; else None.
+    """
+    columns = problem.columns()
+    if not (room.are_few(problem) and any(column.dtype == place.dtype for column in columns.values())):
+        return None
+    starts, in_order = _count(problem.groups, len(problem.caps))
+    if in_order:
+        return None
+    runs = Runs(starts[1:])
+    return Tiled(problem, columns, _entries_of(None, runs, problem.n), runs, place, n_jobs, LARGEST_ORDER)
 
 
 class Tiled:

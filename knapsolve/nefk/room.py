@@ -25,6 +25,7 @@ SINGLE = (*ROUGH, core.POISSON, core.HARMONIC, core.LOGARITHMIC, core.EXPONENTIA
 LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amounts, of its models, and of a copy of some
 # beside its columns
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
+FEWEST_COPIED, MOST_FEW = 1 << 14, 1 << 16  # items of which copies are worth it, and small beside the working space
 LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
 
 
@@ -102,6 +103,11 @@ def _room_of_models(
     if by_item * problem.n + (taken + BY_KEPT) * kept > room:
         return -math.inf
     return room - max(by_item, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
+
+
+def are_few(problem: Problem) -> bool:
+    """Whether copies take little room whatever they take, and less time than a list."""
+    return FEWEST_COPIED < problem.n <= MOST_FEW and has_single_slopes(problem)
 
 
 def has_no_bounds(problem: Problem) -> bool:

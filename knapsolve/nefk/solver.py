@@ -22,6 +22,7 @@ from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_guess
 from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.layouts import copy_few
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
@@ -168,7 +169,7 @@ def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
     if reduced:
         prices, settled, count, own = reduced
         return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)
-    grouped = GroupPasses(problem, n_jobs)
+    grouped = GroupPasses(problem, n_jobs, copy_few(problem, place, n_jobs))
     return _solve_groups(problem, passes, grouped, place)
 
 
