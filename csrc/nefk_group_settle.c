@@ -184,18 +184,19 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
 }
 
 /* Items of groups without a flag (groups,), by number in the tile, keep what they have, and are listed; returns how
- * many. */
-static size_t bring_back_some(const nefk_grouped *all, size_t first, size_t m, const nefk_tile_space *space,
+ * many. Uses space->y. */
+static size_t bring_back_some(const nefk_grouped *all, size_t first, size_t m, nefk_tile_space *space,
                               const uint8_t *flag, double *doubles, float *singles, uint32_t *left) {
     size_t count = 0;
-    for (size_t i = first; i < first + m; i++) {
-        int is_open = !flag[all->member[i]];
-        double x = space->x[space->order[i - first]];
-        if (doubles) doubles[i] = is_open ? doubles[i] : x;
-        else singles[i] = is_open ? singles[i] : (float)x;
+    for (size_t i = first; i < first + m; i++) { /* no branch */
         left[count] = (uint32_t)i;
-        count += (size_t)is_open;
+        space->y[count] = doubles ? doubles[i] : (double)singles[i];
+        count += !flag[all->member[i]];
     }
+    bring_back(first, m, space, doubles, singles);
+    for (size_t k = 0; k < count; k++)
+        if (doubles) doubles[left[k]] = space->y[k];
+        else singles[left[k]] = (float)space->y[k];
     return count;
 }
 

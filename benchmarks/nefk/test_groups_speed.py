@@ -13,10 +13,13 @@ from nefk_timing import best_of_each, problem
 
 from knapsolve import criteria, solve_nefk
 
+LEAST_REPEATS, MOST_REPEATS, SLOW = 7, 100, 200_000  # solves of fewer items are repeated the more, as they take less
+
 
 def print_beside_none(what, alone, groups, caps, clock=time.process_time):
     capped = partial(alone, groups=groups, group_caps=caps)
-    base, seconds = best_of_each([alone, capped], clock=clock)
+    repeats = max(LEAST_REPEATS, min(MOST_REPEATS, LEAST_REPEATS * SLOW // groups.size))
+    base, seconds = best_of_each([alone, capped], repeats, clock)
     result = capped()
     print(
         f"{what}: {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none; {result.n_passes} passes, "

@@ -81,6 +81,25 @@ def respond_sample(Items items, double price, size_t start, size_t stop, size_t 
     return out.amount.high, out.amount.low, out.slope.high, out.slope.low, count
 
 
+def respond_upwards(Items items, size_t n, double price, double factor, double least, double[::1] totals):
+    """What n items take at a price, and at others, each `factor` times the one before, into totals (m,), until they
+    take no more than `least`; how many prices that is.
+    """
+    cdef nefk_column at
+    cdef nefk_response out
+    cdef Py_ssize_t k = 0
+    at.doubles, at.singles, at.place, at.scalar = NULL, NULL, NULL, price
+    with nogil:
+        while k < totals.shape[0]:
+            nefk_respond_range(&items.problem, &at, 0, n, NULL, &out)
+            totals[k] = out.amount.high + out.amount.low
+            k += 1
+            if totals[k - 1] <= least:
+                break
+            at.scalar *= factor
+    return k
+
+
 def respond_each(Items items, double price, size_t start, size_t stop, bint roughly, double[:, ::1] out):
     """Fill out (2, m) with what each item of [start, stop) takes at a price, and its slope; roughly, or exactly."""
     with nogil:

@@ -93,6 +93,8 @@ class SampledTotals:
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
+        self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
+        self.at_least_one = np.maximum(self.sampled, 1.0)
         self.share_ungrouped = totals.ungrouped / problem.n
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:
@@ -134,28 +136,33 @@ class SampledTotals:
         """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains."""
         if self.large.size < 2:
             return
-        sampled, taken = self.totals.sizes[self.large].astype(np.float64), total[self.large]
-        n, mean, groups = sampled.sum(), taken.sum() / max(sampled.sum(), 1.0), np.count_nonzero(sampled)
+        sampled, taken = self.sampled, total[self.large]
+        n, groups = float(sampled.sum()), np.count_nonzero(sampled)
+        mean = float(taken.sum()) / max(n, 1.0)
         if not (1.0 / LARGEST < mean < LARGEST and n > groups > 1):
             return
-        means = taken / np.maximum(sampled, 1.0)
+        means = taken / self.at_least_one
         if math.isnan(self.within):
             self.within = self._spread_within(price) / mean**2
-        within = self.within * mean**2
-        more = float((sampled * np.square(means - mean)).sum()) - within * (groups - 1)
-        between = max(more, 0.0) / (n - float(np.square(sampled).sum()) / n)  # DerSimonian and Laird's estimate
-        trust = sampled * between / (sampled * between + within) if within > 0.0 else np.sign(sampled)
-        for column in (total, slope):
-            of_all, of_one = column[self.large].sum() / n, column[self.large] / np.maximum(sampled, 1.0)
-            column[self.large] = self.sizes * (trust * of_one + (1.0 - trust) * of_all)
+        within, away = self.within * mean**2, means - mean
+        more = float(sampled @ (away * away)) - within * (groups - 1)
+        between = max(more, 0.0) / (n - float(sampled @ sampled) / n)  # DerSimonian and Laird's estimate
+        if within > 0.0:
+            trust = sampled * between
+            trust /= trust + within
+        else:
+            trust = np.sign(sampled)
+        total[self.large] = self.sizes * (mean + trust * away)
+        steep, mean = slope[self.large], float(slope[self.large].sum()) / n
+        slope[self.large] = self.sizes * (mean + trust * (steep / self.at_least_one - mean))
 
     def _spread_within(self, price: float) -> float:
         """The variance of what the sampled items of one large group take at a price."""
         amounts = self._amounts(price)
         columns, groups = (amounts, np.square(amounts)), self.totals.problem.groups + 1
         sums, squares = (np.bincount(groups, x, self.totals.sizes.size)[self.large] for x in columns)
-        count = self.totals.sizes[self.large].astype(np.float64)
-        return float((squares - np.square(sums) / np.maximum(count, 1.0)).sum() / (count.sum() - np.sum(count > 0)))
+        within, groups = squares - np.square(sums) / self.at_least_one, np.count_nonzero(self.sampled)
+        return float(within.sum() / (self.sampled.sum() - groups))
 
     def sizes_of_groups(self) -> NDArray[np.intp]:
         """How many items the sampled groups have, if none is large."""

@@ -13,6 +13,7 @@ from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 
 FEW = 2  # items for every group from which on no look is worth it
+FIRST = 1024  # items of which two are likely to be in one group, if groups have two
 
 
 def as_bounds(problem: Problem) -> Problem | None:
@@ -20,7 +21,8 @@ def as_bounds(problem: Problem) -> Problem | None:
     if problem.n > FEW * len(problem.caps):
         return None
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
-    for part in parts_of(problem.n):
+    others = (slice(FIRST + part.start, FIRST + part.stop) for part in parts_of(max(problem.n - FIRST, 0)))
+    for part in (slice(0, FIRST), *others):
         groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
         group_layout.count_groups(groups, count)
         if (count[1 + groups[groups >= 0]] > 1).any():

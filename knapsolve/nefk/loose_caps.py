@@ -78,8 +78,8 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
     is_sure = not in_order or totals.problem.n < SMALL_MEAN * len(totals.caps)  # a second pass takes longer than a step
     if is_sure and margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
-    curve = curve or sample.curve(price, margin)
     if in_order:
+        curve = curve or sample.curve(price, margin)
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin, is_steep)
         return without_loose_caps(totals, *found, search, curve) if found else None
@@ -88,6 +88,8 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduce
         return None
     search[core.PRICE] = low
     above = None if is_steep else find_price_above(sample, price, max(margin, error))
+    if above is None:
+        curve = curve or sample.curve(price, margin)
     return keep_all(totals, search, curve, sample, above)
 
 

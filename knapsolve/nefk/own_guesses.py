@@ -31,18 +31,20 @@ FARTHEST = 100.0  # a guess of an own price over the budget's, where there is no
 FEW_AT_ONCE = 4096  # groups: what is made of them on the way takes little room
 
 
-def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any) -> Array:
+def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any, along: Array | None = None) -> Array:
     """Own price of each group (g + 1,), from what it takes at mu; NaN where the cap is loose there.
 
-    By what a sample of all items takes at higher prices; of few items by one Newton step, or roughly where tiles lead
-    their searches by themselves. Written over `total`, or over the pairs of which that and `slope` are the columns.
+    By what a sample of all items takes at higher prices, which may be known; of few items by one Newton step, or
+    roughly where tiles lead their searches by themselves. Written over `total`, or over the pairs of which that and
+    `slope` are the columns.
     """
     bent, is_led = passes.shape not in LINEAR, passes.leads
     own = total if total.dtype == np.float64 else total.base.view(np.float64)[:, 0]
     if is_led or has_curve(passes):
-        prices = _along_a_sample(passes, mu) if has_curve(passes) else mu * np.minimum(QUOTIENTS, FARTHEST)
-        slopes = np.diff(prices) / np.diff(QUOTIENTS)
-        lines = np.column_stack([prices[:-1] - slopes * QUOTIENTS[:-1], slopes])
+        if along is None:
+            along = _along_a_sample(passes, mu) if has_curve(passes) else mu * np.minimum(QUOTIENTS, FARTHEST)
+        slopes = np.diff(along) / np.diff(QUOTIENTS)
+        lines = np.column_stack([along[:-1] - slopes * QUOTIENTS[:-1], slopes])
         group_tables.guess_along(total, passes.caps, lines, own, passes.n_jobs)
         return own
     for part in parts_of(len(passes.caps), FEW_AT_ONCE):
@@ -74,17 +76,19 @@ def has_lower_bounds(problem: Problem) -> bool:
     return is_column(problem.lower) or problem.lower > 0.0
 
 
-@np.errstate(all="ignore")
 def _along_a_sample(passes: GroupPasses, mu: float) -> Array:
     """Prices (LINES + 1,) at which a sample of the items takes as many times less than at mu as `QUOTIENTS` say."""
-    sample, prices, fallen = passes.given.sample(CURVE_SAMPLE).passes(), [mu], [1.0]
-    first = sample.respond(mu)[0]
+    sample = passes.given.sample(CURVE_SAMPLE).passes()
     most = FEW_POINTS if has_lower_bounds(passes.given) else CURVE_POINTS
-    while len(prices) < most and fallen[-1] < QUOTIENTS[-1]:
-        prices.append(prices[-1] * CURVE_STEP)
-        fallen.append(first / max(sample.respond(prices[-1])[0], 1e-300))
+    return _along(*sample.respond_upwards(mu, CURVE_STEP, sample.respond(mu)[0] / QUOTIENTS[-1], most))
+
+
+@np.errstate(all="ignore")
+def _along(prices: Array, totals: Array) -> Array:
+    """The same of a sample's totals at some prices (m,), of which mu is the first."""
+    fallen = totals[0] / np.maximum(totals, 1e-300)
     along = np.exp(np.interp(np.log(QUOTIENTS), np.log(fallen), np.log(prices)))
-    return np.where(np.isfinite(along), along, mu)
+    return np.where(np.isfinite(along), along, prices[0])
 
 
 def over_caps(total: Any, caps: Array) -> NDArray[np.bool_]:
@@ -101,16 +105,16 @@ def is_far_below(passes: GroupPasses, total: Any, sums: tuple[float, float, floa
     return is_held and passes.given.n >= ROOMY * len(total) and not float(np.sum(total[1:])) <= most * sums[2]
 
 
-def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], takes_totals: bool = False) -> Array:
+def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
     """As `own_guesses`, of the groups (g + 1,) whose caps bind: a price at which all items would take more than these
     caps, but not much more, and what groups take there, unless tiles lead their searches by themselves or groups are
-    so small that there is no room for that; with `takes_totals`, anyway.
+    so small that there is no room for that.
     """
     taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8), passes.n_jobs)
     mu = guess_price(replace(passes.given, capacity=MORE_THAN_CAPS * taken))[1]
     if not 0.0 < mu < math.inf:
         mu = 1.0
-    if not takes_totals and (passes.leads or passes.given.n < ROOMY * binds.size):
+    if passes.leads or passes.given.n < ROOMY * binds.size:
         own = np.full(binds.size, mu)
     else:
         own = own_guesses(passes, mu, *passes.respond_roughly(mu))
@@ -119,3 +123,17 @@ def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], takes_tota
         some[np.isnan(some)] = mu
         some[~binds[part]] = np.nan
     return own
+
+
+def guesses_above(passes: GroupPasses, price: float) -> Array:
+    """The same of all groups, whose own prices are above a price, by a sample that leads from there to one where that
+    is so, and on: of items without lower bounds, in groups that are not small.
+    """
+    sample = passes.given.sample(CURVE_SAMPLE)
+    taken = group_tables.sum_marked(passes.caps, None, passes.n_jobs) * (sample.n / passes.given.n)
+    least = MORE_THAN_CAPS * taken / QUOTIENTS[-1]
+    prices, totals = sample.passes().respond_upwards(price, CURVE_STEP, least, 2 * CURVE_POINTS)
+    first = max(int(np.count_nonzero(totals >= MORE_THAN_CAPS * taken)) - 1, 0)
+    along = _along(prices[first:], totals[first:])
+    own = own_guesses(passes, prices[first], *passes.respond_roughly(prices[first]), along)
+    return np.where(np.isnan(own), prices[first], own)

@@ -79,6 +79,17 @@ class Passes:
         self.count -= 1  # a part of one
         return fold(parts, 0), fold(parts, 2), sum(part[4] for part in parts)
 
+    def respond_upwards(
+        self, price: float, factor: float, least: float, most: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A price and others (m,), each `factor` times the one before, and the total at each, until that is no more
+        than `least`; of few items. At most so many.
+        """
+        totals = np.empty(most)
+        m = core.respond_upwards(self.items, self.n, price, factor, least, totals)
+        self.count += m
+        return price * factor ** np.arange(m), totals[:m]
+
     def settle(self, prices: Prices, amounts: np.ndarray, side: NDArray[np.int8] | None = None) -> Settled:
         """Write the amounts, and their sides unless that is None, and check them."""
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)

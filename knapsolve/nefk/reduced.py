@@ -110,7 +110,8 @@ def _solve_with_caps(
         is_aside, search = layout is not None, first.copy()
         layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
         if solve and reduced.above and may_fill(layout):
-            return fill_and_solve(some, layout, reduced.above, n_jobs, place, solve)
+            between = float(search[core.PRICE]), reduced.above
+            return fill_and_solve(some, layout, between, n_jobs, place, solve)
         grouped = GroupPasses(some, n_jobs, layout)
         prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count

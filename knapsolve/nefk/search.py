@@ -143,24 +143,22 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
     """
     part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
     passes = part.passes()
-    top, guess = _even_price(part, passes)
-    if not math.isnan(known):
-        guess = known
-    elif part.n < problem.n:
-        guess = sampled_price(part, passes, top, guess, 1e-3)
-    return top, guess
+    top = 1.0 if passes.shape in LINEAR else float(passes.worth(np.zeros(part.n))[1].max())
+    is_top = 0.0 < top < np.inf
+    if math.isnan(known):
+        known = _even_price(part, passes, top)
+        if part.n < problem.n:
+            known = sampled_price(part, passes, top if is_top else 1.0, known, 1e-3)
+    return (top if is_top else 1.0), known
 
 
-def _even_price(part: Any, passes: Any) -> tuple[float, float]:
-    """The largest slope at 0, and the mean slope where all get the same."""
-    slopes = passes.worth(np.zeros(part.n))[1]
+def _even_price(part: Any, passes: Any, top: float) -> float:
+    """The mean slope where all get the same, of items whose slope at 0 is at most `top`."""
     even = passes.worth(np.full(part.n, min(part.capacity / part.n, FAR)))[1]
-    top = float(slopes.max())
     if passes.shape in LINEAR:
-        return 1.0, float(even.mean())
+        return float(even.mean())
     even = even[(even > 0.0) & (even < np.inf)]
-    guess = float(np.exp(np.log(even).mean())) if even.size else min(0.5 * top, 1.0)
-    return (top if 0.0 < top < np.inf else 1.0), guess
+    return float(np.exp(np.log(even).mean())) if even.size else min(0.5 * top, 1.0)
 
 
 def sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: float) -> float:

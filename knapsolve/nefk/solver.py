@@ -155,10 +155,11 @@ def _check_out(out: Any, n: int) -> NDArray[Any] | None:
     return out
 
 
-def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
+def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan) -> NEFKResult:
+    """The answer, from a guess of its price if there is one."""
     passes = problem.passes(n_jobs)
     if problem.groups is None:
-        prices, settled = _solve_single(problem, passes, place, n_jobs)
+        prices, settled = _solve_single(problem, passes, place, n_jobs, guess)
         return _result(problem, prices, settled, passes.count, place, None)
     if isinstance(passes, ArrayPasses):
         return _solve_array_groups(problem, passes, place)
@@ -170,10 +171,12 @@ def _solve(problem: Problem, n_jobs: int, place: Place) -> NEFKResult:
         prices, settled, count, own = reduced
         return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)
     grouped = GroupPasses(problem, n_jobs, copy_few(problem, place, n_jobs))
-    return _solve_groups(problem, passes, grouped, place)
+    return _solve_groups(problem, passes, grouped, place, guess)
 
 
-def _solve_single(problem: Problem, passes: Any, place: Place, n_jobs: int) -> tuple[Prices, Settled]:
+def _solve_single(
+    problem: Problem, passes: Any, place: Place, n_jobs: int, guess: float = math.nan
+) -> tuple[Prices, Settled]:
     bounds = check_feasible(problem, passes)
     if bounds.lower >= problem.capacity * (1 - SLACK):
         price = edge_price(problem, passes, at_lower=True)
@@ -182,7 +185,7 @@ def _solve_single(problem: Problem, passes: Any, place: Place, n_jobs: int) -> t
         price = edge_price(problem, passes, at_lower=False)
         all_take = beyond_edge(price, False) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
         return Prices(price, price), passes.settle(all_take, *place())
-    return find_and_settle(problem, passes, new_search(problem, passes), *place(), n_jobs)
+    return find_and_settle(problem, passes, new_search(problem, passes, guess), *place(), n_jobs)
 
 
 def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | None:
@@ -197,7 +200,9 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
     return _result(problem, prices, settled, count, place, price_caps(problem, place()[1]))
 
 
-def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place) -> NEFKResult:
+def _solve_groups(
+    problem: Problem, passes: Any, grouped: GroupPasses, place: Place, guess: float
+) -> NEFKResult:
     least, most = check_feasible(problem, passes, grouped.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         price = edge_price(problem, passes, at_lower=True)
@@ -205,7 +210,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
         settled, _ = grouped.settle(beyond_edge(price, True), own, 0.0, place)
         own = own[1:]
     else:
-        search = new_search(problem, passes, most=most)
+        search = new_search(problem, passes, guess, most)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])
     grouped.layout.deliver(place)

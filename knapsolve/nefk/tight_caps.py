@@ -18,14 +18,14 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
-from knapsolve.nefk.own_guesses import guesses_from_above
+from knapsolve.nefk.own_guesses import guesses_above
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds
 
 Array = NDArray[np.float64]
-Solve = Callable[[Problem, int, Place], NEFKResult]
+Solve = Callable[[Problem, int, Place, float], NEFKResult]
 MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of their own takes less time than totals
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
@@ -59,7 +59,7 @@ def may_fill(layout: Listed | Tiled) -> bool:
 def fill_and_solve(
     problem: Problem,
     layout: Tiled,
-    above: float,
+    between: tuple[float, float],
     n_jobs: int,
     place: Place,
     solve: Solve,
@@ -67,12 +67,13 @@ def fill_and_solve(
     """Fill the caps that surely bind, and `solve` what is left: prices, how the amounts settled, passes, and own prices
     (g,), NaN where a cap is loose; None if not all of them bind.
 
-    The layout is used up.
+    The budget's price is likely to be near the lower of two, and surely below the higher one. The layout is used up.
     """
+    guess, above = between
     grouped = GroupPasses(problem, n_jobs, layout)
     own, are_large = np.empty(len(problem.caps) + 1), problem.n > MOST_MEAN * len(problem.caps)
     if are_large:
-        own = guesses_from_above(grouped, np.broadcast_to(True, own.shape).copy(), True)
+        own = guesses_above(grouped, above)
     filled, left, groups = grouped.fill(above, own, are_large, place)
     count = grouped.count
     del grouped  # room for what follows
@@ -86,7 +87,7 @@ def fill_and_solve(
     if not (is_less and filled.residual <= DOUBTFUL):
         return None
     try:
-        found = solve(rest, n_jobs, Place(rest.n, None))
+        found = solve(rest, n_jobs, Place(rest.n, None), guess)
     except InfeasibleError:
         return None
     if not found.price <= above:
