@@ -12,7 +12,6 @@ from scipy.optimize import brentq
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie
 from knapsolve.nefk.problem import odd_stride
@@ -168,14 +167,15 @@ class SampledTotals:
         """How many items the sampled groups have, if none is large."""
         return np.bincount(self.totals.problem.groups + 1, minlength=len(self.totals.caps) + 1)[1:]
 
-    def left(self, price: float) -> float:
-        """The share of all items that have no group, or one whose cap is loose at a price."""
+    def capped_at(self, price: float) -> tuple[float, float]:
+        """The share of groups whose caps are exceeded at a price, and that of all items which have no such group."""
         total, slope = self.totals.respond(price).T
         sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
         self._shrink(price, total, slope)
         sizes[self.large - 1] *= self.every
         loose = total[1:] <= self.totals.caps
-        return alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
+        left = alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
+        return 1.0 - np.count_nonzero(loose) / len(self.totals.caps), left
 
     def _amounts(self, price: float) -> Array:
         """What the sampled items take at a price."""
@@ -278,42 +278,3 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     small, others_large = ~large[1 + groups], large[1 + others]
     which = np.concatenate([listed[small], some[others_large]])
     return which, np.concatenate([groups[small], others[others_large]])
-
-
-class GroupSample:
-    """T of some tiles and of some items of large groups, scaled up. Answers prices as Passes do."""
-
-    def __init__(self, passes: GroupPasses) -> None:
-        self.passes, self.shape = passes, passes.shape
-        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
-        sizes = np.array([tile.end - tile.begin for tile in passes.tiles])
-        self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
-        self.large = []
-        for one in passes.large:
-            part = one.problem.sample(LARGE_SAMPLE)
-            self.large.append((passes.cap_of(one.group), one.problem.n / part.n, part.passes()))
-
-    def respond(self, price: float) -> tuple[float, float, float]:
-        """T, its slope and its part that caps hold at a price, roughly."""
-        total, slope, fixed = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
-        for cap, scale, part in self.large:
-            more, steeper = part.respond(price)
-            loose = scale * more <= cap
-            total += scale * more if loose else cap
-            slope += scale * steeper if loose else 0.0
-            fixed += 0.0 if loose else cap
-        return float(total), float(slope), float(fixed)
-
-
-def sampled_guess(passes: GroupPasses, search: Array) -> None:
-    """Bring the first price of a search near the answer."""
-    if passes.given.n <= narrow.MANY or search[core.STATE] != core.RUNNING:
-        return
-    sample, rough = GroupSample(passes), search.copy()
-    rough[core.TOLERANCE] = 1e-3
-    for _ in range(SAMPLE_STEPS):
-        if rough[core.STATE] == core.RUNNING:
-            step_beside(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
-    price = float(rough[core.PRICE])
-    if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
-        search[core.PRICE] = price

@@ -141,6 +141,13 @@ class GroupTotals:
         tables: list[NDArray[Any]] = [sizes] if rest is None else [sizes, rest]
         return _Counted(tables, listed if n_listed <= most else None, in_order)
 
+    def ungrouped_items(self) -> NDArray[np.intp] | None:
+        """Positions of the items of no group; None if not all are listed."""
+        if self.listed is None:
+            return None
+        items = self.listed[0, self.listed[1] < 0]
+        return items if items.size == self.ungrouped else None
+
     @property
     def has_large(self) -> bool:
         """Whether some groups may be large."""

@@ -94,7 +94,7 @@ def solve_groups(
             half = with_room(passes, price, half, marks[0])
             if is_far_below(passes, total, sums):
                 binds, total, slope = over_caps(total, passes.caps), None, None
-                own = guesses_from_above(passes, binds)
+                own = guesses_from_above(passes, binds, mu)
             else:
                 own, total, slope = own_guesses(passes, mu, total, slope), None, None
             model = GroupModel(passes, price, half, marks[0])
@@ -112,7 +112,7 @@ def solve_groups(
         total, slope = passes.respond(float(prices.high))
     if prices.high == 0.0 and passes.shape not in LINEAR:
         binds, total, slope = over_caps(total, passes.caps), None, None
-        own = guesses_from_above(passes, binds)
+        own = guesses_from_above(passes, binds, 0.0)
     else:
         own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
     settled, _ = passes.settle(prices, own, float(prices.high), place)

@@ -24,7 +24,7 @@ from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.search import LINEAR, step_beside
-from knapsolve.nefk.tight_caps import find_price_above
+from knapsolve.nefk.tight_caps import are_above, find_price_above
 
 Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
@@ -54,15 +54,18 @@ def below(search: Array, shape: int, price: float, margin: float) -> float:
     return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
 
 
-def reduce(totals: GroupTotals, search: Array, room: float = math.inf) -> Reduced | None:
+def reduce(totals: GroupTotals, search: Array, room: float = math.inf, highest: float = math.nan) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
     Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
-    models may take beside copies; 0 if there are no copies. The table of sizes of the totals is used up.
+    models may take beside copies; 0 if there are no copies. The budget's price may be known to be `highest` at most. The
+    table of sizes of the totals is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample is None or sample.totals.problem.n < FEWEST:
         return None
+    if room and are_above(sample, highest):
+        return keep_all(totals, search, None, sample, highest)
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
     error = sample.error() if totals.shape not in LINEAR else math.nan
     off = error if margin < error else margin

@@ -105,13 +105,13 @@ def is_far_below(passes: GroupPasses, total: Any, sums: tuple[float, float, floa
     return is_held and passes.given.n >= ROOMY * len(total) and not float(np.sum(total[1:])) <= most * sums[2]
 
 
-def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
-    """As `own_guesses`, of the groups (g + 1,) whose caps bind: a price at which all items would take more than these
-    caps, but not much more, and what groups take there, unless tiles lead their searches by themselves or groups are
-    so small that there is no room for that.
+def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], below: float) -> Array:
+    """As `own_guesses`, of the groups (g + 1,) whose caps bind at a price: one above it at which all items would take
+    more than these caps, but not much more, and what groups take there, unless tiles lead their searches by themselves
+    or groups are so small that there is no room for that.
     """
     taken = group_tables.sum_marked(passes.caps, binds[1:].view(np.int8), passes.n_jobs)
-    mu = guess_price(replace(passes.given, capacity=MORE_THAN_CAPS * taken))[1]
+    mu = _price_from(passes.given, MORE_THAN_CAPS * taken, below)
     if not 0.0 < mu < math.inf:
         mu = 1.0
     if passes.leads or passes.given.n < ROOMY * binds.size:
@@ -123,6 +123,17 @@ def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_]) -> Array:
         some[np.isnan(some)] = mu
         some[~binds[part]] = np.nan
     return own
+
+
+def _price_from(problem: Problem, taken: float, below: float) -> float:
+    """A price at which a sample of the items takes so much, to scale, if it is not below another one."""
+    if not (below > 0.0 and taken > 0.0) or has_lower_bounds(problem):
+        return guess_price(replace(problem, capacity=taken))[1]
+    sample = problem.sample(CURVE_SAMPLE)
+    goal = taken * (sample.n / problem.n)
+    prices, totals = sample.passes().respond_upwards(below, CURVE_STEP, goal, 2 * CURVE_POINTS)
+    with np.errstate(divide="ignore"):
+        return float(np.exp(np.interp(-math.log(goal), -np.log(totals), np.log(prices))))
 
 
 def guesses_above(passes: GroupPasses, price: float) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.all_but import set_aside
+from knapsolve.nefk.first_prices import MOST_BESIDE, price_beside_caps
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
@@ -27,6 +28,7 @@ from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import Solve, fill_and_solve, may_fill
 
 Array = NDArray[np.float64]
+BEYOND = 1e-3  # of a price that is known within a thousandth of that
 EXPECTED = 1.6  # error of a sample's price times the square root of its size, where all caps are likely to be kept
 
 
@@ -38,7 +40,7 @@ def solve_reduced(
 
     With `fills`, caps that surely bind are filled first where they are most, and `solve` answers the rest.
     """
-    reduced = _reduce(problem, passes, n_jobs, place)
+    reduced = _reduce(problem, passes, n_jobs, place, fills)
     if reduced is None:
         return None
     kept, own = reduced.kept, np.empty(0)
@@ -57,7 +59,7 @@ def solve_reduced(
     return prices, settled, count, own if own.size == kept.size else put_back(own, kept)
 
 
-def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced | None:
+def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: bool) -> Reduced | None:
     """The problem without the caps that are surely loose; None where items need no order, no price tells, or
     capacity may be left over that a negative price would use.
     """
@@ -71,7 +73,9 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
     least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         return None
-    search = new_search(problem, passes, most=most)
+    ungrouped = totals.ungrouped_items()
+    beside = math.nan if ungrouped is None else price_beside_caps(problem, ungrouped)
+    search = new_search(problem, passes, beside, most)
     if search[core.STATE] == core.MET:
         return keep_all(totals, search)
     if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
@@ -79,7 +83,8 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place) -> Reduced
             return None
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
-    return reduce(totals, search, room) if search[core.STATE] == core.RUNNING else None
+    highest = beside * (1.0 + BEYOND) if fills and ungrouped is not None and len(ungrouped) <= MOST_BESIDE else math.nan
+    return reduce(totals, search, room, highest) if search[core.STATE] == core.RUNNING else None
 
 
 def _solve_without_caps(

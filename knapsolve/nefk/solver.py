@@ -19,8 +19,8 @@ from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
+from knapsolve.nefk.first_prices import price_beside_caps, sampled_guess
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import sampled_guess
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.layouts import copy_few
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
@@ -210,6 +210,7 @@ def _solve_groups(
         settled, _ = grouped.settle(beyond_edge(price, True), own, 0.0, place)
         own = own[1:]
     else:
+        guess = price_beside_caps(problem) if math.isnan(guess) else guess
         search = new_search(problem, passes, guess, most)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])

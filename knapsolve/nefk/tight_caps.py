@@ -40,15 +40,17 @@ def find_price_above(sample: SampledTotals, price: float, error: float) -> float
     """A price that is surely above the budget's, which is a sample's within a relative error; None if own prices of
     all but few items' groups are not above that.
     """
+    above = price * math.exp(SURELY * error) if error < MOST_ERROR else math.inf
+    return above if are_above(sample, above) else None
+
+
+def are_above(sample: SampledTotals, price: float) -> bool:
+    """Whether own prices of all but few items' groups are above a price, as a sample says."""
     problem = sample.totals.problem
-    if problem.criterion._shape not in ROUGH or not has_no_bounds(problem):
-        return None
-    if sample.capped < LEAST_CAPPED or not error < MOST_ERROR:
-        return None
-    above = price * math.exp(SURELY * error)
-    if not (0.0 < price < above < math.inf and sample.left(above) <= MOST_LEFT):
-        return None
-    return above
+    if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or not 0.0 < price < math.inf:
+        return False
+    capped, left = sample.capped_at(price)
+    return capped >= LEAST_CAPPED and left <= MOST_LEFT
 
 
 def may_fill(layout: Listed | Tiled) -> bool:

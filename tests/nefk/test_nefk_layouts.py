@@ -11,6 +11,7 @@ import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.reduced as reduced_module
 import knapsolve.nefk.room as room_module
+import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.layouts import Tiled, lay_out, list_items
@@ -287,3 +288,26 @@ def test_two_items_a_group_are_copied_and_less_are_listed(size, free, is_tiled, 
         for run in layout.runs.every:
             here = np.sort(groups[(groups + 1 >= run.first) & (groups + 1 < run.last)] + 1 - run.first)
             np.testing.assert_array_equal(np.sort(layout.member[run.begin : run.end]), here)
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.PoissonFreshness])
+@pytest.mark.parametrize(("n", "size"), [(17_000, 2), (40_000, 3), (60_000, 3000)])
+def test_copies_of_few_items_give_the_answer_of_a_list(n, size, kind, bounded, monkeypatch):
+    generator, n_groups = np.random.default_rng(n), n // size
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups = generator.integers(-1, n_groups, n)
+    caps = 0.3 * np.bincount(groups + 1, minlength=n_groups + 1)[1:] * generator.uniform(0.2, 4.0, n_groups) + 1e-9
+    given = {"weights": weights, "groups": groups, "group_caps": caps, "equality": False}
+    if bounded:
+        given["upper"] = generator.uniform(0.2, 3.0, n)
+    made, copy = [], layouts_module.copy_few
+    monkeypatch.setattr(solver_module, "copy_few", lambda *args: made.append(copy(*args)) or made[-1])
+    results = [solve_nefk(kind(rates), 0.2 * n, **given, n_jobs=jobs) for jobs in (1, 2)]
+    assert all(isinstance(layout, Tiled) for layout in made) and len(made) == 2
+    np.testing.assert_array_equal(results[0].amounts, results[1].amounts)
+    monkeypatch.setattr(solver_module, "copy_few", lambda *_: None)
+    listed = solve_nefk(kind(rates), 0.2 * n, **given)
+    assert max(results[0].residual, listed.residual) <= 2e-13
+    np.testing.assert_allclose(results[0].amounts, listed.amounts, rtol=1e-9, atol=1e-12 * n)
+    np.testing.assert_allclose(results[0].group_prices, listed.group_prices, rtol=1e-9, atol=1e-11 * listed.price)

@@ -1,5 +1,7 @@
 """Caps that surely bind are filled before the budget's price is known: the same answer as by what groups take."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.first_prices import price_beside_caps
+from knapsolve.nefk.problem import check_problem
 
 
 def tight(n, size, kind, seed=0, share=(0.3, 0.9)):
@@ -35,9 +39,18 @@ def filled(monkeypatch):
     return seen
 
 
+@pytest.fixture
+def sampled(monkeypatch):
+    """No price is known by what caps leave over for the items of no group."""
+    monkeypatch.setattr(reduced, "price_beside_caps", lambda *_: math.nan)
+
+
+@pytest.mark.parametrize("by_caps", [True, False])
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize("size", [2, 3, 8, 30, 300, 3000])
-def test_filled_caps_give_the_answer_of_totals(size, kind, filled, monkeypatch):
+def test_filled_caps_give_the_answer_of_totals(size, kind, by_caps, filled, request, monkeypatch):
+    if not by_caps:
+        request.getfixturevalue("sampled")
     criterion, given = tight(150_000, size, kind)
     result = solve_nefk(criterion, **given)
     assert filled == [True]
@@ -105,7 +118,7 @@ def test_a_problem_of_which_nothing_is_filled_is_solved_by_totals(filled, monkey
 
 
 @pytest.mark.parametrize("error", [np.nan, 1.0, 1e3, np.inf])
-def test_a_sample_that_may_be_far_off_fills_nothing(error, filled, monkeypatch):
+def test_a_sample_that_may_be_far_off_fills_nothing(error, filled, sampled, monkeypatch):
     criterion, given = tight(150_000, 3, criteria.Freshness)
     monkeypatch.setattr(loose_caps.SampledTotals, "error", lambda sample: error)
     result = solve_nefk(criterion, **given)
@@ -128,3 +141,38 @@ def test_capacity_that_is_left_over_after_filled_caps_need_not_be_used(filled):
     assert result.price == 0.0
     taken = np.bincount(given["groups"], result.amounts, caps.size)
     assert (taken <= caps * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection, criteria.Harmonic, criteria.PoissonFreshness])
+@pytest.mark.parametrize("size", [2, 30, 1000])
+@pytest.mark.parametrize("most", [0.9, 1.3])
+def test_what_caps_leave_over_tells_a_price_that_the_budgets_is_at_most(kind, size, most):
+    criterion, given = tight(20_000, size, kind, share=(0.3, most))
+    capacity, weights, groups, caps = (given[name] for name in ("capacity", "weights", "groups", "group_caps"))
+    problem = check_problem(criterion, capacity, weights, 0.0, None, groups, caps, True)
+    result, beside = solve_nefk(criterion, **given), price_beside_caps(problem)
+    assert result.price <= beside * (1.0 + 1e-5)
+    assert result.price >= 0.9 * beside or most > 1.0
+    same = price_beside_caps(problem, np.flatnonzero(groups < 0))
+    assert same == beside
+
+
+def test_no_price_is_told_where_caps_leave_nothing_over_or_none_is_there_to_take_it():
+    criterion, given = tight(5_000, 3, criteria.Freshness, share=(2.0, 3.0))
+    few = np.full(len(given["group_caps"]), 1e-6)
+
+    def told(groups, caps):
+        return price_beside_caps(check_problem(criterion, 1500.0, given["weights"], 0.0, None, groups, caps, False))
+
+    assert math.isnan(told(given["groups"], given["group_caps"]))
+    assert math.isnan(told(np.abs(given["groups"]), few))
+    assert told(given["groups"], few) > 0.0
+
+
+def test_a_price_that_is_wrongly_held_for_the_highest_costs_a_second_solve_alone(filled, monkeypatch):
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    expected, told = solve_nefk(criterion, **given), reduced.price_beside_caps
+    monkeypatch.setattr(reduced, "price_beside_caps", lambda *args: 0.9 * told(*args))
+    result = solve_nefk(criterion, **given)
+    assert filled == [True, False]
+    np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])

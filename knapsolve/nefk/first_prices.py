@@ -1,0 +1,77 @@
+"""First prices of searches for budgets of groups, before any pass over all items."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_tables as group_tables
+import knapsolve._core.nefk as core
+from knapsolve.nefk import narrow
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_totals import capped_sums
+from knapsolve.nefk.problem import Problem, odd_stride
+from knapsolve.nefk.search import LINEAR, solve_roughly, step_beside
+
+SAMPLE_STEPS = 8
+SAMPLED_TILES = 6
+LARGE_SAMPLE = 2048  # items of a large group in a sample
+MUCH = 2.0  # times their share of the capacity, from which on what items of no group take tells the price
+MOST_BESIDE, NEARLY = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
+
+
+def price_beside_caps(problem: Problem, ungrouped: NDArray[np.intp] | None = None) -> float:
+    """The price at which the items of no group take what is left beside all caps, which the budget's is at most: near
+    that where most caps bind. NaN unless they are to take far more than their share of the capacity.
+
+    Their positions, which may be given, are not looked for in vain. Of many items, from some of them.
+    """
+    left = problem.capacity - group_tables.sum_marked(problem.caps, None)
+    if not left > 0.0 or problem.criterion._shape in LINEAR:
+        return math.nan
+    which = np.flatnonzero(problem.groups < 0) if ungrouped is None else ungrouped
+    if left <= MUCH * problem.capacity * which.size / problem.n or not which.size:
+        return math.nan
+    some = which[:: odd_stride(-(-which.size // MOST_BESIDE))]
+    return solve_roughly(problem.take(some, left * (some.size / which.size)), NEARLY)[1]
+
+
+class GroupSample:
+    """T of some tiles and of some items of large groups, scaled up. Answers prices as Passes do."""
+
+    def __init__(self, passes: GroupPasses) -> None:
+        self.passes, self.shape = passes, passes.shape
+        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
+        sizes = np.array([tile.end - tile.begin for tile in passes.tiles])
+        self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
+        self.large = []
+        for one in passes.large:
+            part = one.problem.sample(LARGE_SAMPLE)
+            self.large.append((passes.cap_of(one.group), one.problem.n / part.n, part.passes()))
+
+    def respond(self, price: float) -> tuple[float, float, float]:
+        """T, its slope and its part that caps hold at a price, roughly."""
+        total, slope, fixed = self.scale * np.array(capped_sums(self.passes, *self.passes.respond(price, self.every)))
+        for cap, scale, part in self.large:
+            more, steeper = part.respond(price)
+            loose = scale * more <= cap
+            total += scale * more if loose else cap
+            slope += scale * steeper if loose else 0.0
+            fixed += 0.0 if loose else cap
+        return float(total), float(slope), float(fixed)
+
+
+def sampled_guess(passes: GroupPasses, search: NDArray[np.float64]) -> None:
+    """Bring the first price of a search near the answer."""
+    if passes.given.n <= narrow.MANY or search[core.STATE] != core.RUNNING:
+        return
+    sample, rough = GroupSample(passes), search.copy()
+    rough[core.TOLERANCE] = 1e-3
+    for _ in range(SAMPLE_STEPS):
+        if rough[core.STATE] == core.RUNNING:
+            step_beside(rough, sample.shape, *sample.respond(float(rough[core.PRICE])))
+    price = float(rough[core.PRICE])
+    if search[core.LOW] < price < search[core.HIGH] and (price > 0.0 or passes.shape in LINEAR):
+        search[core.PRICE] = price
