@@ -213,7 +213,8 @@ static void total_at_ends(const nefk_problem *problem, nefk_tile_space *space, s
 }
 
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                        double tolerance, int8_t *marks, uint32_t *rough, size_t *opened, nefk_series_sum *sums) {
+                        double tolerance, int8_t *marks, uint32_t *rough, uint32_t *passing, size_t *opened,
+                        nefk_series_sum *sums) {
     const double near = 1e-6; /* the totals at the ends are as good as the series */
     const double *terms[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
     nefk_series_sum total = {{{0, 0}}};
@@ -226,8 +227,8 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
     for (size_t k = 0; k < groups; k++) {
         size_t g = tile.first + space->group[k];
         double cap = nefk_cap_of(all, g);
-        int8_t passing = space->low[k] > cap * (1.0 - near) ? NEFK_PASSING : 0;
-        marks[g] = space->high[k] >= cap * (1.0 + near) ? NEFK_CAPPED : passing;
+        int8_t below = space->low[k] > cap * (1.0 - near) ? NEFK_PASSING : 0;
+        marks[g] = space->high[k] >= cap * (1.0 + near) ? NEFK_CAPPED : below;
         for (; at < count && rough[at] < space->part_offset[k + 1]; at++)
             if (!marks[g]) rough[kept++] = space->order[rough[at]];
         for (size_t t = 0; t < NEFK_TERMS && !marks[g]; t++)
@@ -237,7 +238,7 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
     for (size_t k = 0; k < groups; k++) {
         if (marks[tile.first + space->group[k]] != NEFK_PASSING) continue;
         for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++)
-            rough[kept + (*opened)++] = space->order[i];
+            passing[(*opened)++] = space->order[i];
     }
     *sums = total;
     return loose + kept;

@@ -51,11 +51,12 @@ void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, doubl
 
 /* As nefk_expand_range over the groups that are not capped, as `marks` (g,) say (nefk_by_group.h), of which those that
  * are not loose may change: a group above its cap over the whole bracket becomes capped, and one that passes its cap
- * within it (or nearly so) passing; neither is summed. `rough` has room for one more than the items of a tile, and
- * takes entries of the columns: the rough items of the groups that stay, whose number is returned, and then the
+ * within it (or nearly so) passing; neither is summed. `rough` and `passing` have room for one more than the items of a
+ * tile, and take entries of the columns: the rough items of the groups that stay, whose number is returned, and the
  * `opened` items of those that pass, group by group. */
 size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                        double tolerance, int8_t *marks, uint32_t *rough, size_t *opened, nefk_series_sum *sums);
+                        double tolerance, int8_t *marks, uint32_t *rough, uint32_t *passing, size_t *opened,
+                        nefk_series_sum *sums);
 
 /* How a tile's answer turned out. */
 typedef struct {

@@ -85,8 +85,8 @@ cdef extern from "nefk_groups.h":
     void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high,
                           int8_t *marks) noexcept nogil
     size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price,
-                            double half, double tolerance, int8_t *marks, uint32_t *rough, size_t *opened,
-                            nefk_series_sum *sums) noexcept nogil
+                            double half, double tolerance, int8_t *marks, uint32_t *rough, uint32_t *passing,
+                            size_t *opened, nefk_series_sum *sums) noexcept nogil
     void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                           double floor, double *own, double *doubles, float *singles,
                           nefk_tile_audit *audit) noexcept nogil

@@ -288,28 +288,30 @@ cdef class Tiles:
                 nefk_tile_unmark(&self.view, tile_of(&tiles[k, 0]), low, high, &marks[0])
 
     def expand(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double price, double half, double tolerance,
-               int8_t[::1] marks, uint32_t[::1] listed):
+               int8_t[::1] marks, uint32_t[::1] listed, uint32_t[::1] passing):
         """As `expand`, of the tiles' groups that are not capped; marks (g,) change.
 
-        Of every tile the rough items are listed, and then those of groups that pass their caps. How many are rough, how
-        many are those, and the pairs, a row for each tile from the first one on that is done: all while there is room
-        to list as many as any tile may have.
+        The rough items are listed, and those of groups that pass their caps. How many are rough, how many are those,
+        and the pairs, a row for each tile from the first one on that is done: all while there is room to list as many
+        as any tile may have.
         """
         cdef double[:, ::1] rows = np.empty((tiles.shape[0], 12))
         cdef nefk_series_sum sums
-        cdef size_t rough, opened, used = 0, room = listed.shape[0]
+        cdef size_t rough, opened, used = 0, taken = 0
+        cdef size_t room = min(listed.shape[0], passing.shape[0])
         cdef Py_ssize_t k = 0
         cdef int t
         with nogil:
-            while k < tiles.shape[0] and room - used > NEFK_TILE:
+            while k < tiles.shape[0] and room - max(used, taken) > NEFK_TILE:
                 rough = nefk_tile_expand(&self.view, tile_of(&tiles[k, 0]), space.view, price, half, tolerance,
-                                         &marks[0], &listed[used], &opened, &sums)
+                                         &marks[0], &listed[used], &passing[taken], &opened, &sums)
                 rows[k, 0], rows[k, 1] = rough, opened
                 for t in range(5):
                     rows[k, 2 + 2 * t], rows[k, 3 + 2 * t] = sums.term[t].high, sums.term[t].low
-                used += rough + opened
+                used += rough
+                taken += opened
                 k += 1
-        return np.asarray(rows)[:k].tolist()
+        return np.asarray(rows)[:k].tolist(), used, taken
 
     def fill(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, bint guesses, double above, double[::1] own,
              double[::1] doubles, float[::1] singles, uint32_t[::1] left):

@@ -24,7 +24,7 @@ from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, most_taken
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.room import has_single_slopes, leads_by_itself
+from knapsolve.nefk.room import has_no_bounds, has_single_slopes, leads_by_itself
 from knapsolve.nefk.runs import Run
 from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
@@ -44,13 +44,6 @@ def _tile_space() -> core.TileSpace:
     if not hasattr(_THREAD, "space"):
         _THREAD.space = core.TileSpace()
     return _THREAD.space
-
-
-def _split_listed(listed: NDArray[np.uint32], counts: NDArray[np.intp]) -> tuple[Any, Any]:
-    """Copies of the entries that are listed by turns: of a first and a second kind, counts (k, 2) times each."""
-    is_second = np.repeat(np.arange(counts.size) % 2 == 1, counts.ravel())
-    some = listed[: is_second.size]
-    return some[~is_second], some[is_second]
 
 
 @dataclass(frozen=True)
@@ -155,7 +148,10 @@ class GroupPasses:
 
     def bounds_by_group(self) -> tuple[Array, float]:
         """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps."""
-        lower, upper = np.zeros(len(self.caps) + 1), np.zeros(len(self.caps) + 1)
+        lower = np.zeros(len(self.caps) + 1)
+        if has_no_bounds(self.problem) and self.runs.ungrouped():
+            return lower, math.inf
+        upper = np.zeros(len(self.caps) + 1)
         if is_column(self.problem.lower) or is_column(self.problem.upper):
             self._run(lambda tiles, space: self._tiles.bounds(tiles, space, lower, upper))
             for one in self.large:
@@ -230,12 +226,13 @@ class GroupPasses:
 
         def work(tiles: NDArray[np.intp], space: core.TileSpace) -> list[tuple]:
             parts: list[tuple] = []
-            listed = np.empty(MOST_LISTED, dtype=np.uint32)
+            listed, passing = np.empty((2, MOST_LISTED // 2), dtype=np.uint32)
             while len(tiles):
-                rows = self._tiles.expand(tiles, space, price, half, tolerance, marks, listed)
-                counts = np.array([row[:2] for row in rows], dtype=np.intp)
-                found[0] += int(counts.sum())
-                parts.append((rows, *_split_listed(listed, counts if found[0] <= most else 0 * counts)))
+                rows, *counts = self._tiles.expand(tiles, space, price, half, tolerance, marks, listed, passing)
+                found[0] += sum(counts)
+                if found[0] > most:
+                    counts = [0, 0]
+                parts.append((rows, listed[: counts[0]].copy(), passing[: counts[1]].copy()))
                 tiles = tiles[len(rows) :]
             return parts
 

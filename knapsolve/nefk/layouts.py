@@ -116,7 +116,7 @@ class Listed:
 def list_items(problem: Problem) -> Listed:
     """The items of a problem, all of whose groups have caps, listed."""
     order, offset = sort_by_group(problem.groups, len(problem.caps))
-    return Listed(problem, order, Runs(offset))
+    return Listed(problem, order, Runs(offset, False))  # of no use to a list
 
 
 def copy_few(problem: Problem, place: Place, n_jobs: int) -> Tiled | None:

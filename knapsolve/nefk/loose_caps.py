@@ -58,8 +58,8 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf, highest: 
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
     Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
-    models may take beside copies; 0 if there are no copies. The budget's price may be known to be `highest` at most. The
-    table of sizes of the totals is used up.
+    models may take beside copies; 0 if there are no copies. The budget's price may be known to be at most `highest`.
+    The table of sizes of the totals is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample is None or sample.totals.problem.n < FEWEST:

@@ -40,9 +40,9 @@ class Runs:
     `even` is their width and, if the items of no group are a run by themselves, that less 1 (csrc/nefk_layout.h).
     """
 
-    def __init__(self, offset: NDArray[np.uint32]) -> None:
+    def __init__(self, offset: NDArray[np.uint32], may_be_even: bool = True) -> None:
         """`offset` (g + 1,) says where the items of each group start, and where the last ones end."""
-        self.even = _even_width(offset)
+        self.even = _even_width(offset) if may_be_even else None
         width, lead = self.even or (0, 0)
         starts = np.empty(len(offset) - 1, dtype=np.uint16)
         cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, width - lead, width, starts)

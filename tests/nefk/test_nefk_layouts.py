@@ -14,10 +14,11 @@ import knapsolve.nefk.room as room_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.layouts import Tiled, lay_out, list_items
+from knapsolve.nefk.layouts import Listed, Tiled, lay_out, sort_by_group
 from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.runs import Runs
 
 N = 90_000
 KINDS = {"small": 20_000, "many": 300, "large": 3, "empty": 14_000}
@@ -43,7 +44,8 @@ def both_layouts(kind, place, **options):
     starts[2:] = np.bincount(groups + 1, minlength=len(caps) + 1).cumsum()
     tiled = lay_out(problem, [(None, starts)], place)
     assert isinstance(tiled, Tiled)
-    return GroupPasses(problem, 1, list_items(problem)), GroupPasses(problem, 1, tiled)
+    order, offset = sort_by_group(groups, len(caps))
+    return GroupPasses(problem, 1, Listed(problem, order, Runs(offset))), GroupPasses(problem, 1, tiled)
 
 
 def layout_of(groups, n_groups, place, names=None):

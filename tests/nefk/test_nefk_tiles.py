@@ -267,12 +267,13 @@ def test_tiles_of_one_call_list_what_they_list_one_by_one():
     rough, opened, terms = passes.expand(0.1, 1e-3, 1e-17, marks, n)
     alone, space = np.zeros_like(marks), core.TileSpace()
     assert len(opened) > BATCHES * MOST_LISTED
-    listed = np.empty(core.TILE + 1, dtype=np.uint32)
+    listed, passing = np.empty((2, core.TILE + 1), dtype=np.uint32)
     ours = [], [], []
     for tile in passes.tiles:
-        (row,) = passes._tiles.expand(np.array([tile]), space, 0.1, 1e-3, 1e-17, alone, listed)
-        n_rough, n_opened = int(row[0]), int(row[1])
-        for found, part in zip(ours, (listed[:n_rough], listed[n_rough : n_rough + n_opened], row[2:4])):
+        tiles = np.array([tile])
+        (row,), *counts = passes._tiles.expand(tiles, space, 0.1, 1e-3, 1e-17, alone, listed, passing)
+        assert counts == row[:2]
+        for found, part in zip(ours, (listed[: counts[0]], passing[: counts[1]], row[2:4])):
             found.extend(part)
     np.testing.assert_array_equal(rough, ours[0])
     np.testing.assert_array_equal(opened, ours[1])
