@@ -53,6 +53,10 @@ class Curve:
         """The price at which T of the sample is so much; NaN if none is on the curve."""
         return math.exp(float(np.interp(-total, -self.totals, self.logs, math.nan, math.nan)))
 
+    def step(self, price: float, total: float, target: float) -> float:
+        """Where T meets a target if it falls from what it is at a price as that of the sample does; NaN off the curve."""
+        return self.price(self.total(price) + target - total)
+
 
 class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.

@@ -84,7 +84,7 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf, highest: 
     if in_order:
         curve = curve or sample.curve(price, margin)
         del sample  # takes room
-        found = below_the_answer(totals, search, price, margin, is_steep)
+        found = below_the_answer(totals, search, price, margin, is_steep, curve)
         return without_loose_caps(totals, *found, search, curve) if found else None
     low = below(search, totals.shape, price, margin)
     if math.isnan(low):
@@ -125,11 +125,16 @@ def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float)
 
 
 def below_the_answer(
-    totals: GroupTotals, search: Array, price: float, margin: float, is_steep: bool = False
+    totals: GroupTotals,
+    search: Array,
+    price: float,
+    margin: float,
+    is_steep: bool = False,
+    curve: Curve | None = None,
 ) -> tuple[float, Array] | None:
     """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
     (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one. Slopes are not looked at if totals
-    are steep.
+    are steep. T of a sample about the price may be known.
     """
     shape = totals.shape
     for more in reversed(range(TRIES)):
@@ -149,8 +154,10 @@ def below_the_answer(
         price = float(after[core.PRICE])
         moved = narrow.moved_by(shape, low, price)
         if not moved <= NEAR and shape not in LINEAR:
-            sums = total, slope, fixed
-            known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, float(search[core.TARGET]))
+            sums, target = (total, slope, fixed), float(search[core.TARGET])
+            known = curve.step(low, total, target) if curve else math.nan
+            if math.isnan(known):
+                known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, target)
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
         if is_below and (moved <= NEAR or not more):
