@@ -92,27 +92,27 @@ NEFK_INLINE void capped_sums(nefk_taken at, const double *caps, size_t groups, d
 AT_EVERY_WIDTH(void, nefk_capped_sums, capped_sums,
                (nefk_taken at, const double *caps, size_t groups, double *sums), (at, caps, groups, sums))
 
-NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
+NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, double least, double flattest, double rise,
                            int8_t *marks) {
     for (size_t g = 0; g < groups; g++) {
         double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g];
         double slope = slope_of(at, g), flat = flattest * total;
         double highest = total * (1.0 + 2.0 * NEFK_ROUGH) + FLT_MIN; /* singles below that are rounded away */
-        int is_capped = over > least * (slope > flat ? slope : flat), is_loose = falls & (highest <= caps[g]);
+        int is_capped = over > least * (slope > flat ? slope : flat), is_loose = highest + rise * slope <= caps[g];
         marks[g] = (int8_t)(NEFK_CAPPED * is_capped + NEFK_LOOSE * is_loose);
     }
 }
 
-NEFK_INLINE void mark_surely(nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
+NEFK_INLINE void mark_surely(nefk_taken at, const double *caps, size_t groups, double least, double flattest, double rise,
                              int8_t *marks) {
-    if (in_pairs(at)) mark_each(pairs_of(at), caps, groups, least, flattest, falls, marks);
-    else mark_each(at, caps, groups, least, flattest, falls, marks);
+    if (in_pairs(at)) mark_each(pairs_of(at), caps, groups, least, flattest, rise, marks);
+    else mark_each(at, caps, groups, least, flattest, rise, marks);
 }
 
 AT_EVERY_WIDTH(void, nefk_mark_surely, mark_surely,
-               (nefk_taken at, const double *caps, size_t groups, double least, double flattest, int falls,
+               (nefk_taken at, const double *caps, size_t groups, double least, double flattest, double rise,
                 int8_t *marks),
-               (at, caps, groups, least, flattest, falls, marks))
+               (at, caps, groups, least, flattest, rise, marks))
 
 NEFK_INLINE double not_surely_capped(nefk_taken at, const double *caps, size_t groups) {
     double part = 0.0, term[BLOCK];

@@ -24,9 +24,9 @@ void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, doubl
 enum { NEFK_CAPPED = 1, NEFK_PASSING = 2, NEFK_LOOSE = 3 }; /* marks of groups: all over a bracket, in it, nowhere */
 
 /* Mark groups as capped in `marks` (g,) of whose rough totals slopes lead to the caps (g,) by `least` or more; slopes
- * are taken to be no less than `flattest` times the total. With `falls` those as loose that are under the cap; all
- * others 0. */
-void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, int falls,
+ * are taken to be no less than `flattest` times the total. As loose those that are under the cap even if they take
+ * `rise` times the slope more; all others 0. */
+void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, double rise,
                       int8_t *marks);
 
 /* The sum of those rough totals that do not surely exceed the caps (g,). */

@@ -46,18 +46,23 @@ void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double p
 }
 
 void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *marks) {
-    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK];
+    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], starts[NEFK_BLOCK];
+    uint32_t found[NEFK_BLOCK];
     const nefk_problem *problem = all->problem;
     size_t g = tile.first;
     for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
-        size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
-        const double *p = nefk_load(&problem->parameter, problem->order, at, m, parameter);
-        const double *w = nefk_load(&problem->weight, problem->order, at, m, weight);
-        for (size_t i = 0; i < m; i++) {
-            nefk_item item = nefk_item_of(problem->shape, p[i], w[i]);
-            if (!((item.v > low * item.p) & (item.v <= high * item.p))) continue;
-            if (all->member) g = tile.first + all->member[at + i];
-            else while (g + 1 < tile.last && tile.begin + all->start[g + 1] <= at + i) g++;
+        size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK, count = 0;
+        nefk_block items = {nefk_load(&problem->parameter, problem->order, at, m, parameter),
+                            nefk_load(&problem->weight, problem->order, at, m, weight), NULL, NULL};
+        nefk_instructions_in_use()->starts(problem->shape, m, items, starts);
+        for (size_t i = 0; i < m; i++) { /* no branch */
+            found[count] = (uint32_t)i;
+            count += (starts[i] > low) & (starts[i] <= high);
+        }
+        for (size_t k = 0; k < count; k++) {
+            size_t i = at + found[k];
+            if (all->member) g = tile.first + all->member[i];
+            else while (g + 1 < tile.last && tile.begin + all->start[g + 1] <= i) g++;
             marks[g] = 0;
         }
     }

@@ -21,7 +21,7 @@ cdef extern from "nefk_by_group.h":
     nefk_taken nefk_taken_from(nefk_taken taken, size_t first) noexcept nogil
     void nefk_capped_sums(nefk_taken taken, const double *caps, size_t groups, double *sums) noexcept nogil
     void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest,
-                          bint falls, int8_t *marks) noexcept nogil
+                          double rise, int8_t *marks) noexcept nogil
     double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
     int NEFK_LINES
     void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines,
@@ -145,19 +145,20 @@ def not_surely_capped(total, const double[::1] caps, n_jobs=1):
 
 
 def mark_surely(total, slope, const double[::1] caps, double least, int8_t[::1] marks, double flattest=0.0,
-                bint falls=False, n_jobs=1):
+                double rise=np.inf, n_jobs=1):
     """Mark groups in marks (g + 1,) as capped, 1, of whose rough totals (g + 1,) slopes lead to the caps (g,) by
-    `least` or more; slopes are taken to be no less than `flattest` times the total. Where totals only fall from here,
-    as loose, 3, those under the cap and the items of no group. All others 0.
+    `least` or more; slopes are taken to be no less than `flattest` times the total. As loose, 3, those that are under
+    the cap even if they take `rise` times the slope more, and the items of no group unless that has no end. All others
+    0.
     """
     cdef nefk_taken taken = taken_of(total, slope)
 
     def work(Py_ssize_t start, Py_ssize_t count):
         cdef nefk_taken some = nefk_taken_from(taken, 1 + start)
         with nogil:
-            nefk_mark_surely(some, &caps[start], count, least, flattest, falls, &marks[1 + start])
+            nefk_mark_surely(some, &caps[start], count, least, flattest, rise, &marks[1 + start])
 
-    marks[0] = NEFK_LOOSE if falls else 0
+    marks[0] = NEFK_LOOSE if rise < np.inf else 0
     in_parts(work, caps.shape[0], n_jobs)
 
 

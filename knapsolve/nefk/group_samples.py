@@ -21,6 +21,7 @@ from knapsolve.nefk.search import LINEAR, Secant, step_beside
 Array = NDArray[np.float64]
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
+MOST_ALONE = 8192  # items of no group in a sample
 SAMPLE_STEPS = 8
 ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
@@ -54,7 +55,7 @@ class Curve:
         return math.exp(float(np.interp(-total, -self.totals, self.logs, math.nan, math.nan)))
 
     def step(self, price: float, total: float, target: float) -> float:
-        """Where T meets a target if it falls from what it is at a price as that of the sample does; NaN off the curve."""
+        """Where T meets a target if it falls from what it is at a price as the sample does; NaN off the curve."""
         return self.price(self.total(price) + target - total)
 
 
@@ -271,9 +272,9 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     """
     listed, groups = np.asarray(totals.listed)
     ungrouped = np.flatnonzero(groups < 0)
-    if ungrouped.size > MOST_SAMPLE:
+    if ungrouped.size > MOST_ALONE:
         is_taken = groups >= 0
-        is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // MOST_SAMPLE))]] = True
+        is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // MOST_ALONE))]] = True
         listed, groups = listed[is_taken], groups[is_taken]
     if not large.any():
         return listed, groups

@@ -45,7 +45,7 @@ MOST_ROUGH_OF_LARGE = 8  # of a large group
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
-CONFIRMED = 1e-13  # relative gap of the total that is accepted: capped groups have gaps as large
+CONFIRMED = 4e-13  # relative gap of the total that is accepted: another pass would take a third of the time
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -141,9 +141,14 @@ def mark_surely(
     is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
-    group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, mu <= low, passes.n_jobs)
-    if is_bounded and passes.shape in (core.DETECTION, core.FRESHNESS):
+    starts, rise = passes.shape in (core.DETECTION, core.FRESHNESS), 0.0 if mu <= low else math.inf
+    if low < mu and starts and not is_bounded and passes.is_rough:  # a look at where items start takes little of copies
+        rise = CLEAR * (mu / low - 1.0)
+    group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, rise, passes.n_jobs)
+    if starts and is_bounded:
         passes.unmark(mu, high * (1.0 + STEEP), marks)
+    elif 0.0 < rise < math.inf:
+        passes.unmark(low, mu, marks)
     return marks
 
 

@@ -72,11 +72,15 @@ def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
     np.testing.assert_array_equal(capped[1:], total[1:] - caps > 0.3 * slope[1:])
     assert capped[0] == 0
     tiny = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]], np.float32)  # what was less than single precision holds
-    group_tables.mark_surely(*tiny.T, np.array([1e-47, 2.0]), 0.3, lost := np.ones(3, np.int8), 0.0, True)
+    group_tables.mark_surely(*tiny.T, np.array([1e-47, 2.0]), 0.3, lost := np.ones(3, np.int8), 0.0, 0.0)
     np.testing.assert_array_equal(lost, [3, 0, 3])
     falling = np.zeros_like(capped)
-    group_tables.mark_surely(total, slope.astype(kind), caps, 0.3, falling, 0.0, True)
+    group_tables.mark_surely(total, slope.astype(kind), caps, 0.3, falling, 0.0, 0.0)
     np.testing.assert_array_equal(falling, np.where(total <= np.append(np.inf, caps), 3, capped))
+    rising = np.zeros_like(capped)
+    group_tables.mark_surely(total, slope.astype(kind), caps, 0.3, rising, 0.0, 0.2)
+    beyond = np.append(0.0, total[1:] + 0.2 * slope[1:])
+    np.testing.assert_array_equal(rising, np.where(beyond <= np.append(np.inf, caps), 3, capped))
     begins = np.outer(2.0 ** np.arange(group_tables.LINES // 8), 1.0 + np.arange(8) / 8.0).ravel()
     ends = np.append(begins[1:], 2.0 * begins[-8])
     prices = np.append(2.0, 2.0 + np.cumsum(generator.random(begins.size)))

@@ -313,3 +313,55 @@ def test_copies_of_few_items_give_the_answer_of_a_list(n, size, kind, bounded, m
     assert max(results[0].residual, listed.residual) <= 2e-13
     np.testing.assert_allclose(results[0].amounts, listed.amounts, rtol=1e-9, atol=1e-12 * n)
     np.testing.assert_allclose(results[0].group_prices, listed.group_prices, rtol=1e-9, atol=1e-11 * listed.price)
+
+
+@pytest.mark.parametrize("kind", ["small", "many"])
+def test_groups_of_which_an_item_starts_between_two_prices_lose_their_marks(kind):
+    for passes in both_layouts(kind, Place(N, None)):
+        marks = np.ones(len(passes.caps) + 1, dtype=np.int8)
+        passes.unmark(0.97, 1.0, marks)
+        rates, weights, groups, _ = grouped(kind)
+        starts = weights / rates
+        expected = np.ones_like(marks)
+        expected[1 + groups[(starts > 0.97) & (starts <= 1.0)]] = 0
+        alone = [one.group for one in passes.large]  # these are not tiled
+        expected[alone] = 1
+        np.testing.assert_array_equal(marks, expected)
+        assert 0 < np.count_nonzero(marks == 0) < len(marks)
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_that_are_loose_above_a_bracket_are_so_within_unless_an_item_starts_there(kind, seed, monkeypatch):
+    """Prices from above: groups of few items, of which many start where the price is."""
+    n, generator = 120_000, np.random.default_rng(seed)
+    rates = generator.lognormal(0, 1, n)
+    weights = (rates if kind is criteria.Freshness else 1.0) * np.exp(0.02 * generator.standard_normal(n))
+    groups = generator.integers(-1, n // 3, n)
+    free = solve_nefk(kind(rates), 0.1 * n, weights=weights).amounts
+    taken = np.bincount(groups + 1, free, n // 3 + 1)[1:] + 1e-9
+    caps = np.where(generator.random(n // 3) < 0.5, generator.uniform(0.3, 1.3, n // 3), 5.0) * taken
+    given = {"weights": weights, "groups": groups, "group_caps": caps}
+    marked, mark = [], groups_module.mark_surely
+
+    def spy(passes, mu, ends, total, slope):
+        marks = mark(passes, mu, ends, total, slope)
+        marked.append(mu > ends[0] and int(np.count_nonzero(marks[1:] == 3)))
+        return marks
+
+    monkeypatch.setattr(groups_module, "mark_surely", spy)
+    monkeypatch.setattr(solver_module, "solve_reduced", lambda *_: None)
+    monkeypatch.setattr(solver_module, "copy_few", lambda problem, place, n_jobs: _all_copied(problem, place))
+    result = solve_nefk(kind(rates), 0.1 * n, **given, out=np.empty(n))
+    assert any(marked)
+    monkeypatch.undo()
+    monkeypatch.setattr(groups_module, "mark_surely", lambda *args: np.zeros(len(args[3]), np.int8))
+    other = solve_nefk(kind(rates), 0.1 * n, **given)
+    assert max(result.residual, other.residual) <= 4.1e-13
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-8, atol=1e-12 * n)
+
+
+def _all_copied(problem, place):
+    starts = np.zeros(len(problem.caps) + 3, dtype=np.uint32)
+    starts[2:] = np.bincount(problem.groups + 1, minlength=len(problem.caps) + 1).cumsum()
+    return lay_out(problem, [(None, starts)], place)
