@@ -31,18 +31,25 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
 }
 
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) {
+    enum { PARTS = 4 }; /* of few groups' sums, so that they are not waited for */
     double x[NEFK_BLOCK], d[NEFK_BLOCK], sums[2 * NEFK_TILE_GROUPS]; /* a pair is in one line of the cache */
-    nefk_fill(2 * (tile.last - tile.first), 0.0, sums);
+    size_t groups = tile.last - tile.first, parts = PARTS * groups <= NEFK_TILE_GROUPS ? PARTS : 1;
+    nefk_fill(2 * groups * parts, 0.0, sums);
     for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
         size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
         nefk_respond_each(all->problem, price, at, at + m, 1, x, d);
         for (size_t i = 0; i < m; i++) {
-            double *pair = &sums[2 * all->member[at + i]];
+            double *pair = &sums[2 * (parts * all->member[at + i] + (i & (parts - 1)))];
             pair[0] += x[i];
             pair[1] += d[i];
         }
     }
-    for (size_t k = 0; k < 2 * (tile.last - tile.first); k++) taken[k] = (float)sums[k];
+    for (size_t g = 0; g < groups; g++) {
+        double *pairs = &sums[2 * parts * g];
+        for (size_t k = 1; k < parts; k++) pairs[0] += pairs[2 * k], pairs[1] += pairs[2 * k + 1];
+        taken[2 * g] = (float)pairs[0];
+        taken[2 * g + 1] = (float)pairs[1];
+    }
 }
 
 void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *marks) {

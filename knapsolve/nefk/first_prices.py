@@ -13,7 +13,7 @@ from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import capped_sums
 from knapsolve.nefk.problem import Problem, odd_stride
-from knapsolve.nefk.search import LINEAR, solve_roughly, step_beside
+from knapsolve.nefk.search import LINEAR, guess_price, sampled_price, step_beside
 
 SAMPLE_STEPS = 8
 SAMPLED_TILES = 6
@@ -35,7 +35,8 @@ def price_beside_caps(problem: Problem, ungrouped: NDArray[np.intp] | None = Non
     if left <= MUCH * problem.capacity * which.size / problem.n or not which.size:
         return math.nan
     some = which[:: odd_stride(-(-which.size // MOST_BESIDE))]
-    return solve_roughly(problem.take(some, left * (some.size / which.size)), NEARLY)[1]
+    part = problem.take(some, left * (some.size / which.size))
+    return sampled_price(part, part.passes(), *guess_price(part), NEARLY)
 
 
 class GroupSample:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,18 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.all_but import Aside
 from knapsolve.nefk.criterion import is_column
+from knapsolve.nefk.large_groups import COPIED, LargeGroup
 from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
-from knapsolve.nefk.problem import SLACK, Problem, most_taken
+from knapsolve.nefk.problem import Problem, most_taken
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import has_no_bounds, has_single_slopes, leads_by_itself
 from knapsolve.nefk.runs import Run
-from knapsolve.nefk.search import share_of
-from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
 BATCHES = 8  # of tiles that a thread takes in a pass
 MOST_TILES = 256  # that one compiled call covers: at most a tenth of a second or so
 MOST_LISTED = 4 * core.TILE  # entries that one call lists, mostly of many tiles
-COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 
 
 _THREAD = threading.local()
@@ -44,45 +41,6 @@ def _tile_space() -> core.TileSpace:
     if not hasattr(_THREAD, "space"):
         _THREAD.space = core.TileSpace()
     return _THREAD.space
-
-
-@dataclass(frozen=True)
-class LargeGroup:
-    """A group that is too large for a tile: a problem of its own, in place. Of group 0, see also `all_but.Aside`."""
-
-    group: int
-    problem: Problem
-    passes: Any
-    where: slice | None  # its items, if they lie side by side, else by the problem's order
-    copies: bool  # solve a copy of its items, side by side
-
-    def settle(self, prices: Prices, amounts: Any) -> Settled:
-        """Write its amounts at prices."""
-        return self.passes.settle(prices, self._own(amounts))
-
-    def solve(self, guess: float, floor: float, amounts: Any, n_jobs: int) -> tuple[float, Settled]:
-        """Fill its cap: its own price, and how it settled."""
-        is_listed = self.problem.order is not None
-        if not self.copies:
-            return self._search(self.problem, self.passes, guess, floor, self._own(amounts), n_jobs)
-        problem = self.problem.take(slice(None), self.problem.capacity)  # a copy, if it is listed
-        x = np.empty(problem.n, amounts.dtype)
-        passes = problem.passes(n_jobs)
-        found = self._search(problem, passes, guess, floor, x, n_jobs)
-        amounts[self.problem.order if is_listed else self.where] = x
-        return found
-
-    def _search(
-        self, problem: Problem, passes: Any, guess: float, floor: float, x: Any, n_jobs: int
-    ) -> tuple[float, Settled]:
-        search = new_search(problem, passes, guess)
-        if floor < search[core.PRICE]:
-            search[core.LOW] = floor
-        prices, settled = find_and_settle(problem, passes, search, x, None, n_jobs)
-        return float(prices.high), settled
-
-    def _own(self, amounts: Any) -> Any:
-        return amounts if self.where is None else amounts[self.where]
 
 
 class GroupPasses:
@@ -99,14 +57,16 @@ class GroupPasses:
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)
         self.is_rough = self.layout.member is not None and has_single_slopes(problem)
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
+        is_aside = isinstance(self.layout, Aside)
+        self.at_once = 1 if is_aside else min(n_jobs, self.runs.at_once())
         self.large = [self._large(run) for run in self.runs.large]
         if isinstance(self.layout, Aside):
-            others = LargeGroup(0, self.layout.alone, self.layout.others, slice(None), False)
+            others = LargeGroup(0, math.inf, self.layout.alone, self.layout.others, slice(None), False, n_jobs)
             self.large.insert(0, others)  # it writes amounts of all items
 
     def _large(self, run: Run) -> LargeGroup:
         group, where = run.first, slice(run.begin, run.end)
-        cap, order = self.cap_of(group), self.layout.order
+        cap, order, n_jobs = self.cap_of(group), self.layout.order, -(-self.n_jobs // self.at_once)
         if order is None:
             part, here = self.problem.take(where, cap), where
         else:
@@ -114,8 +74,18 @@ class GroupPasses:
         if isinstance(self.layout, Tiled):  # amounts are written over the columns
             copies = True
         else:
-            copies = order is not None and part.n * COPIED <= self.given.n and self.layout.has_room_for(part)
-        return LargeGroup(group, part, part.passes(self.n_jobs), here, copies)
+            copies = order is not None and part.n * COPIED <= self.given.n
+            copies = copies and self.layout.has_room_for(part, self.runs.at_once())
+        return LargeGroup(group, cap, part, part.passes(n_jobs), here, copies, n_jobs)
+
+    def each_large(self, work: Callable[[LargeGroup], Any], some: list[LargeGroup] | None = None) -> list[Any]:
+        """`work` of every large group, or of some, in order; several at a time, the largest first."""
+        groups = self.large if some is None else some
+        if self.at_once == 1:
+            return [work(one) for one in groups]
+        order = sorted(range(len(groups)), key=lambda k: -groups[k].problem.n)
+        done = dict(zip(order, work_through(lambda k: work(groups[k]), order, self.at_once)))
+        return [done[k] for k in range(len(groups))]
 
     @property
     def problem(self) -> Problem:
@@ -200,10 +170,10 @@ class GroupPasses:
     def _respond_large(self, price: float, total: Slopes, slope: Slopes | None) -> None:
         """Write what large groups take, and slopes."""
         self.count += 1
-        for one in self.large:
-            with np.errstate(over="ignore", under="ignore"):  # a slope that guides steps may be infinite
-                taken, steep = one.passes.respond(price)
-                total[one.group] = taken
+        taken = self.each_large(lambda one: one.passes.respond(price))
+        with np.errstate(over="ignore", under="ignore"):  # a slope that guides steps may be infinite
+            for one, (amount, steep) in zip(self.large, taken):
+                total[one.group] = amount
                 if slope is not None:
                     slope[one.group] = steep
 
@@ -256,7 +226,7 @@ class GroupPasses:
         amounts = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
         common = (prices.low, prices.high, prices.share)
-        large = [self._settle_large(one, prices, own, floor, amounts) for one in self.large]
+        large = self.each_large(lambda one: one.settle_under_cap(prices, own, floor, amounts))
         parts = self._run(lambda tiles, space: self._tiles.settle(tiles, space, *common, floor, own, wide, narrow))
         self.count += 1 + int(max((part[6] for part in parts), default=0.0))
         wrong = int(sum(part[7] for part in parts)) + sum(missed for _, missed in large)
@@ -300,25 +270,3 @@ class GroupPasses:
             fold(rows, 1), fold(rows, 3), worst(row[5] for row in rows), worst(row[6] for row in rows)
         )
         return settled, left, groups
-
-    def _settle_large(
-        self, one: LargeGroup, prices: Prices, own: Array, floor: float, amounts: Any
-    ) -> tuple[Settled, int]:
-        cap, g = self.cap_of(one.group), one.group
-        if cap < math.inf and one.passes.bounds()[0] >= cap * (1 - SLACK):
-            edge = edge_price(one.problem, one.passes, at_lower=True)
-            own[g] = edge if edge > prices.high else np.nan
-            high = max(float(beyond_edge(edge, True).high), prices.high)
-            settled, missed = one.settle(Prices(high, high), amounts), 0
-        elif not np.isnan(own[g]):
-            own[g], settled = one.solve(own[g], floor, amounts, self.n_jobs)
-            missed = own[g] < prices.high
-        else:
-            share = prices.share
-            if prices.low != prices.high and cap < math.inf:
-                more, less = (one.passes.respond(x)[0] for x in (prices.low, prices.high))
-                share *= share_of(min(more, cap), more, less)
-            settled = one.settle(Prices(prices.low, prices.high, share), amounts)
-            missed = settled.total > cap * (1 + SLACK)
-        off = max(settled.total - cap, 0.0) if np.isnan(own[g]) else abs(settled.total - cap)
-        return Settled(settled.total, settled.value, settled.residual, off / cap if off else 0.0), missed

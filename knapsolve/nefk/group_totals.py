@@ -142,11 +142,10 @@ class GroupTotals:
         return _Counted(tables, listed if n_listed <= most else None, in_order)
 
     def ungrouped_items(self) -> NDArray[np.intp] | None:
-        """Positions of the items of no group; None if not all are listed."""
-        if self.listed is None:
+        """Positions of the items of no group; None where these are not listed, or too many: then threads differ."""
+        if self.listed is None or self.ungrouped * FEW > self.problem.n:
             return None
-        items = self.listed[0, self.listed[1] < 0]
-        return items if items.size == self.ungrouped else None
+        return self.listed[0, self.listed[1] < 0]
 
     @property
     def has_large(self) -> bool:

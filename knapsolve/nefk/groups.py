@@ -198,15 +198,16 @@ class GroupModel:
         rough, opened, terms = passes.expand(price, half, BENT, marks, most)
         self.large, self.valid = [], rough is not None
         room = self.passes.layout.most_rough - (0 if rough is None else len(rough) + len(opened))
-        for one in passes.large if self.valid else ():
-            if marks[one.group] != 1:
-                found, own_terms = one.passes.expand(price, half, BENT)
+        large = [one for one in passes.large if marks[one.group] != 1] if self.valid else []
+        for part in parts_of(len(large), passes.at_once):  # and no more, which would take room
+            expanded = passes.each_large(lambda one: one.passes.expand(price, half, BENT), large[part])
+            for one, (found, own_terms) in zip(large[part], expanded):
                 if found is None or len(found) > min(one.problem.n // MOST_ROUGH_OF_LARGE, room):
                     self.valid = False
                     return
                 room -= len(found)
                 model = SeriesModel(one.problem, found, price, half, own_terms, jobs)
-                self.large.append((one.group, passes.cap_of(one.group), model))
+                self.large.append((one.group, one.cap, model))
         if rough is None:
             return
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)

@@ -91,9 +91,9 @@ class Listed:
     def restore(self) -> None:
         """Nothing was written over."""
 
-    def has_room_for(self, part: Problem) -> bool:
-        """Whether a copy of some of the items fits beside the list and the answer."""
-        return room.may_copy(part, self.given.n, len(self.runs.starts))
+    def has_room_for(self, part: Problem, copies: int) -> bool:
+        """Whether so many copies of some of the items fit beside the list and the answer."""
+        return room.may_copy(part, copies, self.given.n, len(self.runs.starts))
 
     def target(self, place: Place) -> NDArray[Any]:
         """Where a settling pass writes amounts."""

@@ -16,6 +16,7 @@ from knapsolve._core.threads import work_through
 Slopes = NDArray[np.floating[Any]]  # they, and rough totals, guide steps: single precision does where room is short
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
 MOST_CHUNKS = 16  # that one thread takes at a time
+FEW_CHUNKS = 8  # up to so many are halved: threads would have very different shares
 MOST_STEPS = 100  # passes over a chunk in one compiled call: tens of milliseconds
 MOST_ROUGH = 4  # one in so many items of a chunk may be rough
 
@@ -49,16 +50,17 @@ class Passes:
     def __init__(self, items: core.Items, n: int, n_jobs: int = 1, even: tuple[float, float] | None = None) -> None:
         self._even = even  # bounds that are the same for all items
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
-        self._jobs = max(min(n_jobs, -(-n // CHUNK)), 1)
-        self._stripes = list(stripes_of(n, self._jobs))
+        self._chunk = CHUNK // 2 if CHUNK < n <= FEW_CHUNKS * CHUNK else CHUNK
+        self._jobs = max(min(n_jobs, -(-n // self._chunk)), 1)
+        self._stripes = list(stripes_of(n, self._jobs, self._chunk))
 
     def _run(self, work: Callable[[int, int], tuple]) -> list[tuple]:
         """`work(start, stop)` of every chunk in order."""
         self.count += 1
 
         def stripe(part: slice) -> list[tuple]:
-            starts = range(part.start, part.stop, CHUNK)
-            return [work(start, min(start + CHUNK, part.stop)) for start in starts]
+            starts = range(part.start, part.stop, self._chunk)
+            return [work(start, min(start + self._chunk, part.stop)) for start in starts]
 
         return [part for chunk in work_through(stripe, self._stripes, self._jobs) for part in chunk]
 
@@ -105,7 +107,7 @@ class Passes:
         """Items that are rough within `half` of a price, None if they are too many, and the others' summed series."""
 
         def work(a: int, b: int) -> tuple:
-            rough = np.empty(CHUNK // MOST_ROUGH + 1, dtype=np.intp)
+            rough = np.empty(self._chunk // MOST_ROUGH + 1, dtype=np.intp)
             found = core.expand(self.items, price, half, tolerance, a, b, rough)
             return (*found[1:], rough[: found[0]].copy(), found[0] >= len(rough))
 
@@ -134,13 +136,13 @@ def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
-def stripes_of(n: int, jobs: int) -> Iterator[slice]:
+def stripes_of(n: int, jobs: int, chunk: int = CHUNK) -> Iterator[slice]:
     """What one thread takes at a time: no thread takes more than it must; large parts, as threads that write to new
     memory side by side hinder each other.
     """
-    chunks = max(-(-n // CHUNK), 1)
+    chunks = max(-(-n // chunk), 1)
     rounds = -(-chunks // (jobs * MOST_CHUNKS))
-    return parts_of(n, -(-chunks // (jobs * rounds)) * CHUNK)
+    return parts_of(n, -(-chunks // (jobs * rounds)) * chunk)
 
 
 def worst(violations: Iterable[float]) -> float:

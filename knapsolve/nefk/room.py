@@ -9,7 +9,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.runs import Runs
+from knapsolve.nefk.runs import MOST_AT_ONCE, Runs
 
 MOST_ROOM = 23.9  # bytes an item that a solve may take, but for small things; what the caller gives for the answer is
 # room beyond that
@@ -41,7 +41,8 @@ def most_rough(problem: Problem, copied: dict[str, Any], names: Any, runs: Runs,
     -1 if copies have no room, or amounts are not of a column's type and can't be written over it.
     """
     kept = len(runs.starts)
-    largest = max((run.end - run.begin for run in runs.large if run.first), default=0)  # it is solved beside the copies
+    largest = max((run.end - run.begin for run in runs.large if run.first), default=0)
+    largest *= runs.at_once()  # they are solved beside the copies
     by_group = ENTRY * kept if have_table(runs, problem.n) else 0
     if names is not None:
         by_group = (ENTRY + 1) * len(names) + CAP * kept
@@ -51,10 +52,10 @@ def most_rough(problem: Problem, copied: dict[str, Any], names: Any, runs: Runs,
     return int(max(room, -by_rough) / by_rough)
 
 
-def may_copy(part: Problem, n: int, kept: int) -> bool:
-    """Whether a copy of some of n items, listed in so many groups, fits beside the list and the answer."""
+def may_copy(part: Problem, copies: int, n: int, kept: int) -> bool:
+    """Whether so many copies of some of n items, listed in so many groups, fit beside the list and the answer."""
     copied = BY_COPIED + sum(x.dtype.itemsize for x in part.columns().values())
-    return (LISTED + BY_LISTED) * n + (BY_PRICE + BY_KEPT) * kept + copied * part.n <= MOST_ROOM * n
+    return (LISTED + BY_LISTED) * n + (BY_PRICE + BY_KEPT) * kept + copies * copied * part.n <= MOST_ROOM * n
 
 
 def have_table(runs: Runs, n: int) -> bool:
@@ -63,10 +64,11 @@ def have_table(runs: Runs, n: int) -> bool:
 
 
 def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
-    """How many items models may take beside copies, tables by group, and what the largest group, of so many items, is
+    """How many items models may take beside copies, tables by group, and what the largest groups, of so many items, are
     solved in; 0 if that is too few for copies to be worth it.
     """
-    always = place.dtype.itemsize * largest if largest > core.TILE else 0
+    at_once = 2 if MOST_AT_ONCE * largest <= problem.n else 1
+    always = at_once * place.dtype.itemsize * largest if largest > core.TILE else 0
     rooms = (
         _room_of_models(problem, copied, len(problem.caps), place, False, always) for copied in columns_to_copy(problem)
     )

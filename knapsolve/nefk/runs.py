@@ -17,6 +17,7 @@ from knapsolve.nefk.passes import parts_of
 SELDOM = 8  # groups of a run to those that a guess is for: so many guesses are right to one that is not
 FILLED = (31 / 32, 7 / 8, 3 / 4)  # of a tile, by groups of their mean size: tried in turn
 MOST_EVEN = 1.4  # runs of the same number of groups, over tiles that all items fill
+MOST_AT_ONCE = 4  # one in so many items may be in a large group that is worked on beside another
 AT_ONCE = 16  # tiles of which a thread places the groups at a time
 MOST_DIVIDED = 2**31  # numbers of groups that one multiplication divides
 
@@ -88,6 +89,11 @@ class Runs:
         self.large = [run for run in every if run.end - run.begin > core.TILE]
         self._in_long: dict[int, int] = {}
         self._estimate: Callable[[int], int] | None = None
+
+    def at_once(self) -> int:
+        """How many large groups may be worked on at a time: two, unless one is much of all items, or of them."""
+        sizes = [run.end - run.begin for run in self.large] or [0]
+        return 2 if MOST_AT_ONCE * max(sizes) <= self.every[-1].end and 2 * max(sizes) <= sum(sizes) else 1
 
     def place_groups(self, member: NDArray[np.uint16], n_jobs: int) -> None:
         """Find where groups start, unless that is known, of items of which `member` (n,) says which of their run's

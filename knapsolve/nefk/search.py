@@ -142,17 +142,11 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
     A `known` guess of the answer's price stays.
     """
     part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
-    return solve_roughly(part, 1e-3, known)
-
-
-def solve_roughly(part: Any, tolerance: float, known: float = math.nan) -> tuple[float, float]:
-    """The same, of few items: the price at which they take their capacity, within a tolerance."""
     passes = part.passes()
     top = 1.0 if passes.shape in LINEAR else float(passes.worth(np.zeros(part.n))[1].max())
     is_top = 0.0 < top < np.inf
     if math.isnan(known):
-        even = _even_price(part, passes, top)
-        known = sampled_price(part, passes, top if is_top else 1.0, even, tolerance)
+        known = sampled_price(part, passes, top if is_top else 1.0, _even_price(part, passes, top), 1e-3)
     return (top if is_top else 1.0), known
 
 

@@ -365,3 +365,25 @@ def _all_copied(problem, place):
     starts = np.zeros(len(problem.caps) + 3, dtype=np.uint32)
     starts[2:] = np.bincount(problem.groups + 1, minlength=len(problem.caps) + 1).cumsum()
     return lay_out(problem, [(None, starts)], place)
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize(("sizes", "at_once"), [([1] * 8, 2), ([12, 1, 1, 1], 1)])
+def test_large_groups_are_worked_on_two_at_a_time_unless_one_is_much_of_all(sizes, at_once, in_order, monkeypatch):
+    n, generator = 200_000, np.random.default_rng(3)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups = generator.choice(np.repeat(np.arange(len(sizes)), sizes), n)
+    groups[generator.random(n) < 0.05] = -1
+    groups = np.sort(groups) if in_order else groups
+    free = solve_nefk(criteria.Freshness(rates), 0.2 * n, weights=weights).amounts
+    caps = np.bincount(groups + 1, free)[1:] * np.resize([0.5, 0.8, 2.0], len(sizes))
+    made, init = [], GroupPasses.__init__
+    monkeypatch.setattr(GroupPasses, "__init__", lambda self, *args: (init(self, *args), made.append(self))[0])
+    given = {"weights": weights, "groups": groups, "group_caps": caps}
+    results = [solve_nefk(criteria.Freshness(rates), 0.2 * n, **given, n_jobs=jobs) for jobs in (1, 2, 3, 4)]
+    assert {passes.at_once for passes in made if passes.given.n == n and passes.n_jobs > 1} == {at_once}
+    assert results[0].residual <= 4.1e-13
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0].amounts, other.amounts)
+        np.testing.assert_array_equal(results[0].group_prices, other.group_prices)
+        assert (results[0].value, results[0].budget_residual) == (other.value, other.budget_residual)
