@@ -21,7 +21,6 @@ from knapsolve.nefk.search import LINEAR, Secant, step_beside
 Array = NDArray[np.float64]
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
-MOST_ALONE = 8192  # items of no group in a sample
 SAMPLE_STEPS = 8
 ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
@@ -263,7 +262,12 @@ def _names_among(
 
 def sampled_groups_of(n: int) -> int:
     """One in how many groups is sampled, of n items."""
-    return odd_stride(-(-n // min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)))
+    return odd_stride(-(-n // _most_sampled(n)))
+
+
+def _most_sampled(n: int) -> int:
+    """About how many items that have a group are sampled, of n items, and at most that have none."""
+    return min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)
 
 
 def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -272,9 +276,10 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     """
     listed, groups = np.asarray(totals.listed)
     ungrouped = np.flatnonzero(groups < 0)
-    if ungrouped.size > MOST_ALONE:
+    most = _most_sampled(totals.problem.n)
+    if ungrouped.size > most:
         is_taken = groups >= 0
-        is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // MOST_ALONE))]] = True
+        is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // most))]] = True
         listed, groups = listed[is_taken], groups[is_taken]
     if not large.any():
         return listed, groups
