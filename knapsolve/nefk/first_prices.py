@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
@@ -22,17 +22,18 @@ MUCH = 2.0  # times their share of the capacity, from which on what items of no 
 MOST_BESIDE, NEARLY = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
 
 
-def price_beside_caps(problem: Problem, ungrouped: NDArray[np.intp] | None = None) -> float:
+def price_beside_caps(problem: Problem, sum_of_caps: float, find: Callable[[], NDArray[np.intp] | None]) -> float:
     """The price at which the items of no group take what is left beside all caps, which the budget's is at most: near
     that where most caps bind. NaN unless they are to take far more than their share of the capacity.
 
-    Their positions, which may be given, are not looked for in vain. Of many items, from some of them.
+    `find` tells the positions of those items, None if it can't. Of many, some are
+    asked.
     """
-    left = problem.capacity - group_tables.sum_marked(problem.caps, None)
+    left = problem.capacity - sum_of_caps
     if not left > 0.0 or problem.criterion._shape in LINEAR:
         return math.nan
-    which = np.flatnonzero(problem.groups < 0) if ungrouped is None else ungrouped
-    if left <= MUCH * problem.capacity * which.size / problem.n or not which.size:
+    which = find()
+    if which is None or not which.size or left <= MUCH * problem.capacity * which.size / problem.n:
         return math.nan
     some = which[:: odd_stride(-(-which.size // MOST_BESIDE))]
     part = problem.take(some, left * (some.size / which.size))

@@ -89,8 +89,9 @@ class SampledTotals:
         with np.errstate(all="ignore"):
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            small = (~large[1:]).view(np.int8) if totals.has_large else None
-            whole = group_tables.sum_marked(problem.caps, small, totals.n_jobs)
+            whole = totals.sum_of_caps()
+            if large[1:].any():
+                whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8), totals.n_jobs)
             self.missing = whole - every * sampled
             self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):

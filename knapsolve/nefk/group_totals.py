@@ -60,6 +60,7 @@ class GroupTotals:
         self.in_order = False
         self._sizes: NDArray[np.uint32] | None = None
         self._bits = _bits_of_blocks(problem) if every and in_blocks else 0
+        self._sum_of_caps: float | None = None
         self._blocks = self._count_blocks() if self._bits else None
         if every and self._blocks is None:
             self._sizes = self._count_all(0)
@@ -140,6 +141,12 @@ class GroupTotals:
             last = chunk[-1]
         tables: list[NDArray[Any]] = [sizes] if rest is None else [sizes, rest]
         return _Counted(tables, listed if n_listed <= most else None, in_order)
+
+    def sum_of_caps(self) -> float:
+        """The sum of all caps."""
+        if self._sum_of_caps is None:
+            self._sum_of_caps = float(group_tables.sum_marked(self.caps, None, self.n_jobs))
+        return self._sum_of_caps
 
     def ungrouped_items(self) -> NDArray[np.intp] | None:
         """Positions of the items of no group; None where these are not listed, or too many: then threads differ."""

@@ -73,8 +73,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
     least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         return None
-    ungrouped = totals.ungrouped_items()
-    beside = math.nan if ungrouped is None else price_beside_caps(problem, ungrouped)
+    beside = price_beside_caps(problem, totals.sum_of_caps(), totals.ungrouped_items)
     search = new_search(problem, passes, beside, most)
     if search[core.STATE] == core.MET:
         return keep_all(totals, search)
@@ -83,7 +82,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
             return None
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
-    highest = beside * (1.0 + BEYOND) if fills and ungrouped is not None and len(ungrouped) <= MOST_BESIDE else math.nan
+    highest = beside * (1.0 + BEYOND) if fills and totals.ungrouped <= MOST_BESIDE else math.nan
     return reduce(totals, search, room, highest) if search[core.STATE] == core.RUNNING else None
 
 

@@ -210,7 +210,9 @@ def _solve_groups(
         settled, _ = grouped.settle(beyond_edge(price, True), own, 0.0, place)
         own = own[1:]
     else:
-        guess = price_beside_caps(problem) if math.isnan(guess) else guess
+        if math.isnan(guess):
+            caps = group_tables.sum_marked(problem.caps, None)
+            guess = price_beside_caps(problem, caps, lambda: np.flatnonzero(problem.groups < 0))
         search = new_search(problem, passes, guess, most)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])
