@@ -256,3 +256,26 @@ def sampled_groups(Py_ssize_t first, Py_ssize_t last, uint64_t every):
             found[count] = g
             count += is_sampled(g, limit)
     return np.array(found[:count])
+
+
+def ranks_among(const Py_ssize_t[::1] chosen, const Py_ssize_t[::1] known, Py_ssize_t n_groups, Py_ssize_t[::1] ranks):
+    """Where groups `known` (m,) are among the chosen ones, which are in order, into ranks (m,); -1 where one is -1. By
+    where every 2^k of the numbers begin among these, about one to each.
+    """
+    cdef Py_ssize_t m = chosen.shape[0], bits = 0, i, g, at = 0
+    while max(m, 1) << bits < n_groups:
+        bits += 1
+    cdef uint32_t[::1] begins = np.empty((n_groups >> bits) + 1, dtype=np.uint32)
+    with nogil:
+        for g in range(begins.shape[0]):
+            while at < m and chosen[at] < g << bits:
+                at += 1
+            begins[g] = <uint32_t> at
+        for i in range(known.shape[0]):
+            if known[i] < 0:
+                ranks[i] = -1
+                continue
+            at = begins[known[i] >> bits]
+            while at < m and chosen[at] < known[i]:
+                at += 1
+            ranks[i] = at

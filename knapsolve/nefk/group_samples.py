@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie
 from knapsolve.nefk.problem import odd_stride
-from knapsolve.nefk.room import LARGEST_TABLE
 from knapsolve.nefk.search import LINEAR, Secant, step_beside
 
 Array = NDArray[np.float64]
@@ -79,7 +79,8 @@ class SampledTotals:
         caps, is_large = problem.caps[chosen], large[1 + chosen]
         caps[is_large] /= every
         has_group = known >= 0
-        names = _names_among(chosen, known, has_group, len(problem.caps))
+        names = np.empty(known.size, dtype=np.intp)
+        group_layout.ranks_among(chosen, known, len(problem.caps), names)
         part = replace(problem.take(which, problem.capacity), groups=names, caps=caps)
         self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
         self.sizes = np.empty(0)  # of the large ones, to the scale of their samples
@@ -246,19 +247,6 @@ class SampledTotals:
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
         return Curve(math.log(price) + away, totals) if is_smooth else None
-
-
-def _names_among(
-    chosen: NDArray[np.intp], known: NDArray[np.intp], has_group: NDArray[np.bool_], n_groups: int
-) -> NDArray[np.intp]:
-    """Where groups (m,) are among the chosen ones, which are in order; -1 for those of no group."""
-    if n_groups <= LARGEST_TABLE:
-        table = np.empty(n_groups + 1, dtype=np.intp)
-        table[0], table[1 + chosen] = -1, np.arange(chosen.size)
-        return table[1 + known]
-    names = np.full(known.size, -1)
-    names[has_group] = np.searchsorted(chosen, known[has_group])
-    return names
 
 
 def sampled_groups_of(n: int) -> int:

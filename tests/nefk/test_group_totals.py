@@ -116,6 +116,17 @@ def test_a_sample_that_misses_all_of_a_large_group_but_one_knows_a_total():
     assert SampledTotals(totals).respond(0.3)[0] <= 1.01 * totals.respond(0.3)[:, 0].sum()
 
 
+@pytest.mark.parametrize("n_groups", [1, 7, 1000, 100_000])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+def test_ranks_among_chosen_groups_are_those_of_a_search(n_groups, share):
+    generator = np.random.default_rng(n_groups)
+    chosen = np.flatnonzero(generator.random(n_groups) < share)
+    known = generator.permutation(np.append(np.repeat(chosen, 2), [-1, -1, -1]))
+    ranks = np.empty_like(known)
+    group_layout.ranks_among(chosen, known, n_groups, ranks)
+    np.testing.assert_array_equal(ranks, np.where(known < 0, -1, np.searchsorted(chosen, known)))
+
+
 @pytest.mark.parametrize("n_groups", [4, 100, 14_000])
 def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups):
     p, options = grouped("freshness", n_groups, 2, [0.5, 2.0])
