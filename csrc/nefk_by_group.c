@@ -98,13 +98,15 @@ NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, dou
         double total = total_of(at, g), over = total * (1.0 - NEFK_ROUGH) - caps[g];
         double slope = slope_of(at, g), flat = flattest * total;
         double highest = total * (1.0 + 2.0 * NEFK_ROUGH) + FLT_MIN; /* singles below that are rounded away */
-        int is_capped = over > least * (slope > flat ? slope : flat), is_loose = highest + rise * slope <= caps[g];
+        double more = rise > 0.0 ? rise * slope : 0.0; /* a slope may be infinite */
+        int is_capped = over > least * (slope > flat ? slope : flat);
+        int is_loose = (rise < INFINITY) & (highest + more <= caps[g]);
         marks[g] = (int8_t)(NEFK_CAPPED * is_capped + NEFK_LOOSE * is_loose);
     }
 }
 
-NEFK_INLINE void mark_surely(nefk_taken at, const double *caps, size_t groups, double least, double flattest, double rise,
-                             int8_t *marks) {
+NEFK_INLINE void mark_surely(nefk_taken at, const double *caps, size_t groups, double least, double flattest,
+                             double rise, int8_t *marks) {
     if (in_pairs(at)) mark_each(pairs_of(at), caps, groups, least, flattest, rise, marks);
     else mark_each(at, caps, groups, least, flattest, rise, marks);
 }

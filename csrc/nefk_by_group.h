@@ -25,7 +25,7 @@ enum { NEFK_CAPPED = 1, NEFK_PASSING = 2, NEFK_LOOSE = 3 }; /* marks of groups: 
 
 /* Mark groups as capped in `marks` (g,) of whose rough totals slopes lead to the caps (g,) by `least` or more; slopes
  * are taken to be no less than `flattest` times the total. As loose those that are under the cap even if they take
- * `rise` times the slope more; all others 0. */
+ * `rise` times the slope more, unless that has no end; all others 0. */
 void nefk_mark_surely(nefk_taken taken, const double *caps, size_t groups, double least, double flattest, double rise,
                       int8_t *marks);
 

@@ -103,7 +103,9 @@ NEFK_INLINE double check_caps(size_t n, const double *own, const double *total, 
             uint64_t is_capped = 0 - (uint64_t)(known == known);
             uint64_t is_below = (uint64_t)(known < price), is_above = (uint64_t)(over > rounding * cap);
             count += (is_below & is_capped) | (is_above & ~is_capped);
-            off[i] = nefk_from_bits((nefk_to_bits(fabs(over)) & is_capped) | (nefk_to_bits(over) & ~is_capped)) / cap;
+            uint64_t has_end = 0 - (uint64_t)(cap < INFINITY), never = nefk_to_bits(INFINITY) & is_capped;
+            double share = nefk_from_bits((nefk_to_bits(fabs(over)) & is_capped) | (nefk_to_bits(over) & ~is_capped)) / cap;
+            off[i] = nefk_from_bits((nefk_to_bits(share) & has_end) | (never & ~has_end)); /* without one, none binds */
         }
         most = largest_of(m, off, most);
     }

@@ -213,8 +213,10 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     const nefk_prices none = {DBL_MAX, DBL_MAX, 1.0};
     uint8_t is_filled[NEFK_TILE_GROUPS] = {0};
     size_t groups = tile.last - tile.first, wrong = 0;
-    if (!guesses) nefk_fill(groups, above, own + tile.first);
-    if (!tile.first) own[0] = NAN;
+    for (size_t g = tile.first; g < tile.last; g++) { /* no group, and one without an end, is not searched for */
+        double guess = guesses ? own[g] : above;
+        own[g] = nefk_cap_of(all, g) < INFINITY ? guess : NAN;
+    }
     size_t m = gather(all, tile, own + tile.first, space);
     size_t listed = price_groups(all, tile, space, none, own);
     double answered = answer_all(all, tile, space, above, guesses ? NEFK_GUESSED : NEFK_UNKNOWN, listed);

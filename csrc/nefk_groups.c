@@ -56,6 +56,7 @@ void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, doubl
     double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], starts[NEFK_BLOCK];
     uint32_t found[NEFK_BLOCK];
     const nefk_problem *problem = all->problem;
+    const double above = high + 0x1p-50 * high;
     size_t g = tile.first;
     for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
         size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK, count = 0;
@@ -64,7 +65,7 @@ void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, doubl
         nefk_instructions_in_use()->starts(problem->shape, m, items, starts);
         for (size_t i = 0; i < m; i++) { /* no branch */
             found[count] = (uint32_t)i;
-            count += (starts[i] > low) & (starts[i] <= high);
+            count += (starts[i] >= low) & (starts[i] <= above); /* starts are rounded up */
         }
         for (size_t k = 0; k < count; k++) {
             size_t i = at + found[k];

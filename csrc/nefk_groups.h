@@ -45,8 +45,8 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
  * items that have a `member`. O(items). */
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken);
 
-/* Unmark groups in `marks` (g,) of which an item starts at a price in (low, high]: an upper bound hides how far it
- * falls. Of detection and freshness. O(items). */
+/* Unmark groups in `marks` (g,) of which an item starts at a price in [low, high], or a rounding beyond: what the group
+ * takes at other prices tells nothing of that item. Of detection and freshness. O(items). */
 void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, double high, int8_t *marks);
 
 /* As nefk_expand_range over the groups that are not capped, as `marks` (g,) say (nefk_by_group.h), of which those that

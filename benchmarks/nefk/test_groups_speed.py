@@ -13,17 +13,31 @@ from nefk_timing import best_of_each, problem
 
 from knapsolve import criteria, solve_nefk
 
-LEAST_REPEATS, MOST_REPEATS, SLOW = 7, 100, 200_000  # solves of fewer items are repeated the more, as they take less
+LEAST_REPEATS, MOST_REPEATS, SLOW = 7, 40, 200_000  # solves of fewer items are repeated the more, as they take less
+DRAWS = {10**4: 8, 10**5: 8, 10**6: 4, 10**7: 1}  # of groups: how many passes a solve takes depends on them
 
 
-def print_beside_none(what, alone, groups, caps, clock=time.process_time):
+def beside_none(alone, groups, caps, clock):
+    """Seconds, how many times as long as without groups that is, and the result."""
     capped = partial(alone, groups=groups, group_caps=caps)
     repeats = max(LEAST_REPEATS, min(MOST_REPEATS, LEAST_REPEATS * SLOW // groups.size))
     base, seconds = best_of_each([alone, capped], repeats, clock)
-    result = capped()
+    return seconds, seconds / base, capped()
+
+
+def print_beside_none(what, alone, groups, caps, clock=time.process_time):
+    print_each_beside_none(what, alone, [(groups, caps)], clock)
+
+
+def print_each_beside_none(what, alone, draws, clock):
+    """Means of several draws of groups and caps, with a standard error, and the largest ratio."""
+    seconds, ratios, results = zip(*(beside_none(alone, groups, caps, clock) for groups, caps in draws))
+    n, passes = len(draws), np.mean([result.n_passes for result in results])
+    spread = f" +- {np.std(ratios, ddof=1) / n**0.5:.2f}, at most {max(ratios):.2f}" if n > 1 else ""
+    bind = np.mean([np.mean(result.group_prices > 0) for result in results])
     print(
-        f"{what}: {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none; {result.n_passes} passes, "
-        f"{np.mean(result.group_prices > 0):.0%} of caps bind, residual {result.residual:.0e}"
+        f"{what}: {np.mean(seconds) * 1e3:.2f} ms, {np.mean(ratios):.2f}{spread} of none; {passes:.3g} passes, "
+        f"{bind:.0%} of caps bind, residual {max(result.residual for result in results):.0e}"
     )
 
 
@@ -44,18 +58,23 @@ def test_groups_beside_none(n, gives_out, n_jobs):
     that the processor takes.
     """
     rate, weight, capacity = problem(n)
-    generator, out = np.random.default_rng(2), np.empty(n) if gives_out else None
+    out = np.empty(n) if gives_out else None
     plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=n_jobs, out=out)
     clock = time.process_time if n_jobs == 1 else time.perf_counter
     free = plain().amounts.copy()
     print("\n" + ("out is given" if gives_out else "out is not given") + f", {n_jobs} threads")
     for n_groups in sorted({10, n // 1000, n // 100, n // 5, n // 3, n // 2}):
-        groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
-        taken = np.bincount(groups[groups >= 0], free[groups >= 0], n_groups) + 1e-9
-        few = generator.uniform(0.3, 0.9, n_groups)
-        shares = {"slack": 1 + few, "half": np.where(generator.random(n_groups) < 0.5, few, 50.0), "binding": few}
-        for name, share in shares.items():
-            print_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, groups, share * taken, clock)
+        draws = {"slack": [], "half": [], "binding": []}
+        for seed in range(2, 2 + DRAWS[n]):
+            generator = np.random.default_rng(seed)
+            groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+            taken = np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-9
+            few = generator.uniform(0.3, 0.9, n_groups)
+            draws["slack"].append((groups, (1 + few) * taken))
+            draws["half"].append((groups, np.where(generator.random(n_groups) < 0.5, few, 50.0) * taken))
+            draws["binding"].append((groups, few * taken))
+        for name, some in draws.items():
+            print_each_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, some, clock)
 
 
 @pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])

@@ -281,7 +281,7 @@ cdef class Tiles:
                 nefk_tile_respond_roughly(&self.view, tile, price, &taken[tile.first, 0])
 
     def unmark(self, const Py_ssize_t[:, ::1] tiles, double low, double high, int8_t[::1] marks):
-        """Unmark those of the tiles' groups in marks (g,) of which an item starts at a price in (low, high]."""
+        """Unmark those of the tiles' groups in marks (g,) of which an item starts at a price in [low, high]."""
         cdef Py_ssize_t k
         with nogil:
             for k in range(tiles.shape[0]):

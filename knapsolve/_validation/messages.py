@@ -10,8 +10,8 @@ import numpy as np
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in an error message: numpy's scalars as Python's, long ones cut short."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    """A value as it stands in an error message, on one line: numpy's scalars as Python's, long ones cut short."""
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
 
 

@@ -19,15 +19,14 @@ SAMPLE_STEPS = 8
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 MUCH = 2.0  # times their share of the capacity, from which on what items of no group take tells the price
-MOST_BESIDE, NEARLY = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
+MOST_BESIDE, CLOSE = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
 
 
 def price_beside_caps(problem: Problem, sum_of_caps: float, find: Callable[[], NDArray[np.intp] | None]) -> float:
     """The price at which the items of no group take what is left beside all caps, which the budget's is at most: near
     that where most caps bind. NaN unless they are to take far more than their share of the capacity.
 
-    `find` tells the positions of those items, None if it can't. Of many, some are
-    asked.
+    `find` tells the positions of those items, None if it can't. Of many, some are asked.
     """
     left = problem.capacity - sum_of_caps
     if not left > 0.0 or problem.criterion._shape in LINEAR:
@@ -37,7 +36,7 @@ def price_beside_caps(problem: Problem, sum_of_caps: float, find: Callable[[], N
         return math.nan
     some = which[:: odd_stride(-(-which.size // MOST_BESIDE))]
     part = problem.take(some, left * (some.size / which.size))
-    return sampled_price(part, part.passes(), *guess_price(part), NEARLY)
+    return sampled_price(part, part.passes(), *guess_price(part), CLOSE)
 
 
 class GroupSample:
@@ -51,7 +50,7 @@ class GroupSample:
         self.large = []
         for one in passes.large:
             part = one.problem.sample(LARGE_SAMPLE)
-            self.large.append((passes.cap_of(one.group), one.problem.n / part.n, part.passes()))
+            self.large.append((one.cap, one.problem.n / part.n, part.passes()))
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""

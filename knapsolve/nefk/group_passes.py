@@ -19,7 +19,7 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.all_but import Aside
 from knapsolve.nefk.criterion import is_column
-from knapsolve.nefk.large_groups import COPIED, LargeGroup
+from knapsolve.nefk.large_groups import LargeGroup
 from knapsolve.nefk.layouts import Listed, Tiled, list_items
 from knapsolve.nefk.passes import Prices, Settled, Slopes, fold, parts_of, worst
 from knapsolve.nefk.problem import Problem, most_taken
@@ -30,6 +30,7 @@ from knapsolve.nefk.runs import Run
 Array = NDArray[np.float64]
 BATCHES = 8  # of tiles that a thread takes in a pass
 MOST_TILES = 256  # that one compiled call covers: at most a tenth of a second or so
+COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 MOST_LISTED = 4 * core.TILE  # entries that one call lists, mostly of many tiles
 
 
@@ -57,8 +58,7 @@ class GroupPasses:
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)
         self.is_rough = self.layout.member is not None and has_single_slopes(problem)
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
-        is_aside = isinstance(self.layout, Aside)
-        self.at_once = 1 if is_aside else min(n_jobs, self.runs.at_once())
+        self.at_once = 1 if isinstance(self.layout, Aside) else min(n_jobs, self.runs.at_once())
         self.large = [self._large(run) for run in self.runs.large]
         if isinstance(self.layout, Aside):
             others = LargeGroup(0, math.inf, self.layout.alone, self.layout.others, slice(None), False, n_jobs)
@@ -178,7 +178,7 @@ class GroupPasses:
                     slope[one.group] = steep
 
     def unmark(self, low: float, high: float, marks: NDArray[np.int8]) -> None:
-        """Unmark tiled groups in `marks` (g + 1,) of which an item starts at a price in (low, high]."""
+        """Unmark tiled groups in `marks` (g + 1,) of which an item starts at a price in [low, high]."""
         self.layout.restore()
         self._run(lambda tiles, _: self._tiles.unmark(tiles, low, high, marks))
 

@@ -25,8 +25,6 @@ SAMPLE_STEPS = 8
 ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
-SAMPLED_TILES = 6
-LARGE_SAMPLE = 2048  # items of a large group in a sample
 LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of the smallest
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
@@ -97,6 +95,7 @@ class SampledTotals:
             self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
             if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
                 self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
+                self.away = np.zeros(self.small.size)  # also where one has no end
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
         self.at_least_one = np.maximum(self.sampled, 1.0)
@@ -150,8 +149,8 @@ class SampledTotals:
         if math.isnan(self.within):
             self.within = self._spread_within(price) / mean**2
         within, away = self.within * mean**2, means - mean
-        more = float(sampled @ (away * away)) - within * (groups - 1)
-        between = max(more, 0.0) / (n - float(sampled @ sampled) / n)  # DerSimonian and Laird's estimate
+        more = float((sampled * away * away).sum()) - within * (groups - 1)
+        between = max(more, 0.0) / (n - float((sampled * sampled).sum()) / n)  # DerSimonian and Laird's estimate
         if within > 0.0:
             trust = sampled * between
             trust /= trust + within
@@ -178,7 +177,6 @@ class SampledTotals:
         total, slope = self.totals.respond(price).T
         sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
         self._shrink(price, total, slope)
-        sizes[self.large - 1] *= self.every
         loose = total[1:] <= self.totals.caps
         left = alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
         return 1.0 - np.count_nonzero(loose) / len(self.totals.caps), left

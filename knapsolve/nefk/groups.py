@@ -22,6 +22,7 @@ from knapsolve.nefk.group_steps import GroupSteps
 from knapsolve.nefk.group_totals import SURELY, capped_sums, error_of
 from knapsolve.nefk.narrow import (
     BENT,
+    CONFIRMED,
     CORRECTIONS,
     HALVES,
     MANY,
@@ -45,7 +46,6 @@ MOST_ROUGH_OF_LARGE = 8  # of a large group
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
-CONFIRMED = 4e-13  # relative gap of the total that is accepted: another pass would take a third of the time
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 

@@ -16,7 +16,6 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
-COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 
 
 @dataclass(frozen=True)

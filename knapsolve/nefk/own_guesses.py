@@ -137,8 +137,8 @@ def _price_from(problem: Problem, taken: float, below: float) -> float:
 
 
 def guesses_above(passes: GroupPasses, price: float) -> Array:
-    """The same of all groups, whose own prices are above a price, by a sample that leads from there to one where that
-    is so, and on: of items without lower bounds, in groups that are not small.
+    """As `guesses_from_above`, of all groups, whose own prices are above a price, by a sample that leads from there to
+    one where that is so, and on: of items without lower bounds, in groups that are not small.
     """
     sample = passes.given.sample(CURVE_SAMPLE)
     taken = group_tables.sum_marked(passes.caps, None, passes.n_jobs) * (sample.n / passes.given.n)

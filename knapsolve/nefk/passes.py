@@ -74,8 +74,8 @@ class Passes:
         column = core.Column(float(price))
         if self.n <= CHUNK:  # as models ask often
             self.count += 1
-            total, total_low, slope, slope_low = core.respond(self.items, column, 0, self.n)
-            return total + total_low, slope + slope_low
+            total, low, slope, slope_low = core.respond(self.items, column, 0, self.n)
+            return total + low, slope + slope_low if math.isfinite(slope) else slope
         parts = self._run(lambda a, b: core.respond(self.items, column, a, b))
         return fold(parts, 0), fold(parts, 2)
 
@@ -107,7 +107,7 @@ class Passes:
         """Items that are rough within `half` of a price, None if they are too many, and the others' summed series."""
 
         def work(a: int, b: int) -> tuple:
-            rough = np.empty(self._chunk // MOST_ROUGH + 1, dtype=np.intp)
+            rough = np.empty(CHUNK // MOST_ROUGH + 1, dtype=np.intp)
             found = core.expand(self.items, price, half, tolerance, a, b, rough)
             return (*found[1:], rough[: found[0]].copy(), found[0] >= len(rough))
 

@@ -119,7 +119,8 @@ def check_problem(
 ) -> Problem:
     """Check every argument of solve_nefk, alone and against the others."""
     if not isinstance(criterion, Criterion):
-        raise TypeError(f"criterion must be one of knapsolve.criteria, got {criterion!r}")
+        allowed = "one of knapsolve.criteria, such as criteria.Freshness(rates)"
+        raise TypeError(f"criterion must be {allowed}, got {shown(criterion)}")
     check_flag("equality", equality)
     budget = check_real("capacity", capacity, low=0.0, finite=False)
     if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
@@ -142,7 +143,8 @@ def check_problem(
             raise ValueError(f"groups must be {allowed}, got {last} among {n} items")
         caps = np.full(last + 1, checked) if isinstance(checked, float) else np.asarray(checked, dtype=np.float64)
     if last >= len(caps):
-        raise ValueError(f"groups must be below the number of group_caps, {len(caps)}, got {last}")
+        got = f"got {last} at position {int(np.argmax(group == last))}"
+        raise ValueError(f"groups must be below the number of group_caps, {len(caps)} (one number is every cap), {got}")
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
 
 
@@ -176,7 +178,7 @@ def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
         raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
     first, last = _extent_of(given, n_jobs)
     if first < -1:
-        raise ValueError(f"groups must be at least -1 (no group), got {first}")
+        raise ValueError(f"groups must be at least -1 (no group), got {first} at position {int(np.argmin(given))}")
     return given, last
 
 
@@ -199,6 +201,8 @@ def _strange_group(given: NDArray[Any]) -> str:
     for place, value in enumerate(given.tolist() if given.ndim == 1 and given.dtype.kind in "fO" else ()):
         if not isinstance(value, int):
             return f"{shown(value)} at position {place} of {given.dtype} {given.shape}"
+    if given.ndim == 1 and given.dtype.kind == "O":
+        return f"integers as objects {given.shape}, of which .astype(int) makes numbers"
     return f"{given.dtype} {given.shape}"
 
 
@@ -259,8 +263,10 @@ def check_feasible(problem: Problem, passes: Any, by_group: tuple[Any, float] | 
         sums = f"sum to {shown(lower)}, more than the capacity {shown(problem.capacity)}"
         raise InfeasibleError(f"the lower bounds {sums}")
     if problem.equality and upper < problem.capacity * (1 - SLACK):
-        what = "upper bounds" if not problem.caps.size else "upper bounds and group caps"
-        raise InfeasibleError(f"the {what} allow {shown(upper)}, less than the capacity {shown(problem.capacity)}")
+        has_bounds = is_column(problem.upper) or problem.upper < math.inf or not problem.caps.size
+        what = ["upper bounds"] * has_bounds + ["group caps (of groups that have items)"] * (problem.caps.size > 0)
+        gap = f"allow {shown(upper)}, less than the capacity {shown(problem.capacity)}"
+        raise InfeasibleError(f"the {' and '.join(what)} {gap}; equality=False leaves the rest over")
     if problem.capacity == math.inf and upper == math.inf:
         raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")
     return Bounds(lower, upper, least)

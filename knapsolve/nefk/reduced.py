@@ -28,7 +28,7 @@ from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import Solve, fill_and_solve, may_fill
 
 Array = NDArray[np.float64]
-BEYOND = 1e-3  # of a price that is known within a thousandth of that
+ABOVE = 1e-3  # of a price that is known within a thousandth of that
 EXPECTED = 1.6  # error of a sample's price times the square root of its size, where all caps are likely to be kept
 
 
@@ -82,7 +82,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
             return None
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
-    highest = beside * (1.0 + BEYOND) if fills and totals.ungrouped <= MOST_BESIDE else math.nan
+    highest = beside * (1.0 + ABOVE) if fills and totals.ungrouped <= MOST_BESIDE else math.nan
     return reduce(totals, search, room, highest) if search[core.STATE] == core.RUNNING else None
 
 

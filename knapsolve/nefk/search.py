@@ -146,7 +146,9 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
     top = 1.0 if passes.shape in LINEAR else float(passes.worth(np.zeros(part.n))[1].max())
     is_top = 0.0 < top < np.inf
     if math.isnan(known):
-        known = sampled_price(part, passes, top if is_top else 1.0, _even_price(part, passes, top), 1e-3)
+        known = _even_price(part, passes, top)
+        if part.n < problem.n:
+            known = sampled_price(part, passes, top if is_top else 1.0, known, 1e-3)
     return (top if is_top else 1.0), known
 
 

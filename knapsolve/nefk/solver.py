@@ -65,9 +65,9 @@ def solve_nefk(
     lower, upper : float or array-like of shape (n,), default=0 and None
         Bounds of each amount; None or infinity means no upper bound.
     groups : array-like of int of shape (n,), default=None
-        Group of each item, -1 for none.
+        Group of each item, a number from 0 on, -1 for none.
     group_caps : float or array-like of shape (n_groups,), default=None
-        Most that each group may take in total; one number is every group's.
+        Most that each group may take in total, non-negative or infinite; one number is every group's.
     equality : bool, default=True
         Whether all capacity must be given out; otherwise at most that much is.
     n_jobs : int, default=None
@@ -200,9 +200,7 @@ def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | Non
     return _result(problem, prices, settled, count, place, price_caps(problem, place()[1]))
 
 
-def _solve_groups(
-    problem: Problem, passes: Any, grouped: GroupPasses, place: Place, guess: float
-) -> NEFKResult:
+def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Place, guess: float) -> NEFKResult:
     least, most = check_feasible(problem, passes, grouped.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         price = edge_price(problem, passes, at_lower=True)

@@ -1,6 +1,7 @@
 """Items of groups listed by their positions or copied tile by tile: the same passes, to the last bit."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -346,7 +347,9 @@ def test_groups_that_are_loose_above_a_bracket_are_so_within_unless_an_item_star
 
     def spy(passes, mu, ends, total, slope):
         marks = mark(passes, mu, ends, total, slope)
-        marked.append(mu > ends[0] and int(np.count_nonzero(marks[1:] == 3)))
+        is_loose = marks[1:] == 3
+        marked.append(mu > ends[0] and int(np.count_nonzero(is_loose)))
+        assert np.all(passes.respond(ends[0])[0][1:][is_loose] <= passes.caps[is_loose])
         return marks
 
     monkeypatch.setattr(groups_module, "mark_surely", spy)
@@ -387,3 +390,28 @@ def test_large_groups_are_worked_on_two_at_a_time_unless_one_is_much_of_all(size
         np.testing.assert_array_equal(results[0].amounts, other.amounts)
         np.testing.assert_array_equal(results[0].group_prices, other.group_prices)
         assert (results[0].value, results[0].budget_residual) == (other.value, other.budget_residual)
+
+
+@pytest.mark.parametrize(("off", "again"), [(2e-13, False), (4e-13, True)])
+def test_a_total_that_is_off_by_more_than_is_promised_is_settled_again(off, again, monkeypatch):
+    rates, weights, groups, caps = grouped("small")
+    settled, settle = [], GroupPasses.settle
+
+    def off_at_first(self, *args):
+        found, wrong = settle(self, *args)
+        settled.append(found)
+        return (replace(found, total=(1.0 + off) * found.total) if len(settled) == 1 else found), wrong
+
+    monkeypatch.setattr(GroupPasses, "settle", off_at_first)
+    solve_nefk(criteria.Freshness(rates), 0.2 * N, weights=weights, groups=groups, group_caps=caps)
+    assert (len(settled) > 1) is again
+
+
+def test_a_group_without_an_end_that_has_an_own_price_is_no_answer():
+    rates, weights, groups, caps = grouped("small")
+    caps[5] = np.inf
+    problem = check_problem(criteria.Freshness(rates), 0.2 * N, weights, 0.0, None, groups, caps, True)
+    passes, own = GroupPasses(problem, 1), np.full(len(caps) + 1, np.nan)
+    assert np.isfinite(passes.settle(Prices(1.0, 1.0), own, 1.0, Place(N, None))[0].over)
+    own[6] = 1.1
+    assert passes.settle(Prices(1.0, 1.0), own, 1.0, Place(N, None))[0].over == np.inf

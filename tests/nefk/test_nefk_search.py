@@ -264,3 +264,15 @@ def test_straight_lines_between_both_sides_do_not_creep_along_one(bend):
             off = between.narrow(search, price, total)
     assert abs(total - 1.0) < 2e-6  # 1e-5 to 4e-4 where the gap of a side that stays is not halved
     assert off >= abs(np.log(search[core.PRICE] / 0.2)) or np.isnan(off)
+
+
+@pytest.mark.parametrize("n", [70_000, 200_000])
+def test_items_in_order_of_their_starts_are_narrowed_as_others_are(n):
+    """Those that are rough lie side by side: thousands in a row."""
+    generator = np.random.default_rng(1)
+    rates, starts = generator.lognormal(0, 1, n), np.sort(np.exp(0.1 * generator.standard_normal(n)))
+    passes = [
+        solve_nefk(criteria.Freshness(rates[order]), 0.3 * n, weights=(rates * starts)[order]).n_passes
+        for order in (np.arange(n), generator.permutation(n))
+    ]
+    assert max(passes) <= 5
