@@ -113,12 +113,15 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
 }
 
 /* List the groups whose prices differ; returns how many. If they are many, as where the common prices do, of items with a
- * jump where they start, only those of which an item starts near by: to others, neighbouring prices are the same. */
+ * jump where they start, only those of which an item starts near by: to others, neighbouring prices are the same, unless
+ * one is below 0, where all take all. */
 static size_t list_between(const nefk_problem *problem, size_t groups, nefk_tile_space *space) {
     const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
     size_t each[2] = {space->all.step[0] != 0, space->all.step[1] != 0};
     size_t count = nefk_list_between(groups, space->low, space->high, space->group);
     if (count <= groups / MANY_BETWEEN || !has_jumps(problem->shape)) return count;
+    for (size_t k = 0; k < count; k++)
+        if (space->low[space->group[k]] < 0.0) return count;
     for (size_t i = 0; i < space->items; i++) {
         double start = weight[i * each[1]], price = space->price[i];
         double at = problem->shape == NEFK_FRESHNESS ? price * parameter[i * each[0]] : price;

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from nefk_oracle import solve
 
+from knapsolve import criteria, solve_nefk
+
 RATES, WEIGHTS = np.array([39.77383214021489, 0.6726342479695618]), np.array([4.03, 27.82518190004907])
 EDGE = np.array([0.0, 0.01885230470823155])  # next to the second's slope here, an item takes 6e-5 more
 PRICE = WEIGHTS[1] / RATES[1]
@@ -52,3 +54,16 @@ def test_a_quadratic_price_is_no_lower_than_any_slope_where_capacity_is_all_that
     assert result.residual <= 1e-12
     assert abs(result.price) <= 1.1 * first * sum(caps)
     assert (result.group_prices <= 4.0).all()
+
+
+@pytest.mark.parametrize("n", [3, 50, 3000, 20_000, 100_000])
+@pytest.mark.parametrize("kind", ["Freshness", "Detection", "PoissonFreshness", "Harmonic", "Exponential"])
+def test_an_item_of_no_group_that_is_worth_nothing_takes_what_caps_leave(kind, n):
+    rates = np.random.default_rng(n).lognormal(0, 1, n)
+    rates[0] = 0.0
+    n_groups = n // 3
+    groups = np.arange(n) % n_groups
+    groups[0] = -1
+    result = solve_nefk(getattr(criteria, kind)(rates), 1.0, groups=groups, group_caps=0.5 / n_groups)
+    assert result.price == 0.0 and result.residual <= 1e-12
+    assert result.amounts[0] == pytest.approx(0.5, rel=1e-9)
