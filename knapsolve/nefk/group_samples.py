@@ -99,6 +99,7 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
         self.at_least_one = np.maximum(self.sampled, 1.0)
+        self.mean = problem.n / max(len(problem.caps), 1)  # items of a group
         self.share_ungrouped = totals.ungrouped / problem.n
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:

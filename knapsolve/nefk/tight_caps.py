@@ -26,8 +26,8 @@ from knapsolve.nefk.room import ROUGH, has_no_bounds
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
-MOST_LEFT = 0.06  # share of the items that are left, up to which a problem of their own takes less time than totals
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
+MOST_LEFT, MOST_LEFT_OF_LARGER = 0.12, 0.06  # share of the items, up to which a problem of their own takes less time
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
@@ -50,7 +50,7 @@ def are_above(sample: SampledTotals, price: float) -> bool:
     if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or not 0.0 < price < math.inf:
         return False
     capped, left = sample.capped_at(price)
-    return capped >= LEAST_CAPPED and left <= MOST_LEFT
+    return capped >= LEAST_CAPPED and left <= (MOST_LEFT if sample.mean <= MOST_MEAN else MOST_LEFT_OF_LARGER)
 
 
 def may_fill(layout: Listed | Tiled) -> bool:
