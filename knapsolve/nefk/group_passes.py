@@ -238,7 +238,7 @@ class GroupPasses:
 
     def fill(
         self, above: float, own: Array, guesses: bool, place: Place
-    ) -> tuple[Settled, NDArray[np.uint32], NDArray[np.intp]]:
+    ) -> tuple[Settled, NDArray[np.uint32], NDArray[np.uint32]]:
         """Write the amounts of those groups whose own prices are above a price, and these into `own` (g + 1,), which is
         NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none. With
         `guesses`, these are what own prices are before.
@@ -255,7 +255,8 @@ class GroupPasses:
                 rows = self._tiles.fill(tiles, space, guesses, above, own, wide, narrow, listed)
                 counts = np.array([row[0] for row in rows], dtype=np.intp)
                 left = listed[: counts.sum()].copy()
-                parts.append((rows, left, np.repeat(tiles[: len(rows), 0], counts) + self.layout.member[left]))
+                groups = np.repeat(tiles[: len(rows), 0].astype(np.uint32), counts)
+                parts.append((rows, left, groups + self.layout.member[left]))
                 tiles = tiles[len(rows) :]
             return parts
 
@@ -264,8 +265,12 @@ class GroupPasses:
         rows = [row for part in parts for row in part[0]]
         self.count += 1 + int(max((row[7] for row in rows), default=0.0))
         alone = [np.arange(run.begin, run.end, dtype=np.uint32) for run in self.runs.large]
-        left = np.concatenate([*alone, *(part[1] for part in parts)])
-        groups = np.concatenate([*(np.zeros(len(x), np.intp) for x in alone), *(part[2] for part in parts)])
+        all_left = [*alone, *(part[1] for part in parts)]
+        all_groups = [*(np.zeros(len(x), np.uint32) for x in alone), *(part[2] for part in parts)]
+        parts.clear()  # room
+        left = np.concatenate(all_left)
+        all_left.clear()
+        groups = np.concatenate(all_groups)
         settled = Settled(
             fold(rows, 1), fold(rows, 3), worst(row[5] for row in rows), worst(row[6] for row in rows)
         )

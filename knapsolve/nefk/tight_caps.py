@@ -27,7 +27,8 @@ from knapsolve.nefk.room import ROUGH, has_no_bounds
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
-MOST_LEFT, MOST_LEFT_OF_LARGER = 0.12, 0.06  # share of the items, up to which a problem of their own takes less time
+MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
+MOST_LEFT_OF_OTHERS, LEAST_MEAN = 0.06, 3  # the same of larger groups, and of smaller ones: their tables take room
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 SURELY = 6.0  # errors of the sample's price, or times what it may be off, that own prices are above it
@@ -49,8 +50,9 @@ def are_above(sample: SampledTotals, price: float) -> bool:
     problem = sample.totals.problem
     if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or not 0.0 < price < math.inf:
         return False
+    most = MOST_LEFT if LEAST_MEAN <= sample.mean <= MOST_MEAN else MOST_LEFT_OF_OTHERS
     capped, left = sample.capped_at(price)
-    return capped >= LEAST_CAPPED and left <= (MOST_LEFT if sample.mean <= MOST_MEAN else MOST_LEFT_OF_LARGER)
+    return capped >= LEAST_CAPPED and left <= most
 
 
 def may_fill(layout: Listed | Tiled) -> bool:
@@ -105,7 +107,7 @@ def fill_and_solve(
     return Prices(found.price, found.price), Settled(total, value, residual, over), count, own[1:]
 
 
-def _rename(groups: NDArray[np.intp], n_groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _rename(groups: NDArray[np.uint32], n_groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Groups (k,) that some items (n,) are in, but for 0, in order; and which of these that is, -1 for 0."""
     has_items = np.zeros(n_groups, dtype=bool)
     has_items[groups] = True

@@ -114,7 +114,7 @@ def test_groups_whose_caps_are_loose_are_not_filled(size, monkeypatch):
     expected = solve_nefk(criterion, **given)
     monkeypatch.undo()
     tried, fill = [], reduced.fill_and_solve
-    for name in ("MOST_LEFT", "MOST_LEFT_OF_LARGER"):
+    for name in ("MOST_LEFT", "MOST_LEFT_OF_OTHERS"):
         monkeypatch.setattr(tight_caps, name, 1.0)
     monkeypatch.setattr(tight_caps, "LEAST_CAPPED", 0.0)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
@@ -148,7 +148,7 @@ def test_groups_without_an_end_are_left(size, filled, monkeypatch):
     """They take what the budget's price says, whatever a sample says of caps."""
     criterion, given = tight(150_000, size, criteria.Freshness)
     given["group_caps"][::50] = np.inf
-    for name in ("MOST_LEFT", "MOST_LEFT_OF_LARGER"):
+    for name in ("MOST_LEFT", "MOST_LEFT_OF_OTHERS"):
         monkeypatch.setattr(tight_caps, name, 0.2)
     result = solve_nefk(criterion, **given)
     assert filled == [True] or size == 100  # of so few sampled groups, one without an end tells nothing
