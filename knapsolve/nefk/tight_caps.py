@@ -27,7 +27,7 @@ from knapsolve.nefk.room import ROUGH, has_no_bounds
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
-MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
+MOST_LEFT = 0.09  # share of the items, up to which a problem of their own takes less time than totals
 MOST_LEFT_OF_OTHERS, LEAST_MEAN = 0.06, 3  # the same of larger groups, and of smaller ones: their tables take room
 LEAST_CAPPED = 0.55  # share of the groups: others have no items, or are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
