@@ -77,6 +77,20 @@ def test_groups_beside_none(n, gives_out, n_jobs):
             print_each_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, some, clock)
 
 
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 200_000, 500_000])
+def test_groups_of_which_some_have_no_end_beside_none(n_groups):
+    """One cap in twenty is infinite, all others are tight."""
+    rate, weight, capacity = problem(n := 10**6)
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1)
+    free, draws = plain().amounts, []
+    for seed in range(DRAWS[n]):
+        generator = np.random.default_rng(seed)
+        groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+        caps = generator.uniform(0.3, 0.9, n_groups) * (np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-9)
+        draws.append((groups, np.where(generator.random(n_groups) < 0.05, np.inf, caps)))
+    print_each_beside_none(f"\n{n_groups} groups, one in twenty without an end", plain, draws, time.process_time)
+
+
 @pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])
 def test_groups_of_very_different_sizes_beside_none(exponent):
     """Sizes fall by a power law, as those of hosts: many single items, and some groups of thousands."""

@@ -66,7 +66,8 @@ class GroupPasses:
 
     def _large(self, run: Run) -> LargeGroup:
         group, where = run.first, slice(run.begin, run.end)
-        cap, order, n_jobs = self.cap_of(group), self.layout.order, -(-self.n_jobs // self.at_once)
+        cap = float(self.caps[group - 1]) if group else math.inf
+        order, n_jobs = self.layout.order, -(-self.n_jobs // self.at_once)
         if order is None:
             part, here = self.problem.take(where, cap), where
         else:
@@ -98,10 +99,6 @@ class GroupPasses:
         if self._leads is None:  # cached_property would lock threads out, and forked children for good
             self._leads = leads_by_itself(self.given, self.runs)
         return self._leads
-
-    def cap_of(self, group: int) -> float:
-        """Cap of one of g + 1 groups, of which the first has none."""
-        return float(self.caps[group - 1]) if group else math.inf
 
     def _run(self, work: Callable[[NDArray[np.intp], core.TileSpace], Any], every: int = 1) -> list[Any]:
         """Rows of `work(tiles, space)` of some tiles at a time, of all or of every so many-th, in order."""

@@ -88,7 +88,7 @@ def fill_and_solve(
         rest = replace(rest, groups=names, caps=problem.caps[kept - 1])
     layout.forget()
     is_less = 0 < rest.n <= MOST_REST * problem.n and rest.capacity > LEAST_REST * problem.capacity
-    if not (is_less and filled.residual <= DOUBTFUL):
+    if not (is_less and filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL):
         return None
     try:
         found = solve(rest, n_jobs, Place(rest.n, None), guess)
