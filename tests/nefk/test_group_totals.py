@@ -116,17 +116,6 @@ def test_a_sample_that_misses_all_of_a_large_group_but_one_knows_a_total():
     assert SampledTotals(totals).respond(0.3)[0] <= 1.01 * totals.respond(0.3)[:, 0].sum()
 
 
-@pytest.mark.parametrize("n_groups", [1, 7, 1000, 100_000])
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
-def test_ranks_among_chosen_groups_are_those_of_a_search(n_groups, share):
-    generator = np.random.default_rng(n_groups)
-    chosen = np.flatnonzero(generator.random(n_groups) < share)
-    known = generator.permutation(np.append(np.repeat(chosen, 2), [-1, -1, -1]))
-    ranks = np.empty_like(known)
-    group_layout.ranks_among(chosen, known, n_groups, ranks)
-    np.testing.assert_array_equal(ranks, np.where(known < 0, -1, np.searchsorted(chosen, known)))
-
-
 @pytest.mark.parametrize("n_groups", [4, 100, 14_000])
 def test_a_sample_takes_some_groups_whole_and_some_items_of_large_ones(n_groups):
     p, options = grouped("freshness", n_groups, 2, [0.5, 2.0])
@@ -158,40 +147,6 @@ def test_totals_of_tiles_are_as_near_as_they_say():
     for ours, theirs in zip(rough, exact):
         assert (ours != theirs).mean() > 0.9
         np.testing.assert_allclose(ours, theirs, rtol=1.01 * core.ROUGH)
-
-
-@pytest.mark.parametrize("or_none", [False, True])
-@pytest.mark.parametrize("n_groups", [40, 3000])
-def test_items_are_counted_and_sampled_alike_in_tables_of_single_bytes(n_groups, or_none):
-    """Sizes from none to many times 256, in parts."""
-    generator, n, every = np.random.default_rng(3), 100_000, 7
-    groups = np.minimum(generator.geometric(20 / n_groups, n) - 1, n_groups) - 1
-    (plain, count), rest = np.zeros((2, n_groups + 1), np.uint32), np.zeros(n_groups + 1, np.uint8)
-    for part in np.array_split(np.arange(n), 5):
-        where, here = np.ascontiguousarray(groups[part], dtype=np.intp), (part[0], every, 512, or_none)
-        lists = np.empty((2, 2, part.size + 1), dtype=np.intp)
-        m = group_layout.count_and_sample(where, plain, *here, lists[0])
-        assert group_layout.count_and_sample(where, count, *here, lists[1], rest) == m
-        np.testing.assert_array_equal(lists[1, :, :m], lists[0, :, :m])
-        np.testing.assert_array_equal(lists[0, 1, :m], groups[lists[0, 0, :m]])
-        np.testing.assert_array_equal(count + rest, plain)
-    np.testing.assert_array_equal(plain, np.bincount(groups + 1, minlength=n_groups + 1))
-    assert plain.max() > 512
-
-
-@pytest.mark.parametrize("bits", [1, 5, 9])
-@pytest.mark.parametrize("or_none", [False, True])
-def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
-    generator, n, n_groups, every = np.random.default_rng(3), 100_000, 40_001, 7
-    groups = generator.integers(0, n_groups, n)
-    groups[::50] = -1
-    plain, count = np.zeros(n_groups + 1, np.uint32), np.zeros(((n_groups - 1) >> bits) + 2, np.uint32)
-    lists = np.empty((2, 2, n + 1), dtype=np.intp)
-    m = group_layout.count_and_sample(groups, plain, 0, every, n, or_none, lists[0])
-    assert group_layout.count_blocks_and_sample(groups, count, bits, 0, every, or_none, lists[1]) == m
-    np.testing.assert_array_equal(lists[1, :, :m], lists[0, :, :m])
-    np.testing.assert_array_equal(count[1:], np.add.reduceat(plain[1:], np.arange(0, n_groups, 1 << bits)))
-    assert count[0] == plain[0] > 0
 
 
 def test_blocks_are_of_at_least_one_group(monkeypatch):
