@@ -62,10 +62,14 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf, highest: 
     The table of sizes of the totals is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
-    if sample is None or sample.totals.problem.n < FEWEST:
-        return None
-    if room and are_above(sample, highest):
+    if sample and sample.totals.problem.n < FEWEST:
+        sample = None
+    if room and sample and are_above(sample, highest):
         return keep_all(totals, search, None, sample, highest)
+    if search[core.STATE] == core.MET:
+        return keep_all(totals, search)
+    if sample is None:
+        return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
     error = sample.error() if totals.shape not in LINEAR else math.nan
     off = error if margin < error else margin

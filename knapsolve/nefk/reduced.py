@@ -23,7 +23,7 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import room_beside_copies
-from knapsolve.nefk.search import step
+from knapsolve.nefk.search import SUBNORMAL, step
 from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import Solve, fill_and_solve, may_fill
 
@@ -75,15 +75,16 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
         return None
     beside = price_beside_caps(problem, totals.sum_of_caps(), totals.ungrouped_items)
     search = new_search(problem, passes, beside, most)
-    if search[core.STATE] == core.MET:
-        return keep_all(totals, search)
-    if passes.shape == core.QUADRATIC and not problem.equality:  # its price could be negative
+    is_met = search[core.STATE] == core.MET
+    if passes.shape == core.QUADRATIC and not (problem.equality or is_met):  # its price could be negative
         if capped_sums(totals, *totals.respond(0.0).T)[0] * (1.0 - SURELY) <= problem.capacity:
             return None
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
-    highest = beside * (1.0 + ABOVE) if fills and totals.ungrouped <= MOST_BESIDE else math.nan
-    return reduce(totals, search, room, highest) if search[core.STATE] == core.RUNNING else None
+    highest = math.nan
+    if fills and (is_met or totals.ungrouped <= MOST_BESIDE):
+        highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
+    return reduce(totals, search, room, highest) if is_met or search[core.STATE] == core.RUNNING else None
 
 
 def _solve_without_caps(

@@ -14,6 +14,7 @@ from knapsolve.nefk.passes import Prices
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 FAR = 1e300
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
+SUBNORMAL = float(np.finfo(np.float64).tiny)  # prices below have few digits
 TOLERANCE = 2e-15
 SAMPLE = 32  # a price is guessed on one in so many items, within the next two
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192

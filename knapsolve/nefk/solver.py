@@ -28,10 +28,9 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.reduced import solve_reduced
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.search import LINEAR, UNDERFLOW
+from knapsolve.nefk.search import LINEAR, SUBNORMAL, UNDERFLOW
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
-SUBNORMAL = float(np.finfo(np.float64).tiny)  # prices below have few digits
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
 
 

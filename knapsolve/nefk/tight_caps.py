@@ -18,7 +18,7 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
-from knapsolve.nefk.own_guesses import guesses_above
+from knapsolve.nefk.own_guesses import guesses_above, guesses_from_above
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
@@ -77,7 +77,8 @@ def fill_and_solve(
     grouped = GroupPasses(problem, n_jobs, layout)
     own, are_large = np.empty(len(problem.caps) + 1), problem.n > MOST_MEAN * len(problem.caps)
     if are_large:
-        own = guesses_above(grouped, above)
+        binds = np.arange(own.size) > 0
+        own = guesses_above(grouped, above) if guess else guesses_from_above(grouped, binds, 0.0)
     filled, left, groups = grouped.fill(above, own, are_large, place)
     count = grouped.count
     del grouped  # room for what follows
@@ -87,11 +88,18 @@ def fill_and_solve(
     if kept.size:
         rest = replace(rest, groups=names, caps=problem.caps[kept - 1])
     layout.forget()
-    is_less = 0 < rest.n <= MOST_REST * problem.n and rest.capacity > LEAST_REST * problem.capacity
+    if guess == 0.0:  # capacity is left over
+        rest = replace(rest, capacity=max(rest.capacity, 0.0))
+        is_less = rest.n <= MOST_REST * problem.n
+    else:
+        is_less = 0 < rest.n <= MOST_REST * problem.n and rest.capacity > LEAST_REST * problem.capacity
     if not (is_less and filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL):
         return None
+    if not rest.n:
+        layout.deliver(place)
+        return Prices(0.0, 0.0), filled, count, own[1:]
     try:
-        found = solve(rest, n_jobs, Place(rest.n, None), guess)
+        found = solve(rest, n_jobs, Place(rest.n, None), guess or math.nan)
     except InfeasibleError:
         return None
     if not found.price <= above:

@@ -159,14 +159,28 @@ def test_groups_without_an_end_are_left(size, filled, monkeypatch):
     assert np.all(result.group_prices[::50] == 0.0)
 
 
-def test_capacity_that_is_left_over_after_filled_caps_need_not_be_used(filled):
-    criterion, given = tight(150_000, 3, criteria.Freshness)
+@pytest.mark.parametrize("without", [None, "rates", "weights"])
+@pytest.mark.parametrize("capacity", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("size", [2, 3, 30, 3000])
+def test_caps_that_leave_capacity_over_are_filled_at_a_price_of_0(size, capacity, without, filled, monkeypatch):
+    """But for groups that never take theirs."""
+    criterion, given = tight(150_000, size, criteria.Freshness)
     given["groups"][given["groups"] < 0] = 0
-    caps = given["group_caps"]
-    result = solve_nefk(criterion, **given | {"equality": False, "capacity": 2.0 * caps.sum()})
-    assert result.price == 0.0
-    taken = np.bincount(given["groups"], result.amounts, caps.size)
-    assert (taken <= caps * (1 + 1e-12)).all()
+    caps, alone = given["group_caps"], np.flatnonzero(given["groups"] == 5)
+    rate = criterion._parameter.copy()
+    if without:
+        (rate if without == "rates" else given["weights"])[alone] = 0.0
+    criterion, given = criteria.Freshness(rate), given | {"equality": False, "capacity": capacity * caps.sum()}
+    result = solve_nefk(criterion, **given)
+    assert (filled == [True] or capacity == np.inf) and result.n_passes <= 9
+    assert result.price == 0.0 and result.residual <= 1.2e-13
+    taken, has_items = np.bincount(given["groups"], result.amounts, caps.size), np.bincount(given["groups"]) > 0
+    takes = has_items & (np.arange(caps.size) != 5) if without else has_items
+    np.testing.assert_allclose(taken[takes], caps[takes], rtol=1e-12)
+    assert np.all(taken[~takes] == 0.0) and np.all((result.group_prices > 0.0) == takes)
+    monkeypatch.setattr(reduced, "may_fill", lambda layout: False)
+    other = solve_nefk(criterion, **given)
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * caps.sum())
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection, criteria.Harmonic, criteria.PoissonFreshness])
