@@ -180,12 +180,12 @@ NEFK_INLINE void begin_above_first(nefk_tile_space *space, size_t groups) {
     }
 }
 
-/* The same without guesses but the floor: own prices are below where the second item starts, in space->less, and mostly
+/* The same without guesses of any use: own prices are below where the second item starts, in space->less, and mostly
  * nearer to that: begin at five eighths of the way, in logs. */
 NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
     begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) {
-        double least = space->at[k], second = space->less[space->group[k]], middle = sqrt(least * second);
+        double least = space->from[k] > 0.0 ? space->from[k] : space->at[k], second = space->less[space->group[k]], middle = sqrt(least * second);
         double next = sqrt(middle * sqrt(middle * second));
         space->at[k] = (next > least) & (next < second) ? next : least;
     }
@@ -289,13 +289,11 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     put_back(space, bounded ? next : x, groups);
     for (size_t k = 0; k < groups; k++) {
         uint32_t g = space->group[k];
-        int is_dropped = (known != NEFK_KNOWN_ABOVE) & (space->at[k] <= floor) & (total[k] < space->target[k]);
         space->low[g] = space->high[g] = own[k];
-        space->mark[g] = is_dropped ? 0.0 : 1.0;
         space->group[left] = g;
         space->at[left] = space->less[k];
         space->curve[left] = space->more[k];
-        left += !(is_dropped | ((space->met[k] == NEFK_MET) & (space->slope[k] == 0.0)));
+        left += !((space->met[k] == NEFK_MET) & (space->slope[k] == 0.0));
     }
     return left;
 }

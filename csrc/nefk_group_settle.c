@@ -98,12 +98,12 @@ static size_t list_off(nefk_tile_space *space) {
 static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double floor, int known,
                          size_t listed) {
     double answered = 0.0;
+    floor = known == NEFK_KNOWN_ABOVE ? floor : 0.0;
     if (listed == space->searched /* which are listed as they lie, but for those that bounds leave nothing */
         && nefk_approaches(all->problem, space)) {
         size_t left = nefk_approach_own(all->problem, space, floor, known);
         answered += search_rest(all, tile, space, floor, left, 0, space->curve);
     } else {
-        floor = known == NEFK_KNOWN_ABOVE ? floor : 0.0;
         if (listed == space->searched && nefk_is_for_rows(all->problem, space))
             listed = nefk_search_rows(all->problem, space, floor, &answered);
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0, NULL);

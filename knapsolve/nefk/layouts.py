@@ -288,7 +288,7 @@ def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
 def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:
     """Where items of groups go, as Tiled asks for it; written over the names."""
     if names is None and not room.have_table(runs, n):
-        return runs.even or runs.guesses()
+        return runs.even or runs.guesses()[:3]
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)

@@ -54,17 +54,20 @@ def below(search: Array, shape: int, price: float, margin: float) -> float:
     return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
 
 
-def reduce(totals: GroupTotals, search: Array, room: float = math.inf, highest: float = math.nan) -> Reduced | None:
+def reduce(
+    totals: GroupTotals, search: Array, room: float = math.inf, highest: float = math.nan, most_left: float = 1.0
+) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
     Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
     models may take beside copies; 0 if there are no copies. The budget's price may be known to be at most `highest`.
-    The table of sizes of the totals is used up.
+    `most_left` is the share of the items that there is room for beside filled groups. The table of sizes of the totals
+    is used up.
     """
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
-    if room and sample and are_above(sample, highest):
+    if room and sample and are_above(sample, highest, most_left):
         return keep_all(totals, search, None, sample, highest)
     if search[core.STATE] == core.MET:
         return keep_all(totals, search)
@@ -94,7 +97,7 @@ def reduce(totals: GroupTotals, search: Array, room: float = math.inf, highest: 
     if math.isnan(low):
         return None
     search[core.PRICE] = low
-    above = None if is_steep else find_price_above(sample, price, max(margin, error))
+    above = None if is_steep else find_price_above(sample, price, max(margin, error), most_left)
     if above is None:
         curve = curve or sample.curve(price, margin)
     return keep_all(totals, search, curve, sample, above)
@@ -184,7 +187,7 @@ class Reduced:
     tables: list[tuple[NDArray[np.int32] | None, Starts]]  # names and starts, taken out for use
     curve: Curve | None  # of a sample
     count: int
-    above: float | None = None  # a price that is surely above the budget's, if most own prices are above that
+    above: float | None = None  # a price that is likely to be above the budget's, if most own prices are above that
 
 
 def without_loose_caps(

@@ -17,12 +17,12 @@ from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
-from knapsolve.nefk.loose_caps import ROUGH, Reduced, keep_all, put_back, reduce
+from knapsolve.nefk.loose_caps import ROUGH, Reduced, put_back, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.room import room_beside_copies
+from knapsolve.nefk.room import room_beside_copies, share_beside_filled
 from knapsolve.nefk.search import SUBNORMAL, step
 from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import Solve, fill_and_solve, may_fill
@@ -84,7 +84,9 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
     highest = math.nan
     if fills and (is_met or totals.ungrouped <= MOST_BESIDE):
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
-    return reduce(totals, search, room, highest) if is_met or search[core.STATE] == core.RUNNING else None
+    if not (is_met or search[core.STATE] == core.RUNNING):
+        return None
+    return reduce(totals, search, room, highest, share_beside_filled(problem, place))
 
 
 def _solve_without_caps(

@@ -18,6 +18,7 @@ BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely b
 BY_ROUGH, BY_OPEN = 32, 12  # bytes of an item of a model, and those of one beside its columns
 LEAST_ROUGH = 84  # items to one that a model must have room for
 LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
+BY_REST = 36  # bytes of an item of a problem that is solved beside another one, beside its columns
 ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
 ROUGH = (core.DETECTION, core.FRESHNESS)  # shapes of which single precision takes less time
@@ -27,6 +28,7 @@ LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amoun
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
 FEWEST_COPIED, MOST_FEW = 1 << 14, 1 << 16  # items of which copies are worth it, and small beside the working space
 LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
+LARGE_UNEVEN, LARGEST_UNEVEN = 2, 1 << 20  # the same where most items are in few of the groups
 
 
 def columns_to_copy(problem: Problem) -> list[dict[str, Any]]:
@@ -60,7 +62,10 @@ def may_copy(part: Problem, copies: int, n: int, kept: int) -> bool:
 
 def have_table(runs: Runs, n: int) -> bool:
     """Whether a table of where the items of groups go is faster than other ways, and takes little room."""
-    return not runs.even and len(runs.starts) <= min(LARGEST_TABLE, n // LARGE_NAMES)
+    most = len(runs.starts)
+    if runs.even or most > min(LARGEST_UNEVEN, n // LARGE_UNEVEN):
+        return False
+    return most <= min(LARGEST_TABLE, n // LARGE_NAMES) or not runs.guesses()[3]
 
 
 def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
@@ -74,6 +79,16 @@ def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
     )
     most = max(rooms) / _bytes_of_rough(problem)
     return most if is_enough(problem, most) else 0.0
+
+
+def share_beside_filled(problem: Problem, place: Place) -> float:
+    """Which share of the items may be a problem by itself beside filled groups: their own prices and amounts, which lie
+    in copies.
+    """
+    width = place.dtype.itemsize
+    columns = sum(column.dtype.itemsize for column in problem.columns().values())
+    room = (MOST_ROOM + place.given) * problem.n - 2 * width * problem.n - BY_PRICE * len(problem.caps)
+    return max(room, 0.0) / ((columns + BY_REST) * problem.n)
 
 
 def _bytes_of_rough(problem: Problem) -> int:

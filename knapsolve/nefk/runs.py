@@ -14,7 +14,8 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.passes import parts_of
 
-SELDOM = 8  # groups of a run to those that a guess is for: so many guesses are right to one that is not
+SELDOM = 4  # items whose guesses are right to one whose run is the next
+MOST_GUESSES = 1 << 16  # entries that take little room, and that caches hold
 FILLED = (31 / 32, 7 / 8, 3 / 4)  # of a tile, by groups of their mean size: tried in turn
 MOST_EVEN = 1.4  # runs of the same number of groups, over tiles that all items fill
 MOST_AT_ONCE = 4  # one in so many items may be in a large group that is worked on beside another
@@ -107,14 +108,19 @@ class Runs:
                 self.starts[run.first] = 0
         self.are_placed = True
 
-    def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
+    def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool]:
         """How the run of a group is found without a look at a table of all: the first run of every 2^bits groups, the
-        first group of every run and a number beyond all, and the bits.
+        first group of every run and a number beyond all, and the bits; and whether most items are found at once.
         """
         firsts = np.array([*(run.first for run in self.every), 2**32 - 1], dtype=np.uint32)
-        bits = max((len(self.starts) // len(self.every) // SELDOM).bit_length() - 1, 0)
-        begins = np.arange(0, len(self.starts), 1 << bits, dtype=np.uint32)
-        return (firsts.searchsorted(begins, "right") - 1).astype(np.uint32), firsts, bits
+        items, own = np.array([run.end - run.begin for run in self.every]), np.arange(len(self.every))
+        for bits in range(len(self.starts).bit_length(), -1, -1):
+            begins = np.arange(0, len(self.starts), 1 << bits, dtype=np.uint32)
+            guesses = firsts.searchsorted(begins, "right") - 1
+            away = int((items * (own - guesses[firsts[:-1] >> bits])).sum())  # runs beyond the guess, at most
+            if away * SELDOM <= items.sum() or 2 * begins.size > MOST_GUESSES:
+                break
+        return guesses.astype(np.uint32), firsts, bits, away * SELDOM <= items.sum()
 
     def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """How many items groups have, run by run: which groups, and their sizes."""

@@ -98,7 +98,7 @@ def test_a_sample_that_is_far_off_costs_a_second_solve_alone(size, filled, monke
     criterion, given = tight(150_000, size, criteria.Freshness, share=(0.3, 2.0))
     expected = solve_nefk(criterion, **given)
     assert not filled
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, error: 1e-3 * price)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, *_: 1e-3 * price)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     result = solve_nefk(criterion, **given)
     assert filled == [False]
@@ -114,8 +114,8 @@ def test_groups_whose_caps_are_loose_are_not_filled(size, monkeypatch):
     expected = solve_nefk(criterion, **given)
     monkeypatch.undo()
     tried, fill = [], reduced.fill_and_solve
-    for name in ("MOST_LEFT", "MOST_LEFT_OF_OTHERS"):
-        monkeypatch.setattr(tight_caps, name, 1.0)
+    monkeypatch.setattr(tight_caps, "MOST_LEFT", 1.0)
+    monkeypatch.setattr(reduced, "share_beside_filled", lambda *_: 1.0)
     monkeypatch.setattr(tight_caps, "LEAST_CAPPED", 0.0)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     monkeypatch.setattr(reduced, "fill_and_solve", lambda *args: tried.append(fill(*args)) or tried[-1])
@@ -128,7 +128,7 @@ def test_groups_whose_caps_are_loose_are_not_filled(size, monkeypatch):
 def test_a_problem_of_which_nothing_is_filled_is_solved_by_totals(filled, monkeypatch):
     """A sample may say that all caps bind where none does."""
     criterion, given = tight(150_000, 3, criteria.Freshness, share=(1.2, 2.0))
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, error: 1e300)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: 1e300)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", -1.0)
     result = solve_nefk(criterion, **given)
     assert filled == [False] and result.residual <= 1.2e-13
@@ -148,8 +148,7 @@ def test_groups_without_an_end_are_left(size, filled, monkeypatch):
     """They take what the budget's price says, whatever a sample says of caps."""
     criterion, given = tight(150_000, size, criteria.Freshness)
     given["group_caps"][::50] = np.inf
-    for name in ("MOST_LEFT", "MOST_LEFT_OF_OTHERS"):
-        monkeypatch.setattr(tight_caps, name, 0.2)
+    monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.2)
     result = solve_nefk(criterion, **given)
     assert filled == [True] or size == 100  # of so few sampled groups, one without an end tells nothing
     monkeypatch.setattr(reduced, "may_fill", lambda layout: False)
@@ -207,10 +206,52 @@ def test_no_price_is_told_where_caps_leave_nothing_over_or_none_is_there_to_take
     assert told(given["groups"], few) > 0.0
 
 
-def test_a_price_that_is_wrongly_held_for_the_highest_costs_a_second_solve_alone(filled, monkeypatch):
+@pytest.fixture
+def taken_back(monkeypatch):
+    """How many items were left after groups were taken back, every time."""
+    seen, take = [], tight_caps._take_back
+
+    def spy(*args):
+        found = take(*args)
+        seen.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(tight_caps, "_take_back", spy)
+    return seen
+
+
+def test_a_price_that_is_wrongly_held_for_the_highest_costs_a_second_solve_alone(filled, taken_back, monkeypatch):
     criterion, given = tight(150_000, 3, criteria.Freshness)
     expected, told = solve_nefk(criterion, **given), reduced.price_beside_caps
+    assert not taken_back
     monkeypatch.setattr(reduced, "price_beside_caps", lambda *args: 0.9 * told(*args))
     result = solve_nefk(criterion, **given)
-    assert filled == [True, False]
+    assert filled == [True, True] and len(taken_back) == 1
     np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("below", [0.95, 0.7, 0.4])
+@pytest.mark.parametrize("size", [2, 3, 10, 100, 1000])
+def test_groups_that_were_wrongly_filled_are_taken_back(size, below, dtype, filled, taken_back, sampled, monkeypatch):
+    """The budget's price is above the one that it was held to be below. Amounts in single precision do not tell their
+    value, and all is solved again.
+    """
+    criterion, given = tight(150_000, size, criteria.Freshness, share=(0.3, 1.1))
+    criterion = criteria.Freshness(criterion._parameter.astype(dtype))
+    given |= {"weights": given["weights"].astype(dtype)}
+    with monkeypatch.context() as patch:
+        patch.setattr(reduced, "may_fill", lambda layout: False)
+        expected = solve_nefk(criterion, **given)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: below * expected.price)
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
+    result = solve_nefk(criterion, **given, out=np.empty(150_000, dtype))
+    is_double = dtype == np.float64
+    assert filled[0] == is_double and len(taken_back) == is_double
+    assert result.price == pytest.approx(expected.price, rel=1e-11)
+    assert result.value == pytest.approx(expected.value, rel=1e-12) and result.residual <= 2e-13
+    np.testing.assert_allclose(
+        result.amounts, expected.amounts, rtol=1e-9 if is_double else 1e-6, atol=1e-12 * given["capacity"]
+    )
+    np.testing.assert_allclose(result.group_prices, expected.group_prices, rtol=1e-7, atol=1e-10)
+    assert np.array_equal(result.at_lower, result.amounts <= 0.0)
