@@ -153,7 +153,7 @@ def _take_back(
 
 
 def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:
-    """A problem of items (n,) of some groups, 0 for none, with these groups' caps; and which groups they are, in order."""
+    """A problem of items (n,) of some groups, 0 for none, with these groups' caps; and which they are, in order."""
     names = np.full(len(caps) + 1, -1, dtype=np.int32)
     names[groups] = 0
     names[0] = -1
