@@ -14,7 +14,7 @@ from knapsolve.nefk.group_samples import Curve
 from knapsolve.nefk.narrow import HALVES, LEAST_HALF, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, Secant, step_beside
+from knapsolve.nefk.search import BESIDE, LATE, LINEAR, Secant, nearest, step_beside
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
@@ -51,6 +51,7 @@ class GroupSteps:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
         self.held = 0  # leads where caps held nearly all of T
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
+        self.count, self.beside = 0, list[float]()  # steps; prices beside a start that are still to be tried
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
         self.high = math.inf  # how much T was too low above the answer
         self.low = 0.0, 0.0  # how much T was too high below the answer, and its slope there if caps held most
@@ -65,7 +66,7 @@ class GroupSteps:
         NaN if the step was too long for one.
         """
         step_beside(search, self.shape, *sums)
-        if search[core.STATE] != core.RUNNING or self._try_tie(search):
+        if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), _across(search)
@@ -82,8 +83,10 @@ class GroupSteps:
             return 0.5 * across + ROUNDED
         is_smooth = self.are_large and self.shape not in LINEAR
         if not (is_smooth or is_flat) and self._follow(search, mu, sums[0]):
-            moved = moved_by(self.shape, mu, float(search[core.PRICE]))
-            return min(max(OFF_CURVE * moved, LEAST_HALF), HALVES[0])
+            half = OFF_CURVE * moved_by(self.shape, mu, float(search[core.PRICE]))
+            if self.is_rough and half > HALVES[1] and sums[2] < MOSTLY * sums[0]:
+                return math.nan  # a rough pass costs less than so large a model
+            return min(max(half, LEAST_HALF), HALVES[0])
         if is_flat and self.halving and _halve(search):
             self.halving -= 1
             return math.nan
@@ -109,6 +112,23 @@ class GroupSteps:
         """Move a search's price beside the weight that many items have; False if there is no such left to be tried."""
         while self.curve and self.curve.ties:
             price = self.curve.ties.pop(0)
+            if search[core.LOW] < price < search[core.HIGH]:
+                search[core.PRICE] = price
+                return True
+        return False
+
+    def _try_start(self, search: Array) -> bool:
+        """Late in a search for which no model pays, move its price to either side of the nearest start of an item, now
+        and then, as `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
+        """
+        self.count += 1
+        if self.problem.n > LEAST_NARROWED or self.count <= LATE:
+            return False
+        if not self.beside and self.count % 3 == LATE % 3:
+            start = nearest(self.problem.starts(), search)
+            self.beside = [start - BESIDE * start, start + BESIDE * start]
+        while self.beside:
+            price = self.beside.pop()
             if search[core.LOW] < price < search[core.HIGH]:
                 search[core.PRICE] = price
                 return True

@@ -81,11 +81,11 @@ def fill_and_solve(
     if are_large:
         binds = np.arange(own.size) > 0
         own = guesses_above(grouped, above) if guess else guesses_from_above(grouped, binds, 0.0)
-    filled, left, groups = grouped.fill(above, own, are_large, place)
+    filled, others, groups = grouped.fill(above, own, are_large, place)
     count = grouped.count
     del grouped  # room for what follows
     layout.forget_groups()
-    rest, kept = _in_groups(layout.take(left, problem.capacity - filled.total), groups, problem.caps)
+    rest, kept = _in_groups(layout.take(others, problem.capacity - filled.total), groups, problem.caps)
     del groups
     layout.forget()
     if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL):
@@ -95,11 +95,10 @@ def fill_and_solve(
         return Prices(0.0, 0.0), filled, count, own[1:]
     found = _solve_rest(problem, rest, guess, n_jobs, solve)
     if found and found.price <= above:
-        layout.amounts[left] = found.amounts
+        layout.amounts[others] = found.amounts
         layout.deliver(place)
     else:
         layout.deliver(place)
-        del left  # room
         step = above / max(guess, SUBNORMAL)
         above = found.price * (1.0 + ROUNDED) if found else above * step * step
         if not above < math.inf or place.dtype != np.float64:
