@@ -65,7 +65,11 @@ class GroupSteps:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
         NaN if the step was too long for one.
         """
+        self.count += 1
+        top = float(search[core.TOP])
+        search[core.TOP] = self._next_start(search, mu, top)
         step_beside(search, self.shape, *sums)
+        search[core.TOP] = top
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
@@ -117,11 +121,20 @@ class GroupSteps:
                 return True
         return False
 
+    def _next_start(self, search: Array, mu: float, top: float) -> float:
+        """The next price at which an item starts, late in a search for which no model pays: slopes have no end there.
+        Elsewhere that at which the first one does.
+        """
+        if self.problem.n > LEAST_NARROWED or self.count < LATE:
+            return top
+        starts = self.problem.starts()
+        later = starts[(starts > mu) & (starts <= search[core.HIGH] * (1.0 + BESIDE))]
+        return float(later.min()) if later.size else top
+
     def _try_start(self, search: Array) -> bool:
         """Late in a search for which no model pays, move its price to either side of the nearest start of an item, now
         and then, as `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
         """
-        self.count += 1
         if self.problem.n > LEAST_NARROWED or self.count <= LATE:
             return False
         if not self.beside and self.count % 3 == LATE % 3:

@@ -264,3 +264,16 @@ def test_few_passes_do_where_caps_are_periodic_in_the_groups_numbers(period, loa
     result = solve("freshness", rates, capacity, weights=weights, groups=groups, group_caps=caps)
     assert result.residual <= 1e-12
     assert result.n_passes <= 6
+
+
+def test_searches_of_few_items_do_not_creep_towards_starts():
+    """Slopes of totals have no end just below the price at which an item starts: steps by them take up to 39 passes."""
+    passes = []
+    for seed in range(40):
+        generator, n = np.random.default_rng(seed), 2000
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        options = {"weights": weights, "groups": generator.integers(0, 200, n), "group_caps": 4.2, "n_jobs": 1}
+        result = solve_nefk(criteria.Freshness(rates), 600.0, **options)
+        assert result.residual <= 2e-13
+        passes.append(result.n_passes)
+    assert max(passes) <= 20
