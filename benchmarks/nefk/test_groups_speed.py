@@ -125,14 +125,26 @@ def test_few_items_in_groups_beside_none(size, share):
     print_beside_none(f"\n{share:.0%} of items in groups of {size}", plain, groups, caps)
 
 
-@pytest.mark.parametrize(("load", "over"), [(0.5, 1.02), (0.1, 1.02), (0.5, 1.1), (0.1, 1.1), (0.5, 1.5)])
-def test_one_cap_for_all_groups_beside_none(load, over):
-    """Every host has the same cap, a bit more than its share of the capacity: most caps are nearly reached."""
-    n, n_groups, generator = 10**6, 200_000, np.random.default_rng(5)
-    rate, groups = generator.lognormal(0, 1.5, n), generator.integers(0, n_groups, n)
-    plain = partial(solve_nefk, criteria.Freshness(rate), load * n, n_jobs=1, out=np.empty(n))
-    caps = np.full(n_groups, over * load * n / n_groups)
-    print_beside_none(f"\ncaps of {over} times the mean, capacity {load} n", plain, groups, caps)
+@pytest.mark.parametrize("n", [10**5, 10**6])
+@pytest.mark.parametrize("caps", ["one for all", "by size", "by size, hosts by rank"])
+@pytest.mark.parametrize("over", [0.8, 1.02, 1.1, 1.5, 2.0])
+def test_caps_that_are_alike_beside_none(n, caps, over):
+    """Every host has the same cap, or one by how many items it has: so many times its share of the capacity, or of what
+    the caps of hosts that have items allow. The k-th host of some has a share of 1 / k of the items.
+    """
+    rate, weight, capacity = problem(n)
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=np.empty(n))
+    print()
+    for n_groups in (n // 1000, n // 50, n // 10, n // 5, n // 2):
+        shares = 1.0 / np.arange(1.0, n_groups + 1.0) if "rank" in caps else np.ones(n_groups)
+        draws = []
+        for seed in range(DRAWS[n]):
+            groups = np.random.default_rng(seed).choice(n_groups, n, p=shares / shares.sum())
+            sizes = np.bincount(groups, minlength=n_groups)
+            cap = np.where(sizes > 0, 1.0, 0.0) if caps == "one for all" else sizes.astype(np.float64)
+            draws.append((groups, over * capacity * cap / cap.sum()))
+        alone = partial(plain, equality=over >= 1.0)
+        print_each_beside_none(f"n = {n:.0e}, {n_groups:6d} caps {caps}, {over} times", alone, draws, time.process_time)
 
 
 @pytest.mark.parametrize("without", [0, 1, 100])

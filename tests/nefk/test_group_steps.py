@@ -13,6 +13,7 @@ import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.room as room_module
+from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
