@@ -21,7 +21,10 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     nefk_fill(groups, prices.high, space->high);
     nefk_fill(space->searched, 1.0, space->mark);
     nefk_fill(groups - space->searched, 0.0, space->mark + space->searched);
-    if (!space->all.step[2] && lower[0] == 0.0 && nefk_are_positive(groups, space->cap)) {
+    int none_is_tight = !space->all.step[2] && lower[0] == 0.0;
+    for (size_t g = space->searched; g < groups && none_is_tight; g++) /* those that are searched have caps */
+        none_is_tight = space->cap[g] > 0.0 || !size_of(space, g);
+    if (none_is_tight) {
         for (size_t g = 0; g < space->searched; g++) {
             space->at[g] = own[tile.first + space->name[g]];
             space->group[g] = (uint32_t)g;
