@@ -185,8 +185,8 @@ NEFK_INLINE void begin_above_first(nefk_tile_space *space, size_t groups) {
 NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
     begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) {
-        double least = space->from[k] > 0.0 ? space->from[k] : space->at[k], second = space->less[space->group[k]], middle = sqrt(least * second);
-        double next = sqrt(middle * sqrt(middle * second));
+        double least = space->from[k] > 0.0 ? space->from[k] : space->at[k], second = space->less[space->group[k]];
+        double middle = sqrt(least * second), next = sqrt(middle * sqrt(middle * second));
         space->at[k] = (next > least) & (next < second) ? next : least;
     }
 }

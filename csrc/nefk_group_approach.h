@@ -11,8 +11,8 @@
  * freshness, most items in small groups. */
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space);
 
-/* What is known of own prices: that they are above the floor, and a guess; a guess alone, or nothing, and the guess is the
- * floor. Groups that are then found to take less than their caps at the floor are not marked, and have no answer. */
+/* What is known of own prices: that they are above the floor, and a guess; a guess alone; or nothing, and the guess is
+ * for groups of which no bound is known. */
 enum { NEFK_KNOWN_ABOVE, NEFK_GUESSED, NEFK_UNKNOWN };
 
 /* Answer all items of the tile: those groups at own prices near the guesses, which become their space->low and high,

@@ -22,8 +22,10 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     nefk_fill(space->searched, 1.0, space->mark);
     nefk_fill(groups - space->searched, 0.0, space->mark + space->searched);
     int none_is_tight = !space->all.step[2] && lower[0] == 0.0;
-    for (size_t g = space->searched; g < groups && none_is_tight; g++) /* those that are searched have caps */
+    for (size_t g = space->searched; g < groups && none_is_tight; g++) { /* those that are searched have caps */
         none_is_tight = space->cap[g] > 0.0 || !size_of(space, g);
+        if (!size_of(space, g)) own[tile.first + space->name[g]] = NAN;
+    }
     if (none_is_tight) {
         for (size_t g = 0; g < space->searched; g++) {
             space->at[g] = own[tile.first + space->name[g]];
@@ -166,6 +168,7 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     sum_groups(space, space->x, space->total);
 }
 
+/* Items of the prices at which `take_nothing` leaves them are not looked at: what they will take is not known yet. */
 static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, size_t m, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const nefk_problem *problem = all->problem;
@@ -175,6 +178,7 @@ static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, s
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         double bad = use->audit(problem->shape, count, block_of(&space->all, at), space->price + at, space->x + at,
                                 value, side);
+        for (size_t i = 0; i < count; i++) value[i] = space->price[at + i] < DBL_MAX ? value[i] : 0.0;
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(count, space->x + at));
         nefk_add(&total.value.high, &total.value.low, use->sum(count, value));

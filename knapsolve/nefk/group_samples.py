@@ -174,11 +174,11 @@ class SampledTotals:
         return np.bincount(self.totals.problem.groups + 1, minlength=len(self.totals.caps) + 1)[1:]
 
     def capped_at(self, price: float) -> tuple[float, float]:
-        """The share of groups whose caps are exceeded at a price, and that of all items which have no such group."""
+        """The share of groups whose caps are exceeded at a price, if above 0, and of items that have no such group."""
         total, slope = self.totals.respond(price).T
         sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
         self._shrink(price, total, slope)
-        loose = total[1:] <= self.totals.caps
+        loose = (total[1:] <= self.totals.caps) | (self.totals.caps <= 0.0)
         left = alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
         return 1.0 - np.count_nonzero(loose) / len(self.totals.caps), left
 

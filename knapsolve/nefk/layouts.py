@@ -231,6 +231,11 @@ class Tiled:
         """The problem of some items, by their entries, whose amounts are not written yet."""
         return self._problem.take(which, capacity, self._n_jobs)
 
+    @property
+    def table_bytes(self) -> int:
+        """What the table of where items go takes, if there is one."""
+        return self._entries.nbytes if isinstance(self._entries, np.ndarray) else 0
+
     def forget_groups(self) -> None:
         """Give back the room of what is known of groups; there are no passes after that."""
         self.member, self.runs.starts = None, np.empty(0, np.uint16)
@@ -250,6 +255,7 @@ class Tiled:
             place.mark_part(part, self.given.lower, self.given.upper)  # while they are in the cache
 
         self._move(move)
+        self.amounts = there
 
 
 def lay_out(
@@ -288,7 +294,7 @@ def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
 def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:
     """Where items of groups go, as Tiled asks for it; written over the names."""
     if names is None and not room.have_table(runs, n):
-        return runs.even or runs.guesses()[:3]
+        return runs.even or runs.guesses
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)

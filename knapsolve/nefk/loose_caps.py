@@ -24,7 +24,7 @@ from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.search import LINEAR, step_beside
-from knapsolve.nefk.tight_caps import are_above, find_price_above
+from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above
 
 Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
@@ -61,15 +61,18 @@ def reduce(
 
     Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
     models may take beside copies; 0 if there are no copies. The budget's price may be known to be at most `highest`.
-    `most_left` is the share of the items that there is room for beside filled groups. The table of sizes of the totals
-    is used up.
+    `most_left` is the share of the items that there is room for beside filled groups, if these are to be. The table of
+    sizes of the totals is used up.
     """
+    is_met = search[core.STATE] == core.MET
+    if is_met and not (room and can_be_filled(totals.problem)):
+        return keep_all(totals, search)
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
     if room and sample and are_above(sample, highest, most_left):
         return keep_all(totals, search, None, sample, highest)
-    if search[core.STATE] == core.MET:
+    if is_met:
         return keep_all(totals, search)
     if sample is None:
         return None

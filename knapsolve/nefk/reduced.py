@@ -38,7 +38,7 @@ def solve_reduced(
     """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
     NaN where a cap is loose; None where that is not worth it.
 
-    With `fills`, caps that surely bind are filled first where they are most, and `solve` answers the rest.
+    With `fills`, caps that are likely to bind are filled first where they are most, and `solve` answers the rest.
     """
     reduced = _reduce(problem, passes, n_jobs, place, fills)
     if reduced is None:
@@ -86,7 +86,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
     if not (is_met or search[core.STATE] == core.RUNNING):
         return None
-    return reduce(totals, search, room, highest, share_beside_filled(problem, place))
+    return reduce(totals, search, room, highest, share_beside_filled(problem, place) if fills else -1.0)
 
 
 def _solve_without_caps(
@@ -109,7 +109,7 @@ def _solve_with_caps(
     some: Problem, reduced: Reduced, n_jobs: int, place: Place, solve: Solve | None
 ) -> tuple[Prices, Settled, int, Array] | None:
     """The answer, with own prices of the groups that are left (k,): few items of them are set aside, unless that costs
-    digits. With `solve`, None if caps were filled that do not all bind.
+    digits. With `solve`, None if caps were filled and too few of them bind.
     """
     count, first = 0, reduced.search.copy()
     layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)

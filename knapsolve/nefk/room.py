@@ -28,7 +28,7 @@ LISTED, BY_LISTED, BY_COPIED = 12, 2.9, 16  # bytes an item of a list with amoun
 LARGE_NAMES = 4  # a table that takes as much as one in so many items
 FEWEST_COPIED, MOST_FEW = 1 << 14, 1 << 16  # items of which copies are worth it, and small beside the working space
 LARGEST_TABLE = 1 << 18  # entries that a second-level cache holds
-LARGE_UNEVEN, LARGEST_UNEVEN = 2, 1 << 20  # the same where most items are in few of the groups
+LARGE_UNEVEN, LARGEST_UNEVEN = 2, 1 << 20  # the same of tables of which a small part is read mostly
 
 
 def columns_to_copy(problem: Problem) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ def have_table(runs: Runs, n: int) -> bool:
     most = len(runs.starts)
     if runs.even or most > min(LARGEST_UNEVEN, n // LARGE_UNEVEN):
         return False
-    return most <= min(LARGEST_TABLE, n // LARGE_NAMES) or not runs.guesses()[3]
+    return most <= min(LARGEST_TABLE, n // LARGE_NAMES) or not runs.are_guessed
 
 
 def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
@@ -81,13 +81,12 @@ def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
     return most if is_enough(problem, most) else 0.0
 
 
-def share_beside_filled(problem: Problem, place: Place) -> float:
-    """Which share of the items may be a problem by itself beside filled groups: their own prices and amounts, which lie
-    in copies.
+def share_beside_filled(problem: Problem, place: Place, others: int = 0) -> float:
+    """Which share of the items may be a problem by itself beside filled groups: their own prices, and their amounts,
+    which lie in copies, and some other bytes.
     """
-    width = place.dtype.itemsize
     columns = sum(column.dtype.itemsize for column in problem.columns().values())
-    room = (MOST_ROOM + place.given) * problem.n - 2 * width * problem.n - BY_PRICE * len(problem.caps)
+    room = (MOST_ROOM + place.given - 2 * place.dtype.itemsize) * problem.n - BY_PRICE * len(problem.caps) - others
     return max(room, 0.0) / ((columns + BY_REST) * problem.n)
 
 

@@ -90,6 +90,7 @@ class Runs:
         self.large = [run for run in every if run.end - run.begin > core.TILE]
         self._in_long: dict[int, int] = {}
         self._estimate: Callable[[int], int] | None = None
+        self._guesses: tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool] | None = None
 
     def at_once(self) -> int:
         """How many large groups may be worked on at a time: two, unless one is much of all items, or of them."""
@@ -108,10 +109,23 @@ class Runs:
                 self.starts[run.first] = 0
         self.are_placed = True
 
-    def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool]:
+    @property
+    def guesses(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
         """How the run of a group is found without a look at a table of all: the first run of every 2^bits groups, the
-        first group of every run and a number beyond all, and the bits; and whether most items are found at once.
+        first group of every run and a number beyond all, and the bits.
         """
+        if self._guesses is None:
+            self._guesses = self._guess()
+        return self._guesses[:3]
+
+    @property
+    def are_guessed(self) -> bool:
+        """Whether guesses are the runs of most items."""
+        if self._guesses is None:
+            self._guesses = self._guess()
+        return self._guesses[3]
+
+    def _guess(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool]:
         firsts = np.array([*(run.first for run in self.every), 2**32 - 1], dtype=np.uint32)
         items, own = np.array([run.end - run.begin for run in self.every]), np.arange(len(self.every))
         for bits in range(len(self.starts).bit_length(), -1, -1):

@@ -1,8 +1,10 @@
-"""Caps that surely bind are filled before the budget's price is known: what their groups take does not depend on it.
+"""Caps that are likely to bind are filled before the budget's price is known: what their groups take does not depend on
+it.
 
 The own price of a group, where its items alone take its cap, needs no totals at the budget's price. Where a sample says
-that nearly all caps bind, one pass finds all own prices. Groups whose own price is well above the sample's price are
-settled by that; what is left, few items and the rest of the capacity, is a problem by itself.
+that most caps bind, one pass finds all own prices. Groups whose own price is above what the sample's price may well be
+are settled by that; what is left, few items and the rest of the capacity, is a problem by itself. Its price is no lower
+than the budget's: if some own prices are between both, perhaps, these groups are solved with it once more.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +22,10 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_from_above
-from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.room import ROUGH, has_no_bounds
+from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 from knapsolve.nefk.search import SUBNORMAL
 
 Array = NDArray[np.float64]
@@ -31,8 +34,8 @@ MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much
 MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
 LEAST_CAPPED = 0.3  # share of the groups: others have no items, or are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
-LIKELY = 1.2  # errors of the sample's price, or times what it may be off, that own prices are above it
-MOST_REST = 0.5  # the same of what is left after all: a problem that is hardly smaller could go on so without end
+LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
+MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
 ROUNDED = 1e-9  # more than the price of what is left is off
@@ -46,10 +49,14 @@ def find_price_above(sample: SampledTotals, price: float, error: float, most: fl
     return above if are_above(sample, above, most) else None
 
 
+def can_be_filled(problem: Problem) -> bool:
+    """Whether one pass finds own prices without a bound of them from below."""
+    return problem.criterion._shape in ROUGH and has_no_bounds(problem)
+
+
 def are_above(sample: SampledTotals, price: float, most: float) -> bool:
-    """Whether own prices are above a price but for a share of the items, at most, and not many, as a sample says."""
-    problem = sample.totals.problem
-    if problem.criterion._shape not in ROUGH or not has_no_bounds(problem) or not 0.0 < price < math.inf:
+    """Whether a sample says that own prices are above a price but for groups that have a share of the items at most."""
+    if not can_be_filled(sample.totals.problem) or not 0.0 < price < math.inf:
         return False
     capped, left = sample.capped_at(price)
     return capped >= LEAST_CAPPED and left <= min(MOST_LEFT, most)
@@ -69,86 +76,109 @@ def fill_and_solve(
     solve: Solve,
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Fill the caps that are likely to bind, and `solve` what is left: prices, how the amounts settled, passes, and own
-    prices (g,), NaN where a cap is loose; None if too few of them bind.
+    prices (g,), NaN where a cap is loose; None if too much is left.
 
     The budget's price is likely to be near the lower of two prices, 0 if capacity is left over, and below the higher
-    one. If it may be above that, so are groups that are filled: these are solved once more, with what is left. The
-    layout is used up.
+    one. The layout is used up.
     """
     guess, above = between
-    grouped = GroupPasses(problem, n_jobs, layout)
-    own, are_large = np.empty(len(problem.caps) + 1), problem.n > MOST_MEAN * len(problem.caps)
-    if are_large:
-        binds = np.arange(own.size) > 0
-        own = guesses_above(grouped, above) if guess else guesses_from_above(grouped, binds, 0.0)
-    filled, others, groups = grouped.fill(above, own, are_large, place)
-    count = grouped.count
-    del grouped  # room for what follows
-    layout.forget_groups()
-    rest, kept = _in_groups(layout.take(others, problem.capacity - filled.total), groups, problem.caps)
-    del groups
-    layout.forget()
-    if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL):
+    most = min(MOST_REST, share_beside_filled(problem, place, layout.table_bytes))
+    own, filled, left, groups, count = _fill(problem, layout, guess, above, n_jobs, place)
+    if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and left.size <= most * problem.n):
         return None
-    if guess == 0.0 and not rest.n:
+    if guess == 0.0 and not left.size:
         layout.deliver(place)
         return Prices(0.0, 0.0), filled, count, own[1:]
+    rest, kept = _in_groups(layout.take(left, problem.capacity - filled.total), groups, problem.caps)
+    del groups
+    layout.forget()
     found = _solve_rest(problem, rest, guess, n_jobs, solve)
+    count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
     if found and found.price <= above:
-        layout.amounts[others] = found.amounts
+        layout.amounts[left] = found.amounts
         layout.deliver(place)
     else:
-        layout.deliver(place)
         step = above / max(guess, SUBNORMAL)
         above = found.price * (1.0 + ROUNDED) if found else above * step * step
-        if not above < math.inf or place.dtype != np.float64:
+        if guess == 0.0 or not above < math.inf or place.dtype != np.float64:
             return None
-        count += 1 + (math.ceil(found.n_passes * rest.n / problem.n) if found else 0)
-        left, rest, kept, filled = _take_back(problem, own, above, filled, place)
-        found = _solve_rest(problem, rest, above, n_jobs, solve)
-        if not (found and found.price <= above):
+        layout.deliver(place)
+        del rest, found, left  # room
+        more = _take_back(problem, own, above, filled, most, place, n_jobs)
+        found = _solve_rest(problem, more.rest, above, n_jobs, solve) if more else None
+        if not (more and found and found.price <= above):
+            place.clear()
             return None
         amounts, side = place()
-        amounts[left], side[left] = found.amounts, -(found.amounts <= 0.0).astype(np.int8)
+        amounts[more.left], side[more.left] = found.amounts, -(found.amounts <= 0.0).astype(np.int8)
+        kept, filled = more.kept, more.settled
+        count += 1 + math.ceil(found.n_passes * more.rest.n / problem.n)
     if found.group_prices is not None:
         binds = found.group_prices > 0.0
         own[kept[binds]] = found.price + found.group_prices[binds]
     total, value = filled.total + float(found.amounts.sum()), filled.value + found.value
     residual, over = max(filled.residual, found.kkt_residual), max(filled.over, found.budget_residual)
-    count += math.ceil(found.n_passes * rest.n / problem.n)
     return Prices(found.price, found.price), Settled(total, value, residual, over), count, own[1:]
 
 
+def _fill(
+    problem: Problem, layout: Tiled, guess: float, above: float, n_jobs: int, place: Place
+) -> tuple[Array, Settled, NDArray[np.uint32], NDArray[np.uint32], int]:
+    """Own prices (g + 1,), NaN where a cap is not filled, how the amounts settled, entries of the other items, their
+    groups, and passes.
+    """
+    grouped = GroupPasses(problem, n_jobs, layout)
+    own, are_large = np.empty(len(problem.caps) + 1), problem.n > MOST_MEAN * len(problem.caps)
+    if are_large and guess:
+        own = guesses_above(grouped, above)
+    elif are_large:
+        own = guesses_from_above(grouped, np.arange(own.size) > 0, 0.0)
+    filled, left, groups = grouped.fill(above, own, are_large, place)
+    layout.forget_groups()
+    return own, filled, left, groups, grouped.count
+
+
 def _solve_rest(problem: Problem, rest: Problem, guess: float, n_jobs: int, solve: Solve) -> NEFKResult | None:
-    """The answer of what is left; None if that is too much, or has too little capacity for its digits, or for it."""
-    if guess == 0.0:
-        rest, guess = replace(rest, capacity=max(rest.capacity, 0.0)), math.nan
+    """The answer of what is left; None if there is nothing, or it has too little capacity for its digits, or for it."""
+    if guess == 0.0:  # what is left has all that its caps allow, but for rounding
+        rest, guess = replace(rest, capacity=max(rest.capacity, 2.0 * float(rest.caps.sum()))), math.nan
     elif not rest.capacity > LEAST_REST * problem.capacity:
         return None
-    if not 0 < rest.n <= MOST_REST * problem.n:
-        return None
     try:
-        return solve(rest, n_jobs, Place(rest.n, None), guess)
+        return solve(rest, n_jobs, Place(rest.n, None), guess) if rest.n else None
     except InfeasibleError:
         return None
 
 
+class _More(NamedTuple):
+    """Groups that are taken back, with what is left beside them."""
+
+    left: NDArray[np.uint32]  # positions of all these items
+    rest: Problem
+    kept: NDArray[np.intp]  # the groups of it that have caps
+    settled: Settled  # how the others are
+
+
 def _take_back(
-    problem: Problem, own: Array, above: float, filled: Settled, place: Place
-) -> tuple[NDArray[np.intp], Problem, NDArray[np.intp], Settled]:
-    """Positions of the items of all groups whose own prices (g + 1,) are not above a price, which are forgotten, and of
-    those of no group; the problem of these, which groups of it have caps, and how the others' amounts, which are
-    written, settled.
+    problem: Problem, own: Array, above: float, filled: Settled, most: float, place: Place, n_jobs: int
+) -> _More | None:
+    """The items of all groups whose own prices (g + 1,) are not above a price, which are forgotten, and of those of no
+    group, by amounts that are written; None if they are more than a share of all.
     """
-    less = ~(own > above)
-    left = np.flatnonzero(less[1 + problem.groups])
-    groups = 1 + problem.groups[left].astype(np.intp)
-    part, amounts = problem.take(left, 0.0), place.amounts()[left]
-    amounts[np.isnan(own)[groups]] = 0.0  # were not filled
-    total, value = filled.total - float(amounts.sum()), filled.value - float(part.passes().worth(amounts)[0].sum())
+    less, were_filled = ~(own > above), own > 0.0
+    by_group, groups = np.append(less[1:], less[0]), problem.groups  # of no group, -1, last
+    found = [part.start + np.flatnonzero(by_group[groups[part]]).astype(np.uint32) for part in parts_of(problem.n)]
+    left = np.concatenate(found)
+    if left.size > most * problem.n:
+        return None
+    names = 1 + groups[left].astype(np.intp)
+    which = left[were_filled[names]]
+    amounts, taken = place.amounts()[which], problem.take(which, 0.0, n_jobs)
+    total = filled.total - float(amounts.sum())
+    value = filled.value - (float(taken.passes(n_jobs).worth(amounts)[0].sum()) if which.size else 0.0)
     own[less] = np.nan
-    rest, kept = _in_groups(replace(part, capacity=problem.capacity - total), groups, problem.caps)
-    return left, rest, kept, replace(filled, total=total, value=value)
+    rest, kept = _in_groups(problem.take(left, problem.capacity - total, n_jobs), names, problem.caps)
+    return _More(left, rest, kept, replace(filled, total=total, value=value))
 
 
 def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:

@@ -1,4 +1,4 @@
-"""Caps that surely bind are filled before the budget's price is known: the same answer as by what groups take."""
+"""Caps that are likely to bind are filled before the budget's price is known: the same answer as by totals."""
 
 import math
 
@@ -115,7 +115,8 @@ def test_groups_whose_caps_are_loose_are_not_filled(size, monkeypatch):
     monkeypatch.undo()
     tried, fill = [], reduced.fill_and_solve
     monkeypatch.setattr(tight_caps, "MOST_LEFT", 1.0)
-    monkeypatch.setattr(reduced, "share_beside_filled", lambda *_: 1.0)
+    for module in (reduced, tight_caps):
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
     monkeypatch.setattr(tight_caps, "LEAST_CAPPED", 0.0)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     monkeypatch.setattr(reduced, "fill_and_solve", lambda *args: tried.append(fill(*args)) or tried[-1])
@@ -180,6 +181,24 @@ def test_caps_that_leave_capacity_over_are_filled_at_a_price_of_0(size, capacity
     monkeypatch.setattr(reduced, "may_fill", lambda layout: False)
     other = solve_nefk(criterion, **given)
     np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * caps.sum())
+    assert result.value == pytest.approx(other.value, rel=1e-12)  # items of rate 0 have theirs at once
+
+
+@pytest.mark.parametrize("share", [1.0, 1.0 - 1e-13])
+def test_caps_of_which_some_are_0_and_that_are_all_of_the_capacity_are_filled(share, filled):
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    given["groups"][given["groups"] < 0] = 0
+    given["group_caps"][::50] = 0.0
+    result = solve_nefk(criterion, **given | {"equality": False, "capacity": share * given["group_caps"].sum()})
+    assert filled == [True] and result.residual <= 2e-13
+
+
+def test_most_caps_of_0_are_not_filled(filled):
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    given["groups"][given["groups"] < 0] = 0
+    given["group_caps"][np.arange(50_000) % 5 < 3] = 0.0
+    result = solve_nefk(criterion, **given | {"equality": False, "capacity": 2.0 * given["group_caps"].sum()})
+    assert not filled and result.price == 0.0 and result.residual <= 2e-13
 
 
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection, criteria.Harmonic, criteria.PoissonFreshness])
@@ -220,7 +239,7 @@ def taken_back(monkeypatch):
     return seen
 
 
-def test_a_price_that_is_wrongly_held_for_the_highest_costs_a_second_solve_alone(filled, taken_back, monkeypatch):
+def test_a_price_that_is_wrongly_held_for_the_highest_costs_a_solve_of_what_is_left(filled, taken_back, monkeypatch):
     criterion, given = tight(150_000, 3, criteria.Freshness)
     expected, told = solve_nefk(criterion, **given), reduced.price_beside_caps
     assert not taken_back
@@ -255,3 +274,70 @@ def test_groups_that_were_wrongly_filled_are_taken_back(size, below, dtype, fill
     )
     np.testing.assert_allclose(result.group_prices, expected.group_prices, rtol=1e-7, atol=1e-10)
     assert np.array_equal(result.at_lower, result.amounts <= 0.0)
+
+
+@pytest.mark.parametrize("ungrouped", [0.02, 0.25])
+@pytest.mark.parametrize("below", [None, 0.8])
+def test_values_of_items_that_never_change_count_once(below, ungrouped, filled, taken_back, sampled, monkeypatch):
+    """They are worth something without a poll; of some of their groups, caps do not bind."""
+    criterion, given = tight(150_000, 3, criteria.Freshness)
+    generator = np.random.default_rng(3)
+    given["groups"][generator.random(150_000) < ungrouped] = -1
+    rates = criterion._parameter.copy()
+    rates[generator.random(150_000) < 0.1] = 0.0
+    rates[given["groups"] < 2000] = 0.0
+    criterion = criteria.Freshness(rates)
+    changes = np.bincount(given["groups"] + 1, rates, 50_001)[1:] > 0.0
+    given["capacity"] = 0.95 * given["group_caps"][changes].sum()
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(reduced, "may_fill", lambda layout: False)
+        expected = solve_nefk(criterion, **given)
+    price = expected.price * (below or 1.05)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: price)
+    for module in (reduced, tight_caps):
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
+    result = solve_nefk(criterion, **given, out=np.empty(150_000))
+    assert filled == [True] and len(taken_back) == (below is not None)
+    assert result.value == pytest.approx(expected.value, rel=1e-12)
+    assert result.price == pytest.approx(expected.price, rel=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64])
+def test_groups_that_are_taken_back_may_have_numbers_of_any_type(dtype, filled, taken_back, sampled, monkeypatch):
+    """Also the largest of it."""
+    n, n_groups, generator = 70_000, min(np.iinfo(dtype).max + 1, 40_000), np.random.default_rng(1)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups = generator.integers(0, n_groups, n).astype(dtype)
+    if dtype != np.uint8:
+        groups[::50] = -1
+    free = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights).amounts
+    caps = generator.uniform(0.3, 1.1, n_groups) * (np.bincount(groups.astype(int) + 1, free, n_groups + 1)[1:] + 1e-9)
+    caps[-1] *= 0.93
+    given = {"capacity": min(0.3 * n, 0.98 * caps.sum()), "weights": weights, "group_caps": caps, "n_jobs": 1}
+    with monkeypatch.context() as patch:
+        patch.setattr(reduced, "may_fill", lambda layout: False)
+        expected = solve_nefk(criteria.Freshness(rates), groups=groups.astype(np.intp), **given)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: 0.93 * expected.price)
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
+    for module in (reduced, tight_caps):
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
+    result = solve_nefk(criteria.Freshness(rates), groups=groups, **given, out=np.empty(n))
+    assert filled[0] and len(taken_back) == 1
+    assert result.price == pytest.approx(expected.price, rel=1e-11)
+    np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+
+
+@pytest.mark.parametrize("fills", [True, False])
+def test_groups_without_items_and_with_a_cap_of_0_have_no_price(fills, monkeypatch):
+    n, n_groups = 150_000, 60_000
+    groups = np.random.default_rng(0).integers(0, n_groups, n)
+    rates, weights = np.exp(np.random.default_rng(1).standard_normal((2, n)))
+    sizes = np.bincount(groups, minlength=n_groups).astype(np.float64)
+    if not fills:
+        monkeypatch.setattr(reduced, "may_fill", lambda layout: False)
+    result = solve_nefk(
+        criteria.Freshness(rates), 0.3 * n, weights=weights, groups=groups, group_caps=1.05 * 0.3 * sizes, n_jobs=1
+    )
+    assert np.all(result.group_prices[sizes == 0.0] == 0.0) and result.residual <= 2e-13
+    assert np.mean(result.group_prices > 0.0) > 0.5
