@@ -20,24 +20,28 @@ from numpy.typing import NDArray
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals
+from knapsolve.nefk.group_totals import LARGE
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_from_above
 from knapsolve.nefk.passes import Prices, Settled, parts_of
-from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.problem import Problem, odd_stride
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
-from knapsolve.nefk.search import SUBNORMAL
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
 MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
 MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
+ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups: others have no items, or are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
+LIKELY_OF_LARGE = 6.0  # the same of groups of which a sample has some items each
 MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
+AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
+MOST_ASKED = 4096  # groups, for that
 ROUNDED = 1e-9  # more than the price of what is left is off
 
 
@@ -45,7 +49,8 @@ def find_price_above(sample: SampledTotals, price: float, error: float, most: fl
     """A price that is likely to be above the budget's, which is a sample's within a relative error; None if own prices
     are not above that but for a share of the items, at most.
     """
-    above = price * math.exp(LIKELY * error) if error < MOST_ERROR else math.inf
+    errors = LIKELY if sample.mean < LARGE else LIKELY_OF_LARGE
+    above = price * math.exp(errors * error) if error < MOST_ERROR else math.inf
     return above if are_above(sample, above, most) else None
 
 
@@ -59,7 +64,7 @@ def are_above(sample: SampledTotals, price: float, most: float) -> bool:
     if not can_be_filled(sample.totals.problem) or not 0.0 < price < math.inf:
         return False
     capped, left = sample.capped_at(price)
-    return capped >= LEAST_CAPPED and left <= min(MOST_LEFT, most)
+    return capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most)
 
 
 def may_fill(layout: Listed | Tiled) -> bool:
@@ -98,8 +103,8 @@ def fill_and_solve(
         layout.amounts[left] = found.amounts
         layout.deliver(place)
     else:
-        step = above / max(guess, SUBNORMAL)
-        above = found.price * (1.0 + ROUNDED) if found else above * step * step
+        over = filled.total - problem.capacity
+        above = found.price * (1.0 + ROUNDED) if found else _price_to_free(own[1:], problem.caps, max(over, 0.0))
         if guess == 0.0 or not above < math.inf or place.dtype != np.float64:
             return None
         layout.deliver(place)
@@ -148,6 +153,19 @@ def _solve_rest(problem: Problem, rest: Problem, guess: float, n_jobs: int, solv
         return solve(rest, n_jobs, Place(rest.n, None), guess) if rest.n else None
     except InfeasibleError:
         return None
+
+
+def _price_to_free(own: Array, caps: Array, much: float) -> float:
+    """A price at which groups whose own prices (g,) are lower take less than their caps (g,), by much and more: if each
+    falls as the root of its price, or faster. NaN if there is none. Some of many groups are asked.
+    """
+    filled = np.flatnonzero(own > 0.0)
+    some = filled[:: odd_stride(-(-filled.size // MOST_ASKED))]
+    order = some[np.argsort(own[some])]
+    root, scale = np.sqrt(own[order]), filled.size / max(some.size, 1)
+    freed = scale * (np.cumsum(caps[order]) - np.cumsum(caps[order] * root) / root)
+    k = int(np.searchsorted(freed, AMPLY * much, "right"))
+    return float(own[order[k]]) if k < order.size else math.nan
 
 
 class _More(NamedTuple):

@@ -341,3 +341,29 @@ def test_groups_without_items_and_with_a_cap_of_0_have_no_price(fills, monkeypat
     )
     assert np.all(result.group_prices[sizes == 0.0] == 0.0) and result.residual <= 2e-13
     assert np.mean(result.group_prices > 0.0) > 0.5
+
+
+@pytest.mark.parametrize("size", [2, 5, 10, 50])
+def test_caps_that_are_little_more_than_the_capacity_are_filled_or_taken_back(size, filled):
+    """The budget's price is far below any that a sample can tell: what groups leave that are taken back is guessed."""
+    n, n_groups, tried = 200_000, 200_000 // size, []
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        groups = generator.integers(0, n_groups, n)
+        sizes = np.bincount(groups, minlength=n_groups)
+        caps = 1.0001 * 0.3 * sizes
+        given = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
+        result = solve_nefk(criteria.Freshness(rates), 0.3 * n, **given)
+        taken = np.bincount(groups, result.amounts, n_groups)
+        assert np.all(taken <= caps * (1 + 1e-12)) and result.residual <= 2e-13
+        tried += filled
+        filled.clear()
+    assert all(tried)
+
+
+def test_price_to_free_leaves_what_is_missing():
+    own, caps = np.array([1.0, 4.0, 9.0, np.nan, 16.0]), np.array([1.0, 2.0, 4.0, 1e3, 8.0])
+    for price, much in ((4.0, 0.2), (9.0, 0.6), (16.0, 1.2)):
+        assert tight_caps._price_to_free(own, caps, much) == price  # 1 - sqrt(own / price) of the caps below, over 2
+    assert math.isnan(tight_caps._price_to_free(own, caps, 100.0))
