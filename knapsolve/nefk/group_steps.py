@@ -40,6 +40,7 @@ MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
 ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to be at most
 MOST_STEPS = 40
+TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 FARTHEST = 20.0  # of a step, in log price
 
@@ -51,6 +52,7 @@ class GroupSteps:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
         self.held = 0  # leads where caps held nearly all of T
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
+        self.starts: Array | None = None  # of items, if they were asked for
         self.count, self.beside = 0, list[float]()  # steps; prices beside a start that are still to be tried
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
         self.high = math.inf  # how much T was too low above the answer
@@ -121,13 +123,19 @@ class GroupSteps:
                 return True
         return False
 
+    def _starts(self) -> Array:
+        """Prices at which items start."""
+        if self.starts is None:
+            self.starts = self.problem.starts()
+        return self.starts
+
     def _next_start(self, search: Array, mu: float, top: float) -> float:
         """The next price at which an item starts, late in a search for which no model pays: slopes have no end there.
         Elsewhere that at which the first one does.
         """
         if self.problem.n > LEAST_NARROWED or self.count < LATE:
             return top
-        starts = self.problem.starts()
+        starts = self._starts()
         later = starts[(starts > mu) & (starts <= search[core.HIGH] * (1.0 + BESIDE))]
         return float(later.min()) if later.size else top
 
@@ -137,8 +145,8 @@ class GroupSteps:
         """
         if self.problem.n > LEAST_NARROWED or self.count <= LATE:
             return False
-        if not self.beside and self.count % 3 == LATE % 3:
-            start = nearest(self.problem.starts(), search)
+        if not self.beside and (self.count - LATE) % TRIED == 0:
+            start = nearest(self._starts(), search)
             self.beside = [start - BESIDE * start, start + BESIDE * start]
         while self.beside:
             price = self.beside.pop()

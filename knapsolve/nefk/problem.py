@@ -174,7 +174,8 @@ def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
     except ValueError:  # lists of several lengths
         given = np.asarray(groups, dtype=object)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        allowed = "a one-dimensional array of integers, -1 for no group (of names, pandas.factorize makes them)"
+        makes = "groups.astype(int)" if given.dtype.kind == "f" else "pandas.factorize(names)"
+        allowed = f"a one-dimensional array of integers, -1 for no group, as by {makes}"
         raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
     first, last = _extent_of(given, n_jobs)
     if first < -1:
@@ -268,5 +269,7 @@ def check_feasible(problem: Problem, passes: Any, by_group: tuple[Any, float] | 
         gap = f"allow {shown(upper)}, less than the capacity {shown(problem.capacity)}"
         raise InfeasibleError(f"the {' and '.join(what)} {gap}; equality=False leaves the rest over")
     if problem.capacity == math.inf and upper == math.inf:
-        raise InfeasibleError("the problem is unbounded: capacity is infinite and so is the sum of the upper bounds")
+        without = " of items without a finite group cap" if problem.caps.size else ""
+        reason = f"capacity is infinite and so is the sum of the upper bounds{without}"
+        raise InfeasibleError(f"the problem is unbounded: {reason}")
     return Bounds(lower, upper, least)

@@ -73,8 +73,8 @@ def solve_nefk(
         Threads, as in joblib. The answer is the same to the last bit whatever their number.
     out : ndarray of shape (n,), float64 or float32, default=None
         Where to put the amounts, also over one of the columns (which takes another array meanwhile). float32 halves the
-        memory; value and residuals are those before rounding. With groups, a solve that is given this room may be
-        faster; its amounts may then differ, as far as residuals allow.
+        memory; value and residuals are those before rounding. With groups, a solve that is given this room in float64
+        may be faster; its amounts may then differ, as far as residuals allow.
 
     Returns
     -------
