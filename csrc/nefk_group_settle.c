@@ -168,8 +168,9 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
     sum_groups(space, space->x, space->total);
 }
 
-/* Items of the prices at which `take_nothing` leaves them are not looked at: what they will take is not known yet. */
-static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, size_t m, nefk_audit *audit) {
+/* The values of items that `some_wait` to be answered, which are those at the price of `take_nothing`, do not count. */
+static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, size_t m, int some_wait,
+                        nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const nefk_problem *problem = all->problem;
     double value[NEFK_BLOCK], side[NEFK_BLOCK];
@@ -178,7 +179,7 @@ static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, s
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
         double bad = use->audit(problem->shape, count, block_of(&space->all, at), space->price + at, space->x + at,
                                 value, side);
-        for (size_t i = 0; i < count; i++) value[i] = space->price[at + i] < DBL_MAX ? value[i] : 0.0;
+        for (size_t i = 0; some_wait && i < count; i++) value[i] = space->price[at + i] < DBL_MAX ? value[i] : 0.0;
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
         nefk_add(&total.amount.high, &total.amount.low, use->sum(count, space->x + at));
         nefk_add(&total.value.high, &total.value.low, use->sum(count, value));
@@ -241,7 +242,7 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     audit->n_passes = m ? answered / (double)m : 0.0;
     audit->over = nefk_check_caps(groups, space->at, space->total, space->cap, above, CAPPED_BY_ROUNDING, &wrong);
     audit->n_wrong = wrong;
-    audit_items(all, space, m, &audit->audit);
+    audit_items(all, space, m, 1, &audit->audit);
     return bring_back_some(all, tile.begin, m, space, is_filled, doubles, singles, left);
 }
 
@@ -260,7 +261,7 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     for (size_t g = 0; g < groups; g++) space->at[g] = own[tile.first + space->name[g]];
     audit->over = nefk_check_caps(groups, space->at, space->total, space->cap, prices.high, CAPPED_BY_ROUNDING,
                                   &audit->n_wrong);
-    audit_items(all, space, m, &audit->audit);
+    audit_items(all, space, m, 0, &audit->audit);
     if (all->member) bring_back(tile.begin, m, space, doubles, singles);
     else nefk_store(m, space->order, 0, space->x, NULL, doubles, singles, NULL, 0);
 }

@@ -74,8 +74,8 @@ void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
                       double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit);
 
 /* Fill the caps of those groups of a tile whose own prices are above a price: amounts of their items are written, and
- * audited; all other items, whose amounts are left alone, are listed in `left`, with
- * room for one more than there are, and counted. Own prices are written to `own` (g,), with `guesses` over guesses of
+ * audited; all other items, whose amounts are left alone, are listed in `left`, with room for one more than there are,
+ * and counted. Own prices are written to `own` (g,), with `guesses` over guesses of
  * them; it is NaN for all groups that are not filled. For items that have a `member` and no bounds. O(items times
  * steps). */
 size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, int guesses, double above,

@@ -294,3 +294,17 @@ def test_a_capacity_of_all_caps_but_for_rounding_is_left_over_in_any_order_of_th
             result = solve("freshness", p, capacity, groups=which, group_caps=caps, equality=False)
             assert result.price == 0.0
             assert result.residual <= 1e-12
+
+
+@pytest.mark.parametrize("n", [6, 3000, 100_000])
+def test_values_of_groups_that_may_take_nothing_count(n):
+    """Harmonic items without a poll are worth less than any number, freshness items that never change all they can."""
+    generator = np.random.default_rng(0)
+    rates, weights = np.exp(generator.standard_normal((2, n)))
+    groups, caps = generator.integers(0, n // 3, n), generator.uniform(0.1, 1.0, n // 3)
+    caps[::2] = 0.0
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "equality": False}
+    assert solve_nefk(criteria.Harmonic(rates), 0.7 * caps.sum(), **options).value == -np.inf
+    criterion = criteria.Freshness(np.where(np.arange(n) % 3 == 0, 0.0, rates))
+    result = solve_nefk(criterion, 0.7 * caps.sum(), **options)
+    assert result.value == pytest.approx(weights @ criterion.value(result.amounts), rel=1e-12)
