@@ -1,0 +1,22 @@
+"""Problems in groups nearly all of whose caps bind."""
+
+import numpy as np
+
+from knapsolve import solve_nefk
+from knapsolve.nefk.first_prices import price_beside_caps
+
+
+def tight(n, size, kind, seed=0, share=(0.3, 0.9)):
+    """A problem nearly all of whose caps bind; two items in a hundred have no group."""
+    generator = np.random.default_rng(seed)
+    rate, weight = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    n_groups = n // size
+    groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+    given = {"capacity": 0.3 * n, "weights": weight, "n_jobs": 1}
+    free = solve_nefk(kind(rate), **given).amounts
+    taken = np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-9
+    return kind(rate), given | {"groups": groups, "group_caps": generator.uniform(*share, n_groups) * taken}
+
+
+def told_by_caps(problem):
+    return price_beside_caps(problem, problem.caps.sum(), lambda: np.flatnonzero(problem.groups < 0))
