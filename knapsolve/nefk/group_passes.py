@@ -258,17 +258,21 @@ class GroupPasses:
             return parts
 
         own[0] = np.nan
+        filled = self.each_large(lambda one: one.fill(above, own, amounts) if one.group else None)
+        large, runs = [one for one in filled if one], [run for run, one in zip(self.runs.large, filled) if not one]
         parts = self._run(work)
         rows = [row for part in parts for row in part[0]]
         self.count += 1 + int(max((row[7] for row in rows), default=0.0))
-        alone = [np.arange(run.begin, run.end, dtype=np.uint32) for run in self.runs.large]
-        all_left = [*alone, *(part[1] for part in parts)]
-        all_groups = [*(np.zeros(len(x), np.uint32) for x in alone), *(part[2] for part in parts)]
+        all_left = [np.arange(run.begin, run.end, dtype=np.uint32) for run in runs]
+        all_groups = [np.full(run.end - run.begin, run.first, np.uint32) for run in runs]
+        all_left += [part[1] for part in parts]
+        all_groups += [part[2] for part in parts]
         parts.clear()  # room
         left = np.concatenate(all_left)
         all_left.clear()
         groups = np.concatenate(all_groups)
-        settled = Settled(
-            fold(rows, 1), fold(rows, 3), worst(row[5] for row in rows), worst(row[6] for row in rows)
-        )
-        return settled, left, groups
+        total = [row[1:3] for row in rows] + [(one.total, 0.0) for one in large]
+        value = fold(rows, 3) + sum(one.value for one in large)
+        violations = [row[5] for row in rows] + [one.residual for one in large]
+        over = [row[6] for row in rows] + [one.over for one in large]
+        return Settled(fold(total, 0), value, worst(violations), worst(over)), left, groups

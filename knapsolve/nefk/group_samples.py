@@ -101,6 +101,7 @@ class SampledTotals:
         self.at_least_one = np.maximum(self.sampled, 1.0)
         self.mean = problem.n / max(len(problem.caps), 1)  # items of a group
         self.share_ungrouped = totals.ungrouped / problem.n
+        self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:
             self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
@@ -174,13 +175,15 @@ class SampledTotals:
         return np.bincount(self.totals.problem.groups + 1, minlength=len(self.totals.caps) + 1)[1:]
 
     def capped_at(self, price: float) -> tuple[float, float]:
-        """The share of groups whose caps are exceeded at a price, if above 0, and of items that have no such group."""
+        """The share of groups whose caps are exceeded at a price, if above 0, of those that have items; and of items
+        that have no such group.
+        """
         total, slope = self.totals.respond(price).T
         sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
         self._shrink(price, total, slope)
         loose = (total[1:] <= self.totals.caps) | (self.totals.caps <= 0.0)
         left = alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
-        return 1.0 - np.count_nonzero(loose) / len(self.totals.caps), left
+        return (len(self.totals.caps) - int(np.count_nonzero(loose))) / self.nonempty, left
 
     def _amounts(self, price: float) -> Array:
         """What the sampled items take at a price."""

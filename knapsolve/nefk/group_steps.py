@@ -13,7 +13,7 @@ from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import Curve
 from knapsolve.nefk.narrow import HALVES, LEAST_HALF, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
-from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.problem import Problem, odd_stride
 from knapsolve.nefk.search import BESIDE, LATE, LINEAR, Secant, nearest, step_beside
 
 Array = NDArray[np.float64]
@@ -282,6 +282,7 @@ def _some_groups(total: Slopes, caps: Array, whole: float) -> tuple[NDArray[np.i
         part.start + np.flatnonzero(np.minimum(total[part], caps[part]) > MUCH * whole) for part in parts_of(len(caps))
     )
     much = np.concatenate(list(parts))
-    few = np.setdiff1d(np.random.default_rng(0).integers(0, len(caps), MOST_GROUPS), much)
+    few = np.arange(0, len(caps), odd_stride(-(-len(caps) // MOST_GROUPS)))
+    few = few[~np.isin(few, much, assume_unique=True)]
     each = (len(caps) - much.size) / max(few.size, 1)
     return np.append(much, few), np.append(np.ones(much.size), np.full(few.size, each))

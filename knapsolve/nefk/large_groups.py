@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,16 @@ class LargeGroup:
         found = self._search(problem, passes, guess, floor, x)
         amounts[self.problem.order if is_listed else self.where] = x
         return found
+
+    def fill(self, above: float, own: Array, amounts: Any) -> Settled | None:
+        """Fill its cap if its own price, which becomes that of `own` (g + 1,), is above a price: how it settled, else
+        None, and nothing is written. Of items without lower bounds.
+        """
+        if not (self.cap > 0.0 and self.passes.respond(above)[0] > self.cap):
+            own[self.group] = np.nan
+            return None
+        own[self.group], settled = self.solve(math.nan, above, amounts)
+        return replace(settled, over=abs(settled.total - self.cap) / self.cap)
 
     def _search(self, problem: Problem, passes: Any, guess: float, floor: float, x: Any) -> tuple[float, Settled]:
         search = new_search(problem, passes, guess)

@@ -9,6 +9,7 @@ another column lies where the caller wants the amounts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,8 @@ def copy_few(problem: Problem, place: Place, n_jobs: int) -> Tiled | None:
     if in_order:
         return None
     runs = Runs(starts[1:])
-    return Tiled(problem, columns, _entries_of(None, runs, problem.n), runs, place, n_jobs, LARGEST_ORDER)
+    entries = _entries_of(None, runs, room.have_table(runs, problem.n))
+    return Tiled(problem, columns, entries, runs, place, n_jobs, LARGEST_ORDER)
 
 
 class Tiled:
@@ -274,11 +276,12 @@ def lay_out(
     names, starts = tables.pop()
     runs = starts if isinstance(starts, Runs) else Runs(starts[1:])
     if _is_worth_it(problem, names, runs):
-        for columns in room.columns_to_copy(problem):
-            most = room.most_rough(problem, columns, names, runs, place, known)
+        has_table = names is None and room.have_table(runs, problem.n)
+        for columns, by_table in product(room.columns_to_copy(problem), (True, False) if has_table else (False,)):
+            most = room.most_rough(problem, columns, names, runs, place, known, by_table)
             if room.is_enough(problem, most):
                 del starts  # room for copies
-                return Tiled(problem, columns, _entries_of(names, runs, problem.n), runs, place, n_jobs, most)
+                return Tiled(problem, columns, _entries_of(names, runs, by_table), runs, place, n_jobs, most)
     if isinstance(starts, Runs):
         return list_items(problem)
     return Listed(problem, order_by(problem.groups, names, starts, n_jobs), runs)
@@ -291,9 +294,9 @@ def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
     return problem.n - runs.ungrouped() >= WORTH_COPYING * problem.n
 
 
-def _entries_of(names: NDArray[np.int32] | None, runs: Runs, n: int) -> Any:
-    """Where items of groups go, as Tiled asks for it; written over the names."""
-    if names is None and not room.have_table(runs, n):
+def _entries_of(names: NDArray[np.int32] | None, runs: Runs, by_table: bool) -> Any:
+    """Where items of groups go, as Tiled asks for it: written over the names, or in a table if there are none."""
+    if names is None and not by_table:
         return runs.even or runs.guesses
     entries = np.arange(len(runs.starts), dtype=np.uint32)
     for number, run in enumerate(runs.every):

@@ -87,6 +87,10 @@ def reduce(
         if enclosed is None:
             return None
         price, margin, curve = enclosed
+    above = find_price_above(sample, price, off, most_left) if room and not is_steep else None
+    if above is not None:
+        search[core.PRICE] = price
+        return keep_all(totals, search, None, sample, above)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     is_sure = not in_order or totals.problem.n < SMALL_MEAN * len(totals.caps)  # a second pass takes longer than a step
     if is_sure and margin < error <= NEAR:
@@ -100,10 +104,7 @@ def reduce(
     if math.isnan(low):
         return None
     search[core.PRICE] = low
-    above = None if is_steep else find_price_above(sample, price, max(margin, error), most_left)
-    if above is None:
-        curve = curve or sample.curve(price, margin)
-    return keep_all(totals, search, curve, sample, above)
+    return keep_all(totals, search, curve or sample.curve(price, margin), sample)
 
 
 def keep_all(

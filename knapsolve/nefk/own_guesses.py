@@ -147,4 +147,6 @@ def guesses_above(passes: GroupPasses, price: float) -> Array:
     first = max(int(np.count_nonzero(totals >= MORE_THAN_CAPS * taken)) - 1, 0)
     along = _along(prices[first:], totals[first:])
     own = own_guesses(passes, prices[first], *passes.respond_roughly(prices[first]), along)
-    return np.where(np.isnan(own), prices[first], own)
+    for part in parts_of(own.size):
+        own[part][np.isnan(own[part])] = prices[first]
+    return own

@@ -38,14 +38,17 @@ def columns_to_copy(problem: Problem) -> list[dict[str, Any]]:
     return [columns] if len(others) == len(columns) else [columns, others]
 
 
-def most_rough(problem: Problem, copied: dict[str, Any], names: Any, runs: Runs, place: Place, known: bool) -> int:
-    """How many items models may take beside copies and all else that a solve takes, but for the threads' working space;
-    -1 if copies have no room, or amounts are not of a column's type and can't be written over it.
+def most_rough(
+    problem: Problem, copied: dict[str, Any], names: Any, runs: Runs, place: Place, known: bool, by_table: bool
+) -> int:
+    """How many items models may take beside copies and all else that a solve takes, also a table of where items of
+    groups go if they are moved by that, but for the threads' working space; -1 if copies have no room, or amounts are
+    not of a column's type and can't be written over it.
     """
     kept = len(runs.starts)
     largest = max((run.end - run.begin for run in runs.large if run.first), default=0)
     largest *= runs.at_once()  # they are solved beside the copies
-    by_group = ENTRY * kept if have_table(runs, problem.n) else 0
+    by_group = ENTRY * kept if by_table else 0
     if names is not None:
         by_group = (ENTRY + 1) * len(names) + CAP * kept
     slopes = known or not leads_by_itself(problem, runs)
@@ -62,10 +65,10 @@ def may_copy(part: Problem, copies: int, n: int, kept: int) -> bool:
 
 def have_table(runs: Runs, n: int) -> bool:
     """Whether a table of where the items of groups go is faster than other ways, and takes little room."""
-    most = len(runs.starts)
-    if runs.even or most > min(LARGEST_UNEVEN, n // LARGE_UNEVEN):
+    groups = len(runs.starts) - 1
+    if runs.even or groups > min(LARGEST_UNEVEN, n // LARGE_UNEVEN):
         return False
-    return most <= min(LARGEST_TABLE, n // LARGE_NAMES) or not runs.are_guessed
+    return groups <= min(LARGEST_TABLE, n // LARGE_NAMES) or not runs.are_guessed
 
 
 def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:

@@ -30,10 +30,11 @@ from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
-MOST_MEAN = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays
+MOST_LED = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays, if
+# most items are in such
 MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
 ROOMY = 0.8  # of what there is room for, as a sample may be off
-LEAST_CAPPED = 0.3  # share of the groups: others have no items, or are too many
+LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
 LIKELY_OF_LARGE = 6.0  # the same of groups of which a sample has some items each
@@ -68,8 +69,10 @@ def are_above(sample: SampledTotals, price: float, most: float) -> bool:
 
 
 def may_fill(layout: Listed | Tiled) -> bool:
-    """Whether items are in tiles, but for those of no group."""
-    return isinstance(layout, Tiled) and all(run.first == 0 for run in layout.runs.large)
+    """Whether half of the items are in tiles, or more, or of no group."""
+    if not isinstance(layout, Tiled):
+        return False
+    return 2 * sum(run.end - run.begin for run in layout.runs.large if run.first) <= layout.given.n
 
 
 def fill_and_solve(
@@ -133,7 +136,8 @@ def _fill(
     groups, and passes.
     """
     grouped = GroupPasses(problem, n_jobs, layout)
-    own, are_large = np.empty(len(problem.caps) + 1), problem.n > MOST_MEAN * len(problem.caps)
+    own = np.empty(len(problem.caps) + 1)
+    are_large = 2 * grouped.runs.count_in_long(MOST_LED) > problem.n
     if are_large and guess:
         own = guesses_above(grouped, above)
     elif are_large:

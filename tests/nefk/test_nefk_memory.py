@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from tight_problems import hosts_by_rank
 
 import knapsolve.nefk.all_but as all_but_module
 from knapsolve import criteria, solve_nefk
@@ -145,6 +146,18 @@ def test_memory_stays_below_three_arrays_where_small_groups_are_near_their_caps(
     options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
     warm_up()
     assert peak_of(criteria.Freshness(rates), load * caps.sum(), **options) <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("gives_out", [False, True])
+@pytest.mark.parametrize(("size", "over"), [(1.5, 1.02), (2.0, 1.02), (2.0, 0.8), (5.0, 1.02)])
+def test_memory_stays_below_three_arrays_where_hosts_by_rank_are_filled(size, over, gives_out, filled):
+    """Most groups have an item or two, most items are in groups of which guesses of own prices are made."""
+    n = 1_000_000
+    criterion, given = hosts_by_rank(n, int(n / size), over)
+    warm_up()
+    peak = peak_of(criterion, **given, out=np.empty(n) if gives_out else None)
+    assert filled == [True] * (gives_out or size > 2.0)  # else there is no room
+    assert peak <= 3 * 8 * n
 
 
 @pytest.mark.parametrize("upper", [None, 50.0, "float32"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from knapsolve import solve_nefk
+from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.first_prices import price_beside_caps
 
 
@@ -16,6 +16,19 @@ def tight(n, size, kind, seed=0, share=(0.3, 0.9)):
     free = solve_nefk(kind(rate), **given).amounts
     taken = np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-9
     return kind(rate), given | {"groups": groups, "group_caps": generator.uniform(*share, n_groups) * taken}
+
+
+def hosts_by_rank(n, n_groups, over, seed=0):
+    """The k-th host has a share of 1 / k of the items, many have none, and caps go by sizes: together they are so many
+    times the capacity, which must all be given out if that is more than once.
+    """
+    generator = np.random.default_rng(seed)
+    rate, weight = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    shares = 1.0 / np.arange(1.0, n_groups + 1.0)
+    groups = generator.choice(n_groups, n, p=shares / shares.sum())
+    caps = 0.3 * over * np.bincount(groups, minlength=n_groups)
+    given = {"capacity": 0.3 * n, "weights": weight, "groups": groups, "group_caps": caps}
+    return criteria.Freshness(rate), given | {"equality": over > 1.0, "n_jobs": 1}
 
 
 def told_by_caps(problem):
