@@ -77,6 +77,8 @@ class Problem:
         """Prices at which items start to take something, of detection and freshness: (n,), or (1,) if all are alike; of
         others none.
         """
+        if self.order is not None:
+            return self.take(slice(None), self.capacity).starts()
         shape, weights = self.criterion._shape, np.asarray(self.weights, dtype=np.float64)
         if shape == core.FRESHNESS:
             with np.errstate(all="ignore"):

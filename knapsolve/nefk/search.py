@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
+STARTING = (core.DETECTION, core.FRESHNESS)  # shapes of which items start to take something below some price
 FAR = 1e300
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 SUBNORMAL = float(np.finfo(np.float64).tiny)  # prices below have few digits
@@ -49,23 +51,33 @@ def share_of(target: float, low_total: float, high_total: float) -> float:
     return min(max((target - high_total) / jump, 0.0), 1.0) if jump > 0.0 else 0.0
 
 
-def find_prices(passes: Any, search: NDArray[np.float64]) -> Prices:
+def find_prices(
+    passes: Any, search: NDArray[np.float64], find_starts: Callable[[], NDArray[np.float64]] | None = None
+) -> Prices:
     """Run one search (8,) to its end; a jump is shared so that the total is met.
 
-    A total jumps where an item starts to take something, towards which steps only creep: late ones try the nearest
-    start, from both sides.
+    A total jumps where an item starts to take something, and falls without end just below: steps only creep there. Late
+    ones try the nearest start, from both sides, and go by the next one above. Where items start, the passes know of
+    some, or `find_starts` tells.
     """
-    passes.search(search)
-    tried, starts = 0, np.empty(0)
+    if find_starts:
+        tried = passes.search(search, LATE)
+    else:
+        passes.search(search)
+        tried = 0
+    starts, top = np.empty(0), float(search[core.TOP])
     while search[core.STATE] == core.RUNNING:
-        if tried == LATE and hasattr(passes, "starts"):
-            starts = passes.starts(search)
+        if tried == LATE:
+            starts = find_starts() if find_starts else passes.starts(search) if hasattr(passes, "starts") else starts
         start = nearest(starts, search)
         for price in (start + BESIDE * start, start - BESIDE * start):
             if search[core.LOW] < price < search[core.HIGH] and search[core.STATE] == core.RUNNING:
                 step_at(passes, search, price)
         if search[core.STATE] == core.RUNNING:
+            later = starts[(starts > search[core.PRICE]) & (starts <= search[core.HIGH] * (1.0 + BESIDE))]
+            search[core.TOP] = later.min() if later.size else top
             step_at(passes, search, float(search[core.PRICE]))
+            search[core.TOP] = top
         tried += 1
     if not enclosed(search):
         return Prices(search[core.PRICE], search[core.PRICE])

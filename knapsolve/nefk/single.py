@@ -12,8 +12,9 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
-from knapsolve.nefk.search import FAR, LINEAR, find_prices, guess_price, new_searches
+from knapsolve.nefk.search import FAR, LINEAR, STARTING, find_prices, guess_price, new_searches
 
+FEWEST_ASKED = 4096  # items of which a pass costs more than a look at where they start
 BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
 
 
@@ -63,7 +64,8 @@ def find_and_settle(
     found = settle_many(problem, passes, search, amounts, side, n_jobs, before) if narrows(problem, passes) else None
     if found:
         return found
-    prices = find_prices(passes, search)
+    are_asked = problem.n >= FEWEST_ASKED and passes.shape in STARTING
+    prices = find_prices(passes, search, problem.starts if are_asked else None)
     if not problem.equality and prices.high <= 0.0:
         prices = Prices(0.0, 0.0)
     return prices, passes.settle(prices, amounts, side)

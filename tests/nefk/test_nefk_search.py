@@ -273,3 +273,17 @@ def test_many_rough_items_may_lie_side_by_side():
     passes = check_problem(criteria.Freshness(np.ones(n)), 1.0, starts, 0.0, None, None, None, True).passes()
     rough, _ = passes.expand(1.0, 5e-3, BENT)
     assert rough is not None and 6000 <= len(rough) < 6100
+
+
+@pytest.mark.parametrize("n", [10_000, 60_000])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+def test_answers_next_to_where_an_item_starts_take_few_passes(n, kind):
+    """There totals fall without end: where no starts are looked at, some of these problems take 43 to 53."""
+    passes = []
+    for seed in range(30):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        result = solve_nefk(kind(rates), 0.3 * n, weights=weights, n_jobs=1)
+        assert result.residual <= 3e-13
+        passes.append(result.n_passes)
+    assert max(passes) <= 30
