@@ -194,20 +194,16 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
     else for (size_t i = 0; i < m; i++) singles[first + i] = (float)space->x[from[i]];
 }
 
-/* Items of groups without a flag (groups,), by number in the tile, keep what they have, and are listed; returns how
- * many. Uses space->y. */
-static size_t bring_back_some(const nefk_grouped *all, size_t first, size_t m, nefk_tile_space *space,
-                              const uint8_t *flag, double *doubles, float *singles, uint32_t *left) {
+/* Items of groups without a flag (groups,), by number in the tile, are listed, with what amounts are written over;
+ * returns how many. */
+static size_t list_left(const nefk_grouped *all, size_t first, size_t m, const uint8_t *flag, const double *doubles,
+                        const float *singles, uint32_t *left, double *over) {
     size_t count = 0;
     for (size_t i = first; i < first + m; i++) { /* no branch */
         left[count] = (uint32_t)i;
-        space->y[count] = doubles ? doubles[i] : (double)singles[i];
+        over[count] = doubles ? doubles[i] : (double)singles[i];
         count += !flag[all->member[i]];
     }
-    bring_back(first, m, space, doubles, singles);
-    for (size_t k = 0; k < count; k++)
-        if (doubles) doubles[left[k]] = space->y[k];
-        else singles[left[k]] = (float)space->y[k];
     return count;
 }
 
@@ -220,7 +216,7 @@ static void take_nothing(nefk_tile_space *space, size_t g) {
 }
 
 size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, int guesses, double above,
-                      double *own, double *doubles, float *singles, uint32_t *left, nefk_tile_audit *audit) {
+                      double *own, double *doubles, float *singles, nefk_left left, nefk_tile_audit *audit) {
     const nefk_prices none = {DBL_MAX, DBL_MAX, 1.0};
     uint8_t is_filled[NEFK_TILE_GROUPS] = {0};
     size_t groups = tile.last - tile.first, wrong = 0;
@@ -231,19 +227,22 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
     size_t m = gather(all, tile, own + tile.first, space);
     size_t listed = price_groups(all, tile, space, none, own);
     double answered = answer_all(all, tile, space, above, guesses ? NEFK_GUESSED : NEFK_UNKNOWN, listed);
-    for (size_t g = 0; g < groups; g++) {
-        int fills = (space->mark[g] != 0.0) & (space->low[g] > above);
-        is_filled[space->name[g]] = (uint8_t)fills;
-        own[tile.first + space->name[g]] = fills ? space->high[g] : NAN;
-        if (!fills) take_nothing(space, g);
-    }
     blend_groups(all, tile, space, none, own);
-    for (size_t g = 0; g < groups; g++) space->at[g] = own[tile.first + space->name[g]];
+    for (size_t g = 0; g < groups; g++) {
+        int is_found = space->mark[g] != 0.0, fills = is_found & (space->low[g] > above);
+        is_filled[space->name[g]] = (uint8_t)fills;
+        own[tile.first + space->name[g]] = is_found ? space->high[g] : NAN;
+        space->at[g] = fills ? space->high[g] : NAN;
+    }
+    size_t count = list_left(all, tile.begin, m, is_filled, doubles, singles, left.entry, left.over);
+    bring_back(tile.begin, m, space, doubles, singles);
+    for (size_t g = 0; g < groups; g++)
+        if (!is_filled[space->name[g]]) take_nothing(space, g);
     audit->n_passes = m ? answered / (double)m : 0.0;
     audit->over = nefk_check_caps(groups, space->at, space->total, space->cap, above, CAPPED_BY_ROUNDING, &wrong);
     audit->n_wrong = wrong;
     audit_items(all, space, m, 1, &audit->audit);
-    return bring_back_some(all, tile.begin, m, space, is_filled, doubles, singles, left);
+    return count;
 }
 
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,

@@ -73,12 +73,15 @@ typedef struct {
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit);
 
-/* Fill the caps of those groups of a tile whose own prices are above a price: amounts of their items are written, and
- * audited; all other items, whose amounts are left alone, are listed in `left`, with room for one more than there are,
- * and counted. Own prices are written to `own` (g,), with `guesses` over guesses of
- * them; it is NaN for all groups that are not filled. For items that have a `member` and no bounds. O(items times
- * steps). */
+/* Items that are left: their entries, and what amounts are written over of them. With room for one more than there
+ * are. */
+typedef struct { uint32_t *entry; double *over; } nefk_left;
+
+/* Fill the caps of the groups of a tile: amounts of their items are written, and own prices to `own` (g,), with
+ * `guesses` over guesses of them; where caps have no end, amounts are 0 and own prices NaN. The groups whose own prices
+ * are above a price are audited; all other items are listed, and counted. For items that have a `member` and no bounds.
+ * O(items times steps). */
 size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, int guesses, double above,
-                      double *own, double *doubles, float *singles, uint32_t *left, nefk_tile_audit *audit);
+                      double *own, double *doubles, float *singles, nefk_left left, nefk_tile_audit *audit);
 
 #endif

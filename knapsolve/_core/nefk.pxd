@@ -76,6 +76,9 @@ cdef extern from "nefk_groups.h":
         double over
         double n_passes
         size_t n_wrong
+    ctypedef struct nefk_left:
+        uint32_t *entry
+        double *over
     size_t nefk_tile_space_size() noexcept nogil
     void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower,
                           double *upper) noexcept nogil
@@ -91,7 +94,7 @@ cdef extern from "nefk_groups.h":
                           double floor, double *own, double *doubles, float *singles,
                           nefk_tile_audit *audit) noexcept nogil
     size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, bint guesses, double above,
-                          double *own, double *doubles, float *singles, uint32_t *left,
+                          double *own, double *doubles, float *singles, nefk_left left,
                           nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":

@@ -314,21 +314,24 @@ cdef class Tiles:
         return np.asarray(rows)[:k].tolist(), used, taken
 
     def fill(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, bint guesses, double above, double[::1] own,
-             double[::1] doubles, float[::1] singles, uint32_t[::1] left):
-        """Fill the caps of those groups whose own prices are above a price: see csrc/nefk_groups.h. Of every tile the
-        items of all others are listed; how many those are, and a row as `settle` has it, for each tile from the first
-        one on that is done: all while there is room to list as many as any tile may have.
+             double[::1] doubles, float[::1] singles, uint32_t[::1] left, double[::1] over):
+        """Fill caps, and audit the groups whose own prices are above a price: see csrc/nefk_groups.h. Of every tile the
+        items of all others are listed, with what amounts are written over; how many those are, and a row as `settle`
+        has it, for each tile from the first one on that is done: all while there is room to list as many as any tile
+        may have.
         """
         cdef double[:, ::1] rows = np.empty((tiles.shape[0], 9))
         cdef nefk_tile_audit out
         cdef double *wide = NULL if doubles is None else &doubles[0]
         cdef float *narrow = NULL if singles is None else &singles[0]
+        cdef nefk_left listed
         cdef size_t count, used = 0, room = left.shape[0]
         cdef Py_ssize_t k = 0
         with nogil:
             while k < tiles.shape[0] and room - used > NEFK_TILE:
+                listed.entry, listed.over = &left[used], &over[used]
                 count = nefk_tile_fill(&self.view, tile_of(&tiles[k, 0]), space.view, guesses, above, &own[0], wide,
-                                       narrow, &left[used], &out)
+                                       narrow, listed, &out)
                 write_row(&out, &rows[k, 1])
                 rows[k, 0] = count
                 used += count

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,16 @@ def _tile_space() -> core.TileSpace:
     if not hasattr(_THREAD, "space"):
         _THREAD.space = core.TileSpace()
     return _THREAD.space
+
+
+class Left(NamedTuple):
+    """Items whose groups are not filled, and those of none: their entries, groups, 0 for none, and what amounts are
+    written over of them, (m,) each.
+    """
+
+    entries: NDArray[np.uint32]
+    groups: NDArray[np.uint32]
+    over: NDArray[Any]
 
 
 class GroupPasses:
@@ -233,27 +243,26 @@ class GroupPasses:
         violations = [part[4] for part in parts] + [one.residual for one, _ in large]
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
-    def fill(
-        self, above: float, own: Array, guesses: bool, place: Place
-    ) -> tuple[Settled, NDArray[np.uint32], NDArray[np.uint32]]:
-        """Write the amounts of those groups whose own prices are above a price, and these into `own` (g + 1,), which is
-        NaN for all others; how they turned out, the entries of all other items, and their groups, 0 for none. With
-        `guesses`, these are what own prices are before.
+    def fill(self, above: float, own: Array, guesses: bool, place: Place) -> tuple[Settled, Left]:
+        """Write the amounts of all groups at own prices, and these into `own` (g + 1,), NaN where there is none; how
+        those turned out whose own prices are above a price, and the items of all others. With `guesses`, these are what
+        own prices are before.
 
-        Of items in tiles, without bounds, but for those of no group.
+        Of items in tiles, without bounds, but for those of no group. Large groups whose own prices are not above the
+        price are not filled, and have none.
         """
         amounts = self.layout.target(place)
         wide, narrow = (None, amounts) if amounts.dtype == np.float32 else (amounts, None)
 
         def work(tiles: NDArray[np.intp], space: core.TileSpace) -> list[tuple]:
             parts: list[tuple] = []
-            listed = np.empty(MOST_LISTED, dtype=np.uint32)
+            listed, over = np.empty(MOST_LISTED, dtype=np.uint32), np.empty(MOST_LISTED)
             while len(tiles):
-                rows = self._tiles.fill(tiles, space, guesses, above, own, wide, narrow, listed)
+                rows = self._tiles.fill(tiles, space, guesses, above, own, wide, narrow, listed, over)
                 counts = np.array([row[0] for row in rows], dtype=np.intp)
                 left = listed[: counts.sum()].copy()
                 groups = np.repeat(tiles[: len(rows), 0].astype(np.uint32), counts)
-                parts.append((rows, left, groups + self.layout.member[left]))
+                parts.append((rows, left, groups + self.layout.member[left], over[: left.size].astype(amounts.dtype)))
                 tiles = tiles[len(rows) :]
             return parts
 
@@ -263,16 +272,17 @@ class GroupPasses:
         parts = self._run(work)
         rows = [row for part in parts for row in part[0]]
         self.count += 1 + int(max((row[7] for row in rows), default=0.0))
-        all_left = [np.arange(run.begin, run.end, dtype=np.uint32) for run in runs]
-        all_groups = [np.full(run.end - run.begin, run.first, np.uint32) for run in runs]
-        all_left += [part[1] for part in parts]
-        all_groups += [part[2] for part in parts]
+        lists = [
+            [np.arange(run.begin, run.end, dtype=np.uint32) for run in runs],
+            [np.full(run.end - run.begin, run.first, np.uint32) for run in runs],
+            [amounts[run.begin : run.end] for run in runs],
+        ]
+        for k, some in enumerate(lists, 1):
+            some += [part[k] for part in parts]
         parts.clear()  # room
-        left = np.concatenate(all_left)
-        all_left.clear()
-        groups = np.concatenate(all_groups)
+        left = Left(*(np.concatenate(lists.pop(0)) for _ in range(3)))
         total = [row[1:3] for row in rows] + [(one.total, 0.0) for one in large]
         value = fold(rows, 3) + sum(one.value for one in large)
         violations = [row[5] for row in rows] + [one.residual for one in large]
-        over = [row[6] for row in rows] + [one.over for one in large]
-        return Settled(fold(total, 0), value, worst(violations), worst(over)), left, groups
+        exceeds = [row[6] for row in rows] + [one.over for one in large]
+        return Settled(fold(total, 0), value, worst(violations), worst(exceeds)), left

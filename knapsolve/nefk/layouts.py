@@ -229,9 +229,9 @@ class Tiled:
     def release(self, place: Place) -> None:
         """The room of the amounts is in use."""
 
-    def take(self, which: NDArray[np.uint32], capacity: float) -> Problem:
-        """The problem of some items, by their entries, whose amounts are not written yet."""
-        return self._problem.take(which, capacity, self._n_jobs)
+    def take(self, which: NDArray[np.uint32], over: NDArray[Any], capacity: float) -> Problem:
+        """The problem of some items, by their entries, and what amounts were written over of them."""
+        return self._problem.take(which, capacity, self._n_jobs).with_columns({self._over: over})
 
     @property
     def table_bytes(self) -> int:

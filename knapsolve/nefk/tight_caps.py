@@ -10,26 +10,24 @@ than the budget's: if some own prices are between both, perhaps, these groups ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
+from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import LARGE
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_from_above
 from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
-from knapsolve.nefk.result import NEFKResult, Place
+from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 
 Array = NDArray[np.float64]
-Solve = Callable[[Problem, int, Place, float], NEFKResult]
 MOST_LED = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays, if
 # most items are in such
 MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
@@ -39,8 +37,6 @@ MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
 LIKELY_OF_LARGE = 6.0  # the same of groups of which a sample has some items each
 MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
-LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
-DOUBTFUL = 1e-12  # a violation that filled groups should not have
 AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
 MOST_ASKED = 4096  # groups, for that
 ROUNDED = 1e-9  # more than the price of what is left is off
@@ -91,19 +87,24 @@ def fill_and_solve(
     """
     guess, above = between
     most = min(MOST_REST, share_beside_filled(problem, place, layout.table_bytes))
-    own, filled, left, groups, count = _fill(problem, layout, guess, above, n_jobs, place)
-    if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and left.size <= most * problem.n):
+    own, filled, left, count = _fill(problem, layout, guess, above, n_jobs, place)
+    entries = left.entries
+    if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size <= most * problem.n):
         return None
-    if guess == 0.0 and not left.size:
+    if guess == 0.0 and not entries.size:
         layout.deliver(place)
         return Prices(0.0, 0.0), filled, count, own[1:]
-    rest, kept = _in_groups(layout.take(left, problem.capacity - filled.total), groups, problem.caps)
-    del groups
+    rest = layout.take(entries, left.over, problem.capacity - filled.total)
+    rest, kept = _in_groups(rest, left.groups, problem.caps)
+    del left
     layout.forget()
-    found = _solve_rest(problem, rest, guess, n_jobs, solve)
+    known, own[kept], found = own[kept], np.nan, None
+    if kept.size and guess and place.dtype == np.float64:
+        found = solve_by_own_prices(problem, rest, known, layout.amounts[entries], guess, n_jobs, solve)
+    found = found or solve_rest(problem, rest, guess, n_jobs, solve)
     count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
     if found and found.price <= above:
-        layout.amounts[left] = found.amounts
+        layout.amounts[entries] = found.amounts
         layout.deliver(place)
     else:
         over = filled.total - problem.capacity
@@ -111,9 +112,9 @@ def fill_and_solve(
         if guess == 0.0 or not above < math.inf or place.dtype != np.float64:
             return None
         layout.deliver(place)
-        del rest, found, left  # room
+        del rest, found, entries  # room
         more = _take_back(problem, own, above, filled, most, place, n_jobs)
-        found = _solve_rest(problem, more.rest, above, n_jobs, solve) if more else None
+        found = solve_rest(problem, more.rest, above, n_jobs, solve) if more else None
         if not (more and found and found.price <= above):
             place.clear()
             return None
@@ -121,20 +122,16 @@ def fill_and_solve(
         amounts[more.left], side[more.left] = found.amounts, -(found.amounts <= 0.0).astype(np.int8)
         kept, filled = more.kept, more.settled
         count += 1 + math.ceil(found.n_passes * more.rest.n / problem.n)
-    if found.group_prices is not None:
-        binds = found.group_prices > 0.0
-        own[kept[binds]] = found.price + found.group_prices[binds]
+    own[kept] = found.own
     total, value = filled.total + float(found.amounts.sum()), filled.value + found.value
-    residual, over = max(filled.residual, found.kkt_residual), max(filled.over, found.budget_residual)
+    residual, over = max(filled.residual, found.residual), max(filled.over, found.over)
     return Prices(found.price, found.price), Settled(total, value, residual, over), count, own[1:]
 
 
 def _fill(
     problem: Problem, layout: Tiled, guess: float, above: float, n_jobs: int, place: Place
-) -> tuple[Array, Settled, NDArray[np.uint32], NDArray[np.uint32], int]:
-    """Own prices (g + 1,), NaN where a cap is not filled, how the amounts settled, entries of the other items, their
-    groups, and passes.
-    """
+) -> tuple[Array, Settled, Left, int]:
+    """Own prices (g + 1,), how the amounts of those above a price settled, the other items, and passes."""
     grouped = GroupPasses(problem, n_jobs, layout)
     own = np.empty(len(problem.caps) + 1)
     are_large = 2 * grouped.runs.count_in_long(MOST_LED) > problem.n
@@ -142,21 +139,9 @@ def _fill(
         own = guesses_above(grouped, above)
     elif are_large:
         own = guesses_from_above(grouped, np.arange(own.size) > 0, 0.0)
-    filled, left, groups = grouped.fill(above, own, are_large, place)
+    filled, left = grouped.fill(above, own, are_large, place)
     layout.forget_groups()
-    return own, filled, left, groups, grouped.count
-
-
-def _solve_rest(problem: Problem, rest: Problem, guess: float, n_jobs: int, solve: Solve) -> NEFKResult | None:
-    """The answer of what is left; None if there is nothing, or it has too little capacity for its digits, or for it."""
-    if guess == 0.0:  # what is left has all that its caps allow, but for rounding
-        rest, guess = replace(rest, capacity=max(rest.capacity, 2.0 * float(rest.caps.sum()))), math.nan
-    elif not rest.capacity > LEAST_REST * problem.capacity:
-        return None
-    try:
-        return solve(rest, n_jobs, Place(rest.n, None), guess) if rest.n else None
-    except InfeasibleError:
-        return None
+    return own, filled, left, grouped.count
 
 
 def _price_to_free(own: Array, caps: Array, much: float) -> float:

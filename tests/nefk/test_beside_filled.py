@@ -1,0 +1,144 @@
+"""What is left beside filled groups is solved by their own prices, which are known: the answer is that without."""
+
+import numpy as np
+import pytest
+from tight_problems import hosts_by_rank, tight
+
+import knapsolve.nefk.beside_filled as beside_filled
+import knapsolve.nefk.reduced as reduced
+import knapsolve.nefk.tight_caps as tight_caps
+from knapsolve import criteria, solve_nefk
+
+
+class Seen(list):
+    """Whether own prices led to the answer, every time; what they were, and how many turns that took."""
+
+    def __init__(self):
+        super().__init__()
+        self.own, self.turns = [], 0
+
+
+@pytest.fixture
+def by_own(monkeypatch):
+    seen, find, solve = Seen(), tight_caps.solve_by_own_prices, beside_filled._solve
+
+    def spy(problem, rest, own, *args):
+        seen.own.append((own.copy(), rest.caps.copy()))
+        found = find(problem, rest, own, *args)
+        seen.append(found is not None)
+        return found
+
+    def count(*args):
+        seen.turns += 1
+        return solve(*args)
+
+    monkeypatch.setattr(tight_caps, "solve_by_own_prices", spy)
+    monkeypatch.setattr(beside_filled, "_solve", count)
+    monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.3)
+    for module in (reduced, tight_caps):
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
+    return seen
+
+
+def assert_same(result, other, capacity):
+    assert max(result.residual, other.residual) <= 3e-13
+    assert result.price == pytest.approx(other.price, rel=1e-11)
+    assert result.value == pytest.approx(other.value, rel=1e-13)
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * capacity)
+    np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-9, atol=1e-10 * other.price)
+    np.testing.assert_array_equal(result.side, other.side)
+
+
+def solve_without(criterion, given, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(tight_caps, "solve_by_own_prices", lambda *_: None)
+        return solve_nefk(criterion, **given)
+
+
+def crowded(size, kind=criteria.Freshness, n=120_000, seed=0):
+    """Caps by size, 2% above the capacity: some are loose."""
+    generator = np.random.default_rng(seed)
+    rate, weight = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = generator.integers(0, n // size, n)
+    caps = 1.02 * 0.3 * np.bincount(groups, minlength=n // size)
+    given = {"capacity": 0.3 * n, "weights": weight, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    return kind(rate), given | {"out": np.empty(n)}
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("size", [2, 5, 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_own_prices_of_what_is_left_lead_to_its_answer(size, kind, seed, by_own, monkeypatch):
+    criterion, given = crowded(size, kind, seed=seed)
+    result = solve_nefk(criterion, **given)
+    assert by_own == [True]
+    own, _ = by_own.own[0]
+    assert (own > result.price).any()
+    assert (own < result.price).any()
+    assert_same(result, solve_without(criterion, given | {"out": None}, monkeypatch), given["capacity"])
+
+
+def test_hosts_by_rank_and_items_of_no_group(by_own, monkeypatch):
+    for criterion, given in (hosts_by_rank(200_000, 20_000, 1.02), tight(200_000, 4, criteria.Freshness)):
+        result = solve_nefk(criterion, **given)
+        assert by_own.pop()
+        assert_same(result, solve_without(criterion, given, monkeypatch), given["capacity"])
+
+
+def test_groups_that_never_take_their_caps_are_loose(by_own, monkeypatch):
+    """Of no rate, or no weight, or with caps that are far away: they have no own prices, or such as mean nothing."""
+    criterion, given = crowded(5)
+    groups, generator = given["groups"], np.random.default_rng(1)
+    kind = generator.integers(0, 150, given["group_caps"].size)[groups]
+    rates = np.where(kind == 0, 0.0, criterion._parameter)
+    given["weights"] = np.where(kind == 1, 0.0, given["weights"])
+    given["group_caps"][groups[kind == 2]] = 1e3
+    result = solve_nefk(criteria.Freshness(rates), **given)
+    assert by_own == [True]
+    assert not result.amounts[kind <= 1].any()
+    own, caps = by_own.own[0]
+    assert (caps == 1e3).any()
+    assert not (own[caps == 1e3] > 0.5 * result.price).any()
+    assert_same(result, solve_without(criteria.Freshness(rates), given | {"out": None}, monkeypatch), given["capacity"])
+
+
+@pytest.mark.parametrize("factor", [0.995, 1.02])
+def test_a_rough_price_that_is_off_costs_more_turns(factor, by_own, monkeypatch):
+    criterion, given = crowded(5)
+    expected = solve_nefk(criterion, **given | {"out": None})
+    turns, rough = by_own.turns, beside_filled._rough_price
+    monkeypatch.setattr(beside_filled, "_rough_price", lambda *args: factor * rough(*args))
+    result = solve_nefk(criterion, **given)
+    assert by_own == [True, True]
+    assert by_own.turns > 2 * turns
+    assert_same(result, expected, given["capacity"])
+    monkeypatch.setattr(beside_filled, "TURNS", 1)
+    assert_same(solve_nefk(criterion, **given), expected, given["capacity"])
+    assert by_own == [True, True, False]
+
+
+@pytest.mark.parametrize("wrong", ["amounts", "own prices", "all loose"])
+def test_what_is_not_as_own_prices_say_is_solved_without(wrong, by_own, monkeypatch):
+    criterion, given = crowded(5)
+    expected, find = solve_nefk(criterion, **given | {"out": None}), tight_caps.solve_by_own_prices
+
+    def spoil(problem, rest, own, amounts, *args):
+        if wrong == "amounts":
+            amounts *= 1.0 + 1e-9
+        else:
+            own = own * (1.0 + 1e-9) if wrong == "own prices" else np.full_like(own, np.nan)
+        return find(problem, rest, own, amounts, *args)
+
+    monkeypatch.setattr(tight_caps, "solve_by_own_prices", spoil)
+    result = solve_nefk(criterion, **given)
+    assert by_own == [True, False]
+    assert_same(result, expected, given["capacity"])
+
+
+def test_the_answer_does_not_depend_on_threads(by_own):
+    criterion, given = crowded(3, n=300_000)
+    one, two = (solve_nefk(criterion, **given | {"n_jobs": jobs, "out": None}) for jobs in (1, 2))
+    assert by_own == [True, True]
+    np.testing.assert_array_equal(one.amounts, two.amounts)
+    np.testing.assert_array_equal(one.group_prices, two.group_prices)
+    assert (one.price, one.value, one.residual, one.n_passes) == (two.price, two.value, two.residual, two.n_passes)
