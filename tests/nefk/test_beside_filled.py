@@ -142,3 +142,18 @@ def test_the_answer_does_not_depend_on_threads(by_own):
     np.testing.assert_array_equal(one.amounts, two.amounts)
     np.testing.assert_array_equal(one.group_prices, two.group_prices)
     assert (one.price, one.value, one.residual, one.n_passes) == (two.price, two.value, two.residual, two.n_passes)
+
+
+@pytest.mark.parametrize("seed", [45, 90])
+def test_a_group_whose_own_price_is_next_to_the_budgets_is_loose_or_not(seed, by_own, monkeypatch):
+    """An item starts there: with the group's cap the price is on one side, without it on the other."""
+    criterion, given = crowded(2, n=70_000, seed=seed)
+    result = solve_nefk(criterion, **given)
+    assert by_own == [True]
+    taken = np.bincount(given["groups"], result.amounts, given["group_caps"].size)
+    binds = result.group_prices > 0.0
+    np.testing.assert_allclose(taken[binds], given["group_caps"][binds], rtol=1e-12)
+    assert_same(result, solve_without(criterion, given | {"out": None}, monkeypatch), given["capacity"])
+    monkeypatch.setattr(beside_filled, "SAME", 0.0)
+    solve_nefk(criterion, **given)
+    assert by_own == [True, False]
