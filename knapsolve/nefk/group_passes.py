@@ -256,7 +256,7 @@ class GroupPasses:
 
         def work(tiles: NDArray[np.intp], space: core.TileSpace) -> list[tuple]:
             parts: list[tuple] = []
-            listed, over = np.empty(MOST_LISTED, dtype=np.uint32), np.empty(MOST_LISTED)
+            listed, over = np.empty(MOST_LISTED // 2, dtype=np.uint32), np.empty(MOST_LISTED // 2)
             while len(tiles):
                 rows = self._tiles.fill(tiles, space, guesses, above, own, wide, narrow, listed, over)
                 counts = np.array([row[0] for row in rows], dtype=np.intp)

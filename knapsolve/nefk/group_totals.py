@@ -33,12 +33,11 @@ SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that
 
 class _Counted(NamedTuple):
     """Items that lie side by side: how many of each group (g + 1,) or block of groups, of no group first, in one or two
-    tables together; those to be sampled, None if they are too many; and whether all are in order.
+    tables together; and those to be sampled, None if they are too many.
     """
 
     tables: list[NDArray[Any]]
     listed: list[NDArray[np.intp]] | None  # positions, and groups (2, m)
-    in_order: bool
 
 
 class GroupTotals:
@@ -57,7 +56,6 @@ class GroupTotals:
         self.sampled = _sampled_groups(len(self.caps), every, n_jobs) if every else np.empty(0, dtype=np.intp)
         self._most = MOST_LISTED * problem.n // every if every else 0
         self.listed: NDArray[np.intp] | None = None
-        self.in_order = False
         self._sizes: NDArray[np.uint32] | None = None
         self._bits = _bits_of_blocks(problem) if every and in_blocks else 0
         self._sum_of_caps: float | None = None
@@ -92,10 +90,8 @@ class GroupTotals:
         """Count the items of groups, or of blocks of 2^bits, and list those to be sampled."""
         jobs = min(self.n_jobs, MOST_COUNTING) if len(self.caps) < self.problem.n else 1
         every_job = max(-(-self.problem.n // (CHUNK * jobs)), 1) * CHUNK
-        shares, groups = list(parts_of(self.problem.n, every_job)) or [slice(0, 0)], self.problem.groups
+        shares = list(parts_of(self.problem.n, every_job)) or [slice(0, 0)]
         counted = work_through(lambda share: self._count(share, bits), shares, jobs)
-        self.in_order = all(part.in_order for part in counted)
-        self.in_order &= all(bool(groups[share.start - 1] <= groups[share.start]) for share in shares[1:])
         sizes, *others = (x for part in counted for x in part.tables)
 
         def merge(some: slice) -> None:
@@ -117,7 +113,7 @@ class GroupTotals:
 
     def _count(self, some: slice, bits: int) -> _Counted:
         """The same of some of all items."""
-        problem, n_listed, in_order, last = self.problem, 0, True, -1
+        problem, n_listed = self.problem, 0
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         n_sizes = ((len(self.caps) - 1) >> bits) + 2
         sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty((2, CHUNK + 1), dtype=np.intp)
@@ -137,10 +133,8 @@ class GroupTotals:
                 group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, False, found)
             else:
                 group_layout.count_groups(chunk, sizes)
-            in_order = in_order and bool(last <= chunk[0] and (chunk[1:] >= chunk[:-1]).all())
-            last = chunk[-1]
         tables: list[NDArray[Any]] = [sizes] if rest is None else [sizes, rest]
-        return _Counted(tables, listed if n_listed <= most else None, in_order)
+        return _Counted(tables, listed if n_listed <= most else None)
 
     def sum_of_caps(self) -> float:
         """The sum of all caps."""

@@ -60,16 +60,14 @@ def solve_reduced(
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: bool) -> Reduced | None:
-    """The problem without the caps that are surely loose; None where items need no order, no price tells, or
-    capacity may be left over that a negative price would use.
+    """The problem without the caps that are surely loose; None where no price tells, or capacity may be left over
+    that a negative price would use.
     """
     if not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     every = sampled_groups_of(problem.n)
     in_blocks = room_beside_copies(problem, 0, place) > ROUGH * EXPECTED * math.sqrt(every * problem.n)
     totals = GroupTotals(problem, passes.items, n_jobs, every, in_blocks)
-    if totals.in_order:
-        return None
     least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         return None

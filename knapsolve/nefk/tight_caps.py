@@ -133,12 +133,13 @@ def _fill(
 ) -> tuple[Array, Settled, Left, int]:
     """Own prices (g + 1,), how the amounts of those above a price settled, the other items, and passes."""
     grouped = GroupPasses(problem, n_jobs, layout)
-    own = np.empty(len(problem.caps) + 1)
     are_large = 2 * grouped.runs.count_in_long(MOST_LED) > problem.n
     if are_large and guess:
         own = guesses_above(grouped, above)
     elif are_large:
-        own = guesses_from_above(grouped, np.arange(own.size) > 0, 0.0)
+        own = guesses_from_above(grouped, np.append(False, np.ones(len(problem.caps), dtype=bool)), 0.0)
+    else:
+        own = np.empty(len(problem.caps) + 1)
     filled, left = grouped.fill(above, own, are_large, place)
     layout.forget_groups()
     return own, filled, left, grouped.count

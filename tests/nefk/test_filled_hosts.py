@@ -158,3 +158,17 @@ def test_a_table_of_where_uneven_groups_go_is_made_where_there_is_room(gives_out
     np.testing.assert_array_equal(narrow.problem.weights, ample.problem.weights)
     assert narrow.most_rough < ample.most_rough
     assert math.isfinite(narrow.most_rough)
+
+
+@pytest.mark.parametrize("over", [0.8, 1.02])
+def test_items_in_order_by_host_are_filled_as_others_are(over, filled):
+    criterion, given = hosts_by_rank(150_000, 15_000, over)
+    result = solve_nefk(criterion, **given)
+    order = np.argsort(given["groups"], kind="stable")
+    sorted_given = given | {name: given[name][order] for name in ("weights", "groups")}
+    other = solve_nefk(criteria.Freshness(criterion._parameter[order]), **sorted_given)
+    assert filled == [True, True]
+    assert max(result.residual, other.residual) <= 3e-13
+    assert other.price == pytest.approx(result.price, rel=1e-11)
+    np.testing.assert_allclose(other.amounts, result.amounts[order], rtol=1e-9, atol=1e-12 * given["capacity"])
+    np.testing.assert_allclose(other.group_prices, result.group_prices, rtol=1e-9, atol=1e-10)

@@ -13,7 +13,6 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
 from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
 from knapsolve.nefk.layouts import lay_out
-from knapsolve.nefk.passes import CHUNK
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
 
@@ -259,15 +258,8 @@ def test_threads_count_and_list_what_one_does(kind):
     for jobs in (2, 3, 4, 9):
         totals = totals_of("freshness", np.ones(n), options, jobs)
         assert np.array_equal(totals.sizes, alone.sizes)
-        assert totals.in_order == alone.in_order == (kind == "sorted")
         assert (totals.listed is None) == (alone.listed is None) == (kind == "none")
         if kind != "none":
             kept, expected = (x.listed[0, x.sizes[1 + x.listed[1]] < LARGE] for x in (totals, alone))
             assert np.array_equal(kept, expected)
             assert (kind == "large") == (kept.size == 0) == (totals.listed.size > alone.listed.size)
-
-
-def test_items_that_are_out_of_order_between_threads_are_found():
-    groups = np.repeat([1, 0], CHUNK)
-    options = {"weights": None, "upper": None, "groups": groups, "group_caps": np.ones(2)}
-    assert not totals_of("freshness", np.ones(2 * CHUNK), options, 2).in_order

@@ -179,7 +179,8 @@ def test_the_answer_may_be_written_over_a_column(kind, shared):
     out = {"rates": rates, "overlap": room[5:], **given}[shared]
     result = solve_nefk(criteria.Freshness(rates), 0.2 * N, out=out, **given)
     assert result.amounts is out
-    np.testing.assert_array_equal(out, expected)
+    rounding = {"rtol": 1e-11, "atol": 1e-10} if kind == "caps" else {"rtol": 0.0}  # there, room tells how it is found
+    np.testing.assert_allclose(out, expected, **rounding)
 
 
 def test_a_large_group_that_settles_several_times_keeps_its_columns(monkeypatch):
