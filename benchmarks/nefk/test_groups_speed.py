@@ -147,6 +147,21 @@ def test_caps_that_are_alike_beside_none(n, caps, over):
         print_each_beside_none(f"n = {n:.0e}, {n_groups:6d} caps {caps}, {over} times", alone, draws, time.process_time)
 
 
+@pytest.mark.parametrize("n", [10**5, 10**6])
+@pytest.mark.parametrize("size", [2, 5, 50, 1000])
+def test_items_in_order_by_group_beside_none(n, size):
+    """Tables are often sorted by host: beside the same items in any order."""
+    rate, weight, capacity = problem(n)
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=np.empty(n))
+    groups = np.random.default_rng(1).integers(0, n // size, n)
+    print()
+    for over in (0.8, 1.02, 1.5):
+        caps = over * capacity / n * np.bincount(groups, minlength=n // size)
+        alone = partial(plain, equality=over >= 1.0)
+        for what, some in ("in any order", groups), ("in order by group", np.sort(groups)):
+            print_beside_none(f"n = {n:.0e}, {size} items a group, {over} times, {what}", alone, some, caps)
+
+
 @pytest.mark.parametrize("without", [0, 1, 100])
 @pytest.mark.parametrize("n_groups", [1000, 10_000, 100_000, 333_333])
 def test_groups_whose_caps_leave_capacity_over_beside_none(n_groups, without):
