@@ -16,6 +16,7 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.in_order import leave_in_order
 from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
 from knapsolve.nefk.loose_caps import ROUGH, Reduced, put_back, reduce
 from knapsolve.nefk.narrow import narrows
@@ -113,6 +114,7 @@ def _solve_with_caps(
     layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
     while True:
         is_aside, search = layout is not None, first.copy()
+        layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, bool(reduced.known))
         layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
         if solve and reduced.above and may_fill(layout):
             between = float(search[core.PRICE]), reduced.above

@@ -57,6 +57,15 @@ def most_rough(
     return int(max(room, -by_rough) / by_rough)
 
 
+def most_rough_in_order(problem: Problem, runs: Runs, place: Place, known: bool) -> int:
+    """The same beside items that stay where they are."""
+    largest = max((run.end - run.begin for run in runs.large if run.first), default=0) * runs.at_once()
+    slopes = known or not leads_by_itself(problem, runs)
+    always = place.dtype.itemsize * (largest + problem.n)
+    room = _room_beside(problem, 2 * problem.n, len(runs.starts), slopes, place.given * problem.n - always)
+    return int(max(room, 0.0) / _bytes_of_rough(problem))
+
+
 def may_copy(part: Problem, copies: int, n: int, kept: int) -> bool:
     """Whether so many copies of some of n items, listed in so many groups, fit beside the list and the answer."""
     copied = BY_COPIED + sum(x.dtype.itemsize for x in part.columns().values())
@@ -110,18 +119,26 @@ def _room_of_models(
     """Bytes that are left for models beside copies, tables of so many groups, also of slopes beside totals, and so many
     bytes that are always taken; negative if there is no room for copies.
     """
-    width, single = place.dtype.itemsize, has_single_slopes(problem)
+    width = place.dtype.itemsize
     copies = [column.dtype.itemsize for column in copied.values()]
     if width not in copies:
         return -math.inf
     by_item = 2 + sum(copies)  # one of two lies in the room of the amounts
     if len(copies) < len(problem.columns()):
         by_item += ENTRY
-    taken = BY_TOTAL if single and not slopes else BY_TOTAL + BY_SLOPE[not single]
-    room = (MOST_ROOM + place.given) * problem.n - always
-    if by_item * problem.n + (taken + BY_KEPT) * kept > room:
+    return _room_beside(problem, by_item * problem.n, kept, slopes, place.given * problem.n - always, 2 * width)
+
+
+def _room_beside(problem: Problem, taken: int, kept: int, slopes: bool, more: int, settling: int = 0) -> float:
+    """Bytes that are left for models beside what is taken, and tables of so many groups, if the caller has given more
+    than a solve may take; as it settles, so many are taken of an item. Negative if there is no room.
+    """
+    single = has_single_slopes(problem)
+    by_group = BY_TOTAL if single and not slopes else BY_TOTAL + BY_SLOPE[not single]
+    room = MOST_ROOM * problem.n + more
+    if taken + (by_group + BY_KEPT) * kept > room:
         return -math.inf
-    return room - max(by_item, 2 * width) * problem.n - (BY_PRICE + BY_KEPT) * kept
+    return room - max(taken, settling * problem.n) - (BY_PRICE + BY_KEPT) * kept
 
 
 def are_few(problem: Problem) -> bool:
