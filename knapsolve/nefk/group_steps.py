@@ -26,6 +26,7 @@ MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 ROUNDED = 1e-15  # more than the ends of a bracket are off, in log price
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
+WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 MORE = 4.0  # times as wide as others such a model may be
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
@@ -90,7 +91,7 @@ class GroupSteps:
         is_smooth = self.are_large and self.shape not in LINEAR
         if not (is_smooth or is_flat) and self._follow(search, mu, sums[0]):
             half = OFF_CURVE * moved_by(self.shape, mu, float(search[core.PRICE]))
-            if self.is_rough and half > HALVES[1] and sums[2] < MOSTLY * sums[0]:
+            if self.is_rough and half > WIDEST and sums[2] < MOSTLY * sums[0]:
                 return math.nan  # a rough pass costs less than so large a model
             return min(max(half, LEAST_HALF), HALVES[0])
         if is_flat and self.halving and _halve(search):
