@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_nefk_memory import peak_of, warm_up
+from peak_memory import peak_of, warm_up
 
 import knapsolve.nefk.reduced as reduced
 from knapsolve import criteria, solve_nefk

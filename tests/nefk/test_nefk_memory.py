@@ -1,32 +1,12 @@
 """Solves with groups take at most three arrays of doubles beyond their input."""
 
-import threading
-import tracemalloc
-
 import numpy as np
 import pytest
+from peak_memory import peak_of, warm_up
 from tight_problems import hosts_by_rank
 
 import knapsolve.nefk.all_but as all_but_module
 from knapsolve import criteria, solve_nefk
-from knapsolve._core.threads import work_through
-from knapsolve.nefk.group_passes import _tile_space
-
-
-def peak_of(*arguments, **options):
-    """Most memory that a solve takes beyond its arguments, in bytes."""
-    tracemalloc.start()
-    result = solve_nefk(*arguments, **options)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert result.residual <= 1e-12
-    return peak
-
-
-def warm_up():
-    """Make the four megabytes that a thread keeps to work in, of two threads."""
-    both = threading.Barrier(2, timeout=30)
-    work_through(lambda _: (both.wait(), _tile_space()), range(2), 2)
 
 
 @pytest.mark.parametrize("n_groups", [10, 200_000, 1_000_000])
