@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.group_totals import GroupTotals, capped_sums
+from knapsolve.nefk.passes import worst
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.search import Secant, step_beside
@@ -65,6 +66,8 @@ def solve_by_own_prices(
     change: what has no group, or one whose own price is not above the budget's, is a problem without groups. None if
     that leads nowhere.
     """
+    if not (rest.capacity > LEAST_REST * problem.capacity and (rest.caps > 0.0).all()):
+        return None
     names, caps, price, count = rest.groups, rest.caps, _rough_price(rest, guess, n_jobs), 0
     for _ in range(TURNS):
         binds = own > price
@@ -82,13 +85,13 @@ def solve_by_own_prices(
         return None
     amounts[~is_filled] = found.amounts
     total = np.bincount(names + 1, amounts, caps.size + 1)[1:]
-    with np.errstate(invalid="ignore"):
-        off = np.where(binds, np.abs(total - caps), np.maximum(total - caps, 0.0)) / np.maximum(caps, 1e-300)
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.where(binds, np.abs(total - caps), np.maximum(total - caps, 0.0)) / caps
     over = float(np.max(off, initial=0.0))
-    value, residual, over = found.value, found.kkt_residual, max(over, found.budget_residual)
+    value, residual, over = found.value, found.kkt_residual, worst((over, found.budget_residual))
     del found
     more, violation = _audit(rest, np.flatnonzero(is_filled), own, amounts, n_jobs)
-    residual = max(residual, violation)
+    residual = worst((residual, violation))
     if not (over <= DOUBTFUL and residual <= DOUBTFUL):
         return None
     return Rest(price, amounts, np.where(binds, own, np.nan), value + more, residual, over, count)

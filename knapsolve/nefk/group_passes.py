@@ -82,8 +82,8 @@ class GroupPasses:
             part, here = self.problem.take(where, cap), where
         else:
             part, here = self.problem.view(order[where], cap), None
-        if isinstance(self.layout, Tiled):  # amounts are written over the columns
-            copies = True
+        if isinstance(self.layout, Tiled):
+            copies = self.layout.writes_over
         else:
             copies = order is not None and part.n * COPIED <= self.given.n
             copies = copies and self.layout.has_room_for(part, self.runs.at_once())

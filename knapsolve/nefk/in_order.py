@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve.nefk.room as room
-from knapsolve.nefk.layouts import Starts, Tiled
-from knapsolve.nefk.passes import parts_of
+from knapsolve.nefk.layouts import Starts, Tiled, are_in_order
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
@@ -18,12 +17,15 @@ from knapsolve.nefk.runs import Runs
 class InOrder(Tiled):
     """The items' own columns, run by run; amounts have room of their own."""
 
+    writes_over = False
+
     def __init__(self, problem: Problem, runs: Runs, place: Place, n_jobs: int, most_rough: int) -> None:
         self.given, self.runs, self._n_jobs, self.most_rough, self._entries = problem, runs, n_jobs, most_rough, None
+        self.amounts = np.empty(0, place.dtype)  # until they are written
         self.member = np.empty(problem.n, np.uint16)
         for run in runs.every:  # the items of no group, -1, are the first one's
             some = slice(run.begin, run.end)
-            np.subtract(problem.groups[some], run.first - 1, out=self.member[some], casting="unsafe")
+            np.subtract(problem.groups[some], run.first - 1, out=self.member[some], dtype=np.intp, casting="unsafe")
         runs.place_groups(self.member, n_jobs)
         self._problem: Any = problem.with_columns({})
 
@@ -53,12 +55,12 @@ class InOrder(Tiled):
 def leave_in_order(
     problem: Problem, tables: list[tuple[NDArray[np.int32] | None, Starts]], place: Place, n_jobs: int, known: bool
 ) -> InOrder | None:
-    """The items of a problem where they are, if they are in order by group, all of which have caps; else None.
+    """The items of a problem where they are, if they are in order by group, of which all caps are kept; else None.
 
     The tables are those of `layouts.lay_out`: taken out of their list and used up, or left alone.
     """
     names, starts = tables[0]
-    if names is not None or not _are_in_order(problem.groups):
+    if names is not None or not are_in_order(problem.groups):
         return None
     runs = starts if isinstance(starts, Runs) else Runs(starts[1:])
     most = room.most_rough_in_order(problem, runs, place, known)
@@ -66,12 +68,3 @@ def leave_in_order(
         return None
     tables.pop()
     return InOrder(problem, runs, place, n_jobs, most)
-
-
-def _are_in_order(groups: NDArray[Any]) -> bool:
-    """Whether groups do not fall."""
-    for part in parts_of(len(groups)):
-        some = groups[part.start : part.stop + 1]
-        if (some[1:] < some[:-1]).any():
-            return False
-    return True

@@ -52,6 +52,15 @@ def _count(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32], boo
     return np.cumsum(starts, out=starts), in_order
 
 
+def are_in_order(groups: NDArray[Any]) -> bool:
+    """Whether groups do not fall."""
+    for part in parts_of(len(groups)):
+        some = groups[part.start : part.stop + 1]
+        if (some[1:] < some[:-1]).any():
+            return False
+    return True
+
+
 def order_by(
     groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], n_jobs: int = 1
 ) -> NDArray[np.uint32]:
@@ -144,6 +153,7 @@ class Tiled:
     """
 
     order = None
+    writes_over = True  # amounts over a column
 
     def __init__(
         self,
@@ -284,6 +294,8 @@ def lay_out(
                 return Tiled(problem, columns, _entries_of(names, runs, by_table), runs, place, n_jobs, most)
     if isinstance(starts, Runs):
         return list_items(problem)
+    if names is None and are_in_order(problem.groups):
+        return Listed(problem, None, runs)
     return Listed(problem, order_by(problem.groups, names, starts, n_jobs), runs)
 
 

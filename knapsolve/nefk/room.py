@@ -18,7 +18,9 @@ BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely b
 BY_ROUGH, BY_OPEN = 32, 12  # bytes of an item of a model, and those of one beside its columns
 LEAST_ROUGH = 84  # items to one that a model must have room for
 LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
-BY_REST = 44  # bytes of an item of a problem that is solved beside another one, beside its columns
+BY_REST, BY_LOOSE = 44, 44  # bytes of an item of a problem that is solved beside another one, beside its columns; and
+# as some of them are one by themselves
+BY_LEFT = 24  # bytes of an item that is listed as others are filled
 ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
 ROUGH = (core.DETECTION, core.FRESHNESS)  # shapes of which single precision takes less time
@@ -58,7 +60,9 @@ def most_rough(
 
 
 def most_rough_in_order(problem: Problem, runs: Runs, place: Place, known: bool) -> int:
-    """The same beside items that stay where they are."""
+    """How many items models may take beside amounts, and all else that a solve takes, where items stay where they are;
+    0 if there is no room.
+    """
     largest = max((run.end - run.begin for run in runs.large if run.first), default=0) * runs.at_once()
     slopes = known or not leads_by_itself(problem, runs)
     always = place.dtype.itemsize * (largest + problem.n)
@@ -93,13 +97,17 @@ def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
     return most if is_enough(problem, most) else 0.0
 
 
-def share_beside_filled(problem: Problem, place: Place, others: int = 0) -> float:
+def share_beside_filled(problem: Problem, place: Place, others: int = 0, by_own: bool = False) -> float:
     """Which share of the items may be a problem by itself beside filled groups: their own prices, and their amounts,
-    which lie in copies, and some other bytes.
+    which lie in copies, and some other bytes; if they may be listed as the groups are filled. With `by_own`, if some of
+    these items are to be a problem once more.
     """
+    n, kept = problem.n, len(problem.caps)
     columns = sum(column.dtype.itemsize for column in problem.columns().values())
-    room = (MOST_ROOM + place.given - 2 * place.dtype.itemsize) * problem.n - BY_PRICE * len(problem.caps) - others
-    return max(room, 0.0) / ((columns + BY_REST) * problem.n)
+    room = (MOST_ROOM + place.given - 2 * place.dtype.itemsize) * n - BY_PRICE * kept - others
+    share = max(room, 0.0) / ((columns + BY_REST + (BY_LOOSE if by_own else 0)) * n)
+    room -= 2 * (n + kept)  # groups' numbers within their runs, and where they start
+    return min(share, max(room, 0.0) / (BY_LEFT * n))
 
 
 def _bytes_of_rough(problem: Problem) -> int:

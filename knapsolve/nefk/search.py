@@ -67,8 +67,10 @@ def find_prices(
         tried = 0
     starts, top = np.empty(0), float(search[core.TOP])
     while search[core.STATE] == core.RUNNING:
-        if tried == LATE:
-            starts = find_starts() if find_starts else passes.starts(search) if hasattr(passes, "starts") else starts
+        if tried == LATE and find_starts:
+            starts = find_starts()
+        elif tried == LATE and hasattr(passes, "starts"):
+            starts = passes.starts(search)
         start = nearest(starts, search)
         for price in (start + BESIDE * start, start - BESIDE * start):
             if search[core.LOW] < price < search[core.HIGH] and search[core.STATE] == core.RUNNING:

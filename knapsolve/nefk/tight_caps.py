@@ -21,15 +21,14 @@ from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import LARGE
 from knapsolve.nefk.layouts import Listed, Tiled
-from knapsolve.nefk.own_guesses import guesses_above, guesses_from_above
-from knapsolve.nefk.passes import Prices, Settled, parts_of
+from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
+from knapsolve.nefk.passes import Prices, Settled, parts_of, worst
 from knapsolve.nefk.problem import Problem, odd_stride
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 
 Array = NDArray[np.float64]
-MOST_LED = 24  # items of a group: of larger ones, what they take tells so much of own prices that a pass pays, if
-# most items are in such
+MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
 MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
 ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
@@ -99,7 +98,8 @@ def fill_and_solve(
     del left
     layout.forget()
     known, own[kept], found = own[kept], np.nan, None
-    if kept.size and guess and place.dtype == np.float64:
+    fits = rest.n <= problem.n * share_beside_filled(problem, place, layout.table_bytes, by_own=True)
+    if fits and kept.size and guess and place.dtype == np.float64:
         found = solve_by_own_prices(problem, rest, known, layout.amounts[entries], guess, n_jobs, solve)
     found = found or solve_rest(problem, rest, guess, n_jobs, solve)
     count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
@@ -124,7 +124,7 @@ def fill_and_solve(
         count += 1 + math.ceil(found.n_passes * more.rest.n / problem.n)
     own[kept] = found.own
     total, value = filled.total + float(found.amounts.sum()), filled.value + found.value
-    residual, over = max(filled.residual, found.residual), max(filled.over, found.over)
+    residual, over = worst((filled.residual, found.residual)), worst((filled.over, found.over))
     return Prices(found.price, found.price), Settled(total, value, residual, over), count, own[1:]
 
 
@@ -134,7 +134,9 @@ def _fill(
     """Own prices (g + 1,), how the amounts of those above a price settled, the other items, and passes."""
     grouped = GroupPasses(problem, n_jobs, layout)
     are_large = 2 * grouped.runs.count_in_long(MOST_LED) > problem.n
-    if are_large and guess:
+    if are_large and grouped.leads:
+        own = guesses_by_size(grouped)
+    elif are_large and guess:
         own = guesses_above(grouped, above)
     elif are_large:
         own = guesses_from_above(grouped, np.append(False, np.ones(len(problem.caps), dtype=bool)), 0.0)

@@ -36,7 +36,7 @@ def by_own(monkeypatch):
     monkeypatch.setattr(beside_filled, "_solve", count)
     monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.3)
     for module in (reduced, tight_caps):
-        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     return seen
 
 
@@ -100,6 +100,28 @@ def test_groups_that_never_take_their_caps_are_loose(by_own, monkeypatch):
     assert (caps == 1e3).any()
     assert not (own[caps == 1e3] > 0.5 * result.price).any()
     assert_same(result, solve_without(criteria.Freshness(rates), given | {"out": None}, monkeypatch), given["capacity"])
+
+
+def test_caps_of_0_in_what_is_left_are_solved_without(by_own, monkeypatch):
+    """Their own prices are where their first items start; amounts may be of any size."""
+    criterion, given = crowded(5)
+    scale, given["out"] = 1e9, None
+    given["group_caps"][:60] = 0.0
+    given["group_caps"] *= scale
+    given["capacity"] *= 0.99 * scale
+    result = solve_nefk(criteria.Freshness(scale * criterion._parameter), **given)
+    assert by_own == [False]
+    assert result.residual <= 3e-13
+    assert not result.amounts[given["groups"] < 60].any()
+    assert (result.group_prices[:60] > 0.0).mean() > 0.9
+
+
+def test_a_violation_that_is_no_number_is_not_taken(by_own, monkeypatch):
+    criterion, given = crowded(5)
+    expected = solve_nefk(criterion, **given | {"out": None})
+    monkeypatch.setattr(beside_filled, "_audit", lambda *_: (0.0, float("nan")))
+    assert_same(solve_nefk(criterion, **given), expected, given["capacity"])
+    assert by_own == [True, False]
 
 
 @pytest.mark.parametrize("factor", [0.995, 1.02])

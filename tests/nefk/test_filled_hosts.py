@@ -172,3 +172,19 @@ def test_items_in_order_by_host_are_filled_as_others_are(over, filled):
     assert other.price == pytest.approx(result.price, rel=1e-11)
     np.testing.assert_allclose(other.amounts, result.amounts[order], rtol=1e-9, atol=1e-12 * given["capacity"])
     np.testing.assert_allclose(other.group_prices, result.group_prices, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("over", [0.8, 1.02])
+def test_own_prices_are_guessed_by_the_sizes_of_hosts(over, filled, monkeypatch):
+    """Without a pass; no guess is so far off that steps would be many."""
+    seen, guess = [], tight_caps.guesses_by_size
+    monkeypatch.setattr(tight_caps, "guesses_by_size", lambda passes: seen.append(guess(passes)) or seen[-1].copy())
+    criterion, given = hosts_by_rank(200_000, 30_000, over)
+    result = solve_nefk(criterion, **given)
+    assert filled == [True]
+    assert len(seen) == 1
+    some = (result.group_prices > 0.1 * result.price) & (np.bincount(given["groups"], minlength=30_000) >= 24)
+    off = np.abs(np.log(seen[0][1:][some] / (result.price + result.group_prices[some])))
+    assert off.size > 200
+    assert np.median(off) < 0.2
+    assert off.max() < 2.0

@@ -81,6 +81,20 @@ def test_items_in_order_are_left_in_place(size, over, dtype, left):
     np.testing.assert_allclose(one.amounts, exact, rtol=1e-9 if dtype == np.float64 else 2e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64])
+def test_groups_may_be_numbers_of_any_type(dtype, left):
+    """Also with more caps than such numbers: the last groups have no items."""
+    generator = np.random.default_rng(0)
+    rates, groups = np.exp(generator.standard_normal(N)), np.sort(generator.integers(0, 120, N))
+    caps = np.append(0.24 * np.bincount(groups, minlength=120), np.ones(70_000))
+    given = {"capacity": 0.3 * N, "group_caps": caps, "equality": False}
+    expected = solve_nefk(criteria.Freshness(rates), groups=groups, **given)
+    result = solve_nefk(criteria.Freshness(rates), groups=groups.astype(dtype), **given)
+    assert left == [True, True]
+    np.testing.assert_array_equal(result.amounts, expected.amounts)
+    np.testing.assert_array_equal(result.group_prices, expected.group_prices)
+
+
 def test_items_that_are_out_of_order_are_not_left_in_place(left):
     parameter, columns, given = in_order("Freshness", 5, 0.8, False)
     columns["groups"][[N - 2, N - 1]] = columns["groups"][[N - 1, N // 2]]  # the last one is wrong

@@ -143,6 +143,23 @@ def test_memory_stays_below_three_arrays_where_hosts_by_rank_are_filled(size, ov
     assert peak <= 3 * 8 * n
 
 
+@pytest.mark.parametrize("gives_out", [False, True])
+@pytest.mark.parametrize(("size", "share"), [(1.3, 0.12), (1.5, 0.12), (2.0, 0.0)])
+def test_memory_stays_below_three_arrays_where_much_is_left_beside_filled_groups(size, share, gives_out):
+    """Two hosts have many items each, but for the last row."""
+    n, generator = 1_000_000, np.random.default_rng(1)
+    n_groups = int(n / size)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = generator.integers(0, n_groups, n)
+    for k in range(2):
+        groups[generator.random(n) < share] = k * n_groups // 2
+    caps = 1.02 * 0.3 * np.bincount(groups, minlength=n_groups)
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    warm_up()
+    out = np.empty(n) if gives_out else None
+    assert peak_of(criteria.Freshness(rates), 0.3 * n, **options, out=out) <= 3 * 8 * n
+
+
 @pytest.mark.parametrize("upper", [None, 50.0, "float32"])
 @pytest.mark.parametrize("size", [2.0, 2.8, 3.0])
 def test_memory_stays_below_three_arrays_where_models_of_large_and_small_groups_list_many_items(size, upper):

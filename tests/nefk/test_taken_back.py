@@ -69,7 +69,7 @@ def test_values_of_items_that_never_change_count_once(below, ungrouped, filled, 
     price = expected.price * (below or 1.05)
     monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: price)
     for module in (reduced, tight_caps):
-        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     result = solve_nefk(criterion, **given, out=np.empty(150_000))
     assert filled == [True] and len(taken_back) == (below is not None)
     assert result.value == pytest.approx(expected.value, rel=1e-12)
@@ -94,7 +94,7 @@ def test_groups_that_are_taken_back_may_have_numbers_of_any_type(dtype, filled, 
     monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: 0.93 * expected.price)
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     for module in (reduced, tight_caps):
-        monkeypatch.setattr(module, "share_beside_filled", lambda *_: 1.0)
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     result = solve_nefk(criteria.Freshness(rates), groups=groups, **given, out=np.empty(n))
     assert filled[0] and len(taken_back) == 1
     assert result.price == pytest.approx(expected.price, rel=1e-11)
