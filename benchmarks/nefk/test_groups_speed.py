@@ -148,6 +148,27 @@ def test_caps_that_are_alike_beside_none(n, caps, over):
 
 
 @pytest.mark.parametrize("n", [10**5, 10**6])
+@pytest.mark.parametrize("law", ["1 / k", "Pareto 1.1"])
+@pytest.mark.parametrize("size", [3, 50])
+def test_one_cap_for_very_different_hosts_beside_none(n, law, size):
+    """Politeness: the same cap for hosts of very different sizes, together so many times the capacity."""
+    rate, weight, capacity = problem(n)
+    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=np.empty(n))
+    n_groups = n // size
+    print()
+    for over in (0.8, 1.02, 2.0):
+        draws = []
+        for seed in range(4):
+            generator = np.random.default_rng(seed)
+            shares = 1.0 / np.arange(1.0, n_groups + 1) if law == "1 / k" else 1.0 + generator.pareto(1.1, n_groups)
+            groups = generator.choice(n_groups, n, p=shares / shares.sum())
+            cap = np.where(np.bincount(groups, minlength=n_groups) > 0, 1.0, 0.0)
+            draws.append((groups, over * capacity * cap / cap.sum()))
+        alone, what = partial(plain, equality=over >= 1.0), f"n = {n:.0e}, {size} items a host by {law}, {over} times"
+        print_each_beside_none(what, alone, draws, time.process_time)
+
+
+@pytest.mark.parametrize("n", [10**5, 10**6])
 @pytest.mark.parametrize("size", [2, 5, 50, 1000])
 def test_items_in_order_by_group_beside_none(n, size):
     """Tables are often sorted by host: beside the same items in any order."""
