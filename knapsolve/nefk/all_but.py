@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
 from knapsolve._core.threads import work_through
-from knapsolve.nefk.layouts import Listed, Starts, order_by
+from knapsolve.nefk.group_order import order_by
+from knapsolve.nefk.layouts import Listed, Starts
 from knapsolve.nefk.passes import CHUNK, Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.runs import Runs

@@ -35,7 +35,7 @@ from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import has_no_bounds
-from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
+from knapsolve.nefk.search import LINEAR, STARTING, enclosed, find_prices, new_searches, share_of, within
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -141,7 +141,7 @@ def mark_surely(
     is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
-    starts, rise = passes.shape in (core.DETECTION, core.FRESHNESS), 0.0 if mu <= low else math.inf
+    starts, rise = passes.shape in STARTING, 0.0 if mu <= low else math.inf
     if low < mu and starts and not is_bounded and passes.is_rough:  # a look at where items start takes little of copies
         rise = CLEAR * (mu / low - 1.0)
     group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, rise, passes.n_jobs)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve.nefk.room as room
-from knapsolve.nefk.layouts import Starts, Tiled, are_in_order
+from knapsolve.nefk.group_order import are_in_order
+from knapsolve.nefk.layouts import Starts, Tiled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs

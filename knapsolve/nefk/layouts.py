@@ -18,74 +18,22 @@ from numpy.typing import NDArray
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 import knapsolve.nefk.room as room
-from knapsolve._core.threads import work_through
 from knapsolve.nefk.criterion import Indexed
+from knapsolve.nefk.group_order import (
+    LARGEST_ORDER,
+    are_in_order,
+    count_starts,
+    from_both_ends,
+    order_by,
+    sort_by_group,
+)
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
 Starts = NDArray[np.uint32] | Runs  # where groups begin, or the runs of groups that are not placed yet
-LARGEST_ORDER = 2**32
 MOST_NAMES, WORTH_COPYING = 1 << 20, 0.45  # that caches hold, and the share of items that else must have caps
-
-
-def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
-    """Items in order by group (n,), None if they are, and where each group, -1 first, starts in it (g + 2,)."""
-    if len(groups) >= LARGEST_ORDER:
-        raise ValueError(f"groups must have less than 2**32 items, got {len(groups)}")
-    starts, in_order = _count(groups, n_groups)
-    if in_order:
-        return None, starts[1:]
-    return order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
-
-
-def _count(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32], bool]:
-    """Where each group, -1 first, starts, after two zeros (g + 3,), and whether items are in order by group."""
-    chunks = list(parts_of(len(groups)))
-    starts = np.zeros(n_groups + 3, dtype=np.uint32)
-    in_order = all(groups[part.start - 1] <= groups[part.start] for part in chunks[1:])
-    for part in chunks:
-        chunk = groups[part].astype(np.intp)
-        in_order = in_order and bool((chunk[1:] >= chunk[:-1]).all())
-        group_layout.count_groups(chunk, starts[2:])
-    return np.cumsum(starts, out=starts), in_order
-
-
-def are_in_order(groups: NDArray[Any]) -> bool:
-    """Whether groups do not fall."""
-    for part in parts_of(len(groups)):
-        some = groups[part.start : part.stop + 1]
-        if (some[1:] < some[:-1]).any():
-            return False
-    return True
-
-
-def order_by(
-    groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], n_jobs: int = 1
-) -> NDArray[np.uint32]:
-    """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
-    order = np.empty(len(groups), dtype=np.uint32)
-    ends = starts[2:].copy() if n_jobs > 1 else None
-
-    def work(parts: list[slice], down: bool) -> None:
-        for part in parts:
-            chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
-            group_layout.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
-
-    _from_both_ends(work, order.size, n_jobs)
-    return order
-
-
-def _from_both_ends(work: Callable[[list[slice], bool], None], n: int, n_jobs: int) -> None:
-    """`work(parts, down)` of parts of n items in order. With several jobs, one thread works on the first half from the
-    first one on, and another one on the second half from the last one back (`down`): what goes to places in the order
-    of the items comes to the same.
-    """
-    parts = list(parts_of(n))
-    half = len(parts) // 2 if n_jobs > 1 else len(parts)
-    ways = [(parts[:half], False), (parts[half:][::-1], True)]
-    work_through(lambda way: work(*way), [way for way in ways if way[0]], n_jobs)
 
 
 class Listed:
@@ -136,10 +84,9 @@ def copy_few(problem: Problem, place: Place, n_jobs: int) -> Tiled | None:
     columns = problem.columns()
     if not (room.are_few(problem) and any(column.dtype == place.dtype for column in columns.values())):
         return None
-    starts, in_order = _count(problem.groups, len(problem.caps))
-    if in_order:
+    if are_in_order(problem.groups):
         return None
-    runs = Runs(starts[1:])
+    runs = Runs(count_starts(problem.groups, len(problem.caps))[1:])
     entries = _entries_of(None, runs, room.have_table(runs, problem.n))
     return Tiled(problem, columns, entries, runs, place, n_jobs, LARGEST_ORDER)
 
@@ -204,7 +151,7 @@ class Tiled:
                 groups = np.ascontiguousarray(self.given.groups[part], dtype=np.intp)
                 work(part, groups, self._entries, following, down)
 
-        _from_both_ends(work_all, self.given.n, self._n_jobs)
+        from_both_ends(work_all, self.given.n, self._n_jobs)
 
     @property
     def problem(self) -> Problem:

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.all_but import set_aside
+from knapsolve.nefk.beside_filled import Solve
 from knapsolve.nefk.first_prices import MOST_BESIDE, price_beside_caps
+from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.in_order import leave_in_order
-from knapsolve.nefk.layouts import LARGEST_ORDER, lay_out
+from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import ROUGH, Reduced, put_back, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
@@ -26,7 +28,7 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import room_beside_copies, share_beside_filled
 from knapsolve.nefk.search import SUBNORMAL, step
 from knapsolve.nefk.single import find_and_settle, new_search
-from knapsolve.nefk.tight_caps import Solve, fill_and_solve, may_fill
+from knapsolve.nefk.tight_caps import fill_and_solve, may_fill
 
 Array = NDArray[np.float64]
 ABOVE = 1e-3  # of a price that is known within a thousandth of that

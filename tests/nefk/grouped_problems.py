@@ -3,8 +3,9 @@
 import numpy as np
 
 from knapsolve import criteria
+from knapsolve.nefk.group_order import sort_by_group
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.layouts import Listed, Tiled, lay_out, sort_by_group
+from knapsolve.nefk.layouts import Listed, Tiled, lay_out
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.runs import Runs
 

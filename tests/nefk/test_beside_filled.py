@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tight_problems import hosts_by_rank, tight
+from tight_problems import assert_same, hosts_by_rank, tight
 
 import knapsolve.nefk.beside_filled as beside_filled
 import knapsolve.nefk.reduced as reduced
@@ -38,15 +38,6 @@ def by_own(monkeypatch):
     for module in (reduced, tight_caps):
         monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     return seen
-
-
-def assert_same(result, other, capacity):
-    assert max(result.residual, other.residual) <= 3e-13
-    assert result.price == pytest.approx(other.price, rel=1e-11)
-    assert result.value == pytest.approx(other.value, rel=1e-13)
-    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * capacity)
-    np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-9, atol=1e-10 * other.price)
-    np.testing.assert_array_equal(result.side, other.side)
 
 
 def solve_without(criterion, given, monkeypatch):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tight_problems import hosts_by_rank
+from tight_problems import assert_same, hosts_by_rank
 
 import knapsolve._core.nefk as core
 import knapsolve.nefk.layouts as layouts
@@ -32,15 +32,6 @@ def large(monkeypatch):
 
     monkeypatch.setattr(LargeGroup, "fill", spy)
     return seen
-
-
-def assert_same(result, other, capacity):
-    assert max(result.residual, other.residual) <= 3e-13
-    assert result.price == pytest.approx(other.price, rel=1e-10)
-    assert result.value == pytest.approx(other.value, rel=1e-12)
-    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * capacity)
-    np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-9, atol=1e-9 * other.price)
-    np.testing.assert_array_equal(result.side, other.side)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_order_of_items_does_not_matter(kind, size, over, bounded):
     assert max(result.residual, other.residual) <= 1e-12
     assert result.price == pytest.approx(other.price, rel=1e-9)
     assert result.value == pytest.approx(other.value, rel=1e-11)
-    np.testing.assert_allclose(result.amounts, amounts, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(result.amounts, amounts, rtol=1e-8, atol=1e-9)
     for name, column in columns.items():
         np.testing.assert_array_equal(column, before[name])
 

@@ -12,8 +12,8 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_order import order_by, sort_by_group
 from knapsolve.nefk.group_passes import BATCHES, MOST_LISTED, GroupPasses
-from knapsolve.nefk.layouts import order_by, sort_by_group
 from knapsolve.nefk.problem import check_problem
 
 

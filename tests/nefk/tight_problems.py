@@ -1,6 +1,7 @@
 """Problems in groups nearly all of whose caps bind."""
 
 import numpy as np
+import pytest
 
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.first_prices import price_beside_caps
@@ -29,6 +30,16 @@ def hosts_by_rank(n, n_groups, over, seed=0):
     caps = 0.3 * over * np.bincount(groups, minlength=n_groups)
     given = {"capacity": 0.3 * n, "weights": weight, "groups": groups, "group_caps": caps}
     return criteria.Freshness(rate), given | {"equality": over > 1.0, "n_jobs": 1}
+
+
+def assert_same(result, other, capacity):
+    """Two answers are the same, but for rounding that steep amounts multiply."""
+    assert max(result.residual, other.residual) <= 3e-13
+    assert result.price == pytest.approx(other.price, rel=1e-11)
+    assert result.value == pytest.approx(other.value, rel=1e-13)
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * capacity)
+    np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-9, atol=1e-10 * other.price)
+    np.testing.assert_array_equal(result.side, other.side)
 
 
 def told_by_caps(problem):

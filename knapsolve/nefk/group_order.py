@@ -1,0 +1,69 @@
+"""The order of items by group: where each group begins in it, and which item is where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_layout as group_layout
+from knapsolve._core.threads import work_through
+from knapsolve.nefk.passes import parts_of
+
+LARGEST_ORDER = 2**32
+
+
+def sort_by_group(groups: NDArray[Any], n_groups: int) -> tuple[NDArray[np.uint32] | None, NDArray[np.uint32]]:
+    """Items in order by group (n,), None if they are, and where each group, -1 first, starts in it (g + 2,)."""
+    if len(groups) >= LARGEST_ORDER:
+        raise ValueError(f"groups must have less than 2**32 items, got {len(groups)}")
+    starts = count_starts(groups, n_groups)
+    if are_in_order(groups):
+        return None, starts[1:]
+    return order_by(groups, None, starts), starts[:-1]  # each start has moved on to the next group's
+
+
+def count_starts(groups: NDArray[Any], n_groups: int) -> NDArray[np.uint32]:
+    """Where each group, -1 first, starts, after two zeros (g + 3,)."""
+    starts = np.zeros(n_groups + 3, dtype=np.uint32)
+    for part in parts_of(len(groups)):
+        group_layout.count_groups(groups[part].astype(np.intp), starts[2:])
+    return np.cumsum(starts, out=starts)
+
+
+def are_in_order(groups: NDArray[Any]) -> bool:
+    """Whether groups do not fall."""
+    for part in parts_of(len(groups)):
+        some = groups[part.start : part.stop + 1]
+        if (some[1:] < some[:-1]).any():
+            return False
+    return True
+
+
+def order_by(
+    groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], n_jobs: int = 1
+) -> NDArray[np.uint32]:
+    """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
+    order = np.empty(len(groups), dtype=np.uint32)
+    ends = starts[2:].copy() if n_jobs > 1 else None
+
+    def work(parts: list[slice], down: bool) -> None:
+        for part in parts:
+            chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
+            group_layout.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
+
+    from_both_ends(work, order.size, n_jobs)
+    return order
+
+
+def from_both_ends(work: Callable[[list[slice], bool], None], n: int, n_jobs: int) -> None:
+    """`work(parts, down)` of parts of n items in order. With several jobs, one thread works on the first half from the
+    first one on, and another one on the second half from the last one back (`down`): what goes to places in the order
+    of the items comes to the same.
+    """
+    parts = list(parts_of(n))
+    half = len(parts) // 2 if n_jobs > 1 else len(parts)
+    ways = [(parts[:half], False), (parts[half:][::-1], True)]
+    work_through(lambda way: work(*way), [way for way in ways if way[0]], n_jobs)
