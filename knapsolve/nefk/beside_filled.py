@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.group_samples import step_roughly
 from knapsolve.nefk.group_totals import GroupTotals, capped_sums
 from knapsolve.nefk.passes import worst
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.search import Secant, step_beside
 from knapsolve.nefk.single import new_search
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
-STEPS, ROUGHLY = 8, 1e-6  # towards a price that tells which caps bind, and a relative gap that is near enough
+ROUGHLY = 1e-6  # relative gap of the total at a price that tells which caps bind
 TURNS = 4  # of which caps bind, and the price
 SAME = 1e-14  # relative difference of prices between which an item may start, and totals jump
 
@@ -112,17 +112,8 @@ def _solve(
 def _rough_price(rest: Problem, guess: float, n_jobs: int) -> float:
     """A price near the answer's, by totals of groups."""
     passes = rest.passes(n_jobs)
-    totals, between = GroupTotals(rest, passes.items, n_jobs), Secant(passes.shape)
-    search = new_search(rest, passes, guess)
-    search[core.TOLERANCE] = ROUGHLY
-    for _ in range(STEPS):
-        if search[core.STATE] != core.RUNNING:
-            break
-        price = float(search[core.PRICE])
-        sums = capped_sums(totals, *totals.respond(price).T)
-        step_beside(search, passes.shape, *sums)
-        if search[core.STATE] == core.RUNNING:
-            between.narrow(search, price, sums[0])
+    totals, search = GroupTotals(rest, passes.items, n_jobs), new_search(rest, passes, guess)
+    step_roughly(search, passes.shape, lambda price: capped_sums(totals, *totals.respond(price).T), ROUGHLY)
     return float(search[core.PRICE])
 
 

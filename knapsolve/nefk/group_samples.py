@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -193,18 +194,8 @@ class SampledTotals:
 
     def price(self, search: Array) -> float:
         """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""
-        rough, shape, between = search.copy(), self.totals.shape, Secant(self.totals.shape)
-        rough[core.TOLERANCE] = ROUGHLY
-        for _ in range(SAMPLE_STEPS):
-            price = float(rough[core.PRICE])
-            if rough[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
-                break
-            sums = self.respond(price)
-            step_beside(rough, shape, *sums)
-            if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than the sample's total
-                rough[core.PRICE] = min(max(rough[core.PRICE], price / FURTHEST), price * FURTHEST)
-            if rough[core.STATE] == core.RUNNING:
-                between.narrow(rough, price, sums[0])
+        rough, shape = search.copy(), self.totals.shape
+        step_roughly(rough, shape, self.respond, ROUGHLY)
         price = float(rough[core.PRICE])
         return price if narrow.has_bracket(shape, price) else math.nan
 
@@ -249,6 +240,23 @@ class SampledTotals:
         totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
         return Curve(math.log(price) + away, totals) if is_smooth else None
+
+
+def step_roughly(
+    search: Array, shape: int, respond: Callable[[float], tuple[float, float, float]], tolerance: float
+) -> None:
+    """Take a search (8,) some steps further, by T, its slope and its part that caps hold at a price, roughly."""
+    search[core.TOLERANCE], between = tolerance, Secant(shape)
+    for _ in range(SAMPLE_STEPS):
+        price = float(search[core.PRICE])
+        if search[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
+            break
+        sums = respond(price)
+        step_beside(search, shape, *sums)
+        if shape not in LINEAR:  # what is known to be fixed, of all groups, may be more than a sample's total
+            search[core.PRICE] = min(max(search[core.PRICE], price / FURTHEST), price * FURTHEST)
+        if search[core.STATE] == core.RUNNING:
+            between.narrow(search, price, sums[0])
 
 
 def sampled_groups_of(n: int) -> int:
