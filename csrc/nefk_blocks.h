@@ -24,8 +24,9 @@ typedef struct {
 /* What describes items that lie in rows, one of each of some groups: the first rows, and how far it is to the next. */
 typedef struct { nefk_block row; size_t parameter, weight, lower, upper; } nefk_table;
 
-/* Of the items of n groups that start first, at the largest prices, arrays (n,): their starts, what describes them, and
- * where the next one starts, 0 if there is none. */
+/* Of the items of n groups that start first, at the largest prices, arrays (n,): their starts, what describes them (of
+ * several that start at once, as one item: their rates are added, and so are weights of freshness), and where the next
+ * one starts, 0 if there is none. */
 typedef struct { double *start, *next, *parameter, *weight; } nefk_tops;
 
 typedef struct {
@@ -75,7 +76,7 @@ typedef struct {
      * and groups have to be taken from the first to the last. Sums (n,) of rows: */
     void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
     /* The items that start first. */
-    void (*top_rows)(size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
+    void (*top_rows)(int shape, size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
                      nefk_tops tops);
 } nefk_instructions;
 

@@ -7,15 +7,30 @@ static nefk_tops tops_from(nefk_tops tops, size_t g) {
     return (nefk_tops){tops.start + g, tops.next + g, tops.parameter + g, tops.weight + g};
 }
 
+/* As nefk_tops, of one group's items (m,) of which several start at `top`. */
+static void add_ties(int shape, size_t m, const double *starts, const double *parameter, const double *weight,
+                     double top, nefk_tops to) {
+    double rates = 0.0, weights = 0.0, next = 0.0;
+    for (size_t i = 0; i < m; i++) {
+        int is_tied = starts[i] == top;
+        rates += is_tied ? parameter[i] : 0.0;
+        weights = is_tied ? (shape == NEFK_FRESHNESS ? weights : 0.0) + weight[i] : weights;
+        next = !is_tied & (starts[i] > next) ? starts[i] : next;
+    }
+    *to.parameter = rates;
+    *to.weight = weights;
+    *to.next = next;
+}
+
 /* The items that start first, of all groups that may need own prices. */
-static void find_tops(const double *starts, const nefk_tile_space *space, nefk_tops tops) {
+static void find_tops(int shape, const double *starts, const nefk_tile_space *space, nefk_tops tops) {
     const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
         size_t at = rows.begin, n = rows.last - rows.first, best = at;
         nefk_tops here = tops_from(tops, rows.first);
         if (n > 1) {
-            nefk_instructions_in_use()->top_rows(rows.size, n, starts + at, parameter + at, weight + at, here);
+            nefk_instructions_in_use()->top_rows(shape, rows.size, n, starts + at, parameter + at, weight + at, here);
             continue;
         }
         double top = largest(starts + at, rows.size);
@@ -26,15 +41,19 @@ static void find_tops(const double *starts, const nefk_tile_space *space, nefk_t
         *here.next = before > after ? before : after;
         *here.parameter = parameter[best];
         *here.weight = weight[best];
+        if (*here.next == top && top > 0.0)
+            add_ties(shape, rows.size, starts + at, parameter + at, weight + at, top, here);
     }
 }
 
-/* Where several start first, all of them take the cap: then none does alone, and other amounts come in their place. */
-static inline void take_if_first(size_t n, const double *starts, const double *top, const double *caps,
-                                 double *restrict x) {
+/* Those that start first share the cap as their rates: `shares` is what each unit of these takes. One alone takes it,
+ * but for what rounding leaves. */
+static inline void take_if_first(size_t n, const double *starts, const double *top, const double *rates,
+                                 const double *shares, const double *caps, double *restrict x) {
     for (size_t g = 0; g < n; g++) {
-        double cap = caps[g];
-        x[g] = starts[g] == top[g] ? cap : 0.0;
+        double most = caps[g], own = rates[g] * shares[g];
+        own = own < most ? own : most;
+        x[g] = starts[g] == top[g] ? own : 0.0;
     }
 }
 
@@ -59,19 +78,27 @@ static void find_excess(const nefk_tile_space *space, size_t m, const double *x,
 size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, size_t m,
                           double floor, nefk_tops tops) {
     size_t groups = space->searched, left = 0;
-    double *slope = space->slope, *excess = space->total;
-    find_tops(starts, space, tops);
+    double *slope = space->slope, *excess = space->total, *shares = space->more;
+    const double *rates = space->all.entries[0];
+    find_tops(problem->shape, starts, space, tops);
     find_slopes(problem, space, tops, slope);
+    for (size_t g = 0; g < groups; g++) shares[g] = space->cap[g] / tops.parameter[g];
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
         if (n == 1) {
-            double top = tops.start[rows.first], cap = space->cap[rows.first], *x = space->x;
-            for (size_t i = rows.begin; i < rows.begin + rows.size; i++) x[i] = starts[i] == top ? cap : 0.0;
+            double top = tops.start[rows.first], cap = space->cap[rows.first], share = shares[rows.first];
+            for (size_t i = rows.begin; i < rows.begin + rows.size; i++) {
+                double own = rates[i] * share;
+                own = own < cap ? own : cap;
+                space->x[i] = starts[i] == top ? own : 0.0;
+            }
         }
-        for (size_t j = 0; n > 1 && j < rows.size; j++)
-            take_if_first(n, starts + rows.begin + j * n, tops.start + rows.first, space->cap + rows.first,
-                          space->x + rows.begin + j * n);
+        for (size_t j = 0; n > 1 && j < rows.size; j++) {
+            size_t at = rows.begin + j * n;
+            take_if_first(n, starts + at, tops.start + rows.first, rates + at, shares + rows.first,
+                          space->cap + rows.first, space->x + at);
+        }
     }
     nefk_fill(groups, 0.0, excess);
     if (nefk_has_bounds(problem)) {

@@ -67,6 +67,9 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
         int nothing_moves = !(slope > 0.0) && total < s->target;
         if (proposal < SMALLEST || nothing_moves || s->high < SMALLEST) proposal = 0.0; /* settles the sign */
     }
+    int ends_at_top = (shape == NEFK_DETECTION) | (shape == NEFK_FRESHNESS);
+    if (ends_at_top && s->price >= s->top && total < s->target && !(slope > 0.0))
+        proposal = nextafter(s->top, 0.0); /* ties that start there take all of small targets, within a jump */
     int inside = proposal > s->low && proposal < s->high;
     if (!inside) proposal = nefk_middle(low, s->high);
     int is_bounded = shape == NEFK_QUADRATIC && s->high < UNBOUNDED; /* by a weight, mostly, of which size prices are */
