@@ -15,6 +15,7 @@
 enum { ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
 static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
+enum { NOT_SMALL = 8 /* items of a group */ };
 static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
@@ -196,8 +197,6 @@ NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
 NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int known, size_t groups) {
     uint32_t which[NEFK_TILE_GROUPS];
     while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
-    nefk_fill(groups, floor, space->from);
-    nefk_fill(groups, INFINITY, space->to);
     if (known == NEFK_UNKNOWN) begin_before_second(space, groups);
     else if (!bounded) begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
@@ -265,6 +264,34 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
     sum_rows(space->part_rows, n_rows, bounded ? cut : (of ? of : x), sum);
 }
 
+/* Bring guesses, and ends of brackets, of groups of space->part that are not small to where one item would take the cap
+ * that has all rates together: if it started where the first of them does, that is above the own price; if it did in
+ * their mean, near it, as far as they are alike. */
+static void begin_as_if_one(const nefk_problem *problem, nefk_tile_space *space, size_t n_rows, size_t m,
+                            const double *starts, size_t groups) {
+    size_t r = 0;
+    while (r < n_rows && space->part_rows[r].size < NOT_SMALL) r++;
+    if (r == n_rows) return;
+    const double *rates = space->part.entries[0];
+    double *sum = space->slope, *mean = space->curve, *product = space->d, ones[NEFK_BLOCK], value[NEFK_BLOCK], at[NEFK_BLOCK];
+    nefk_fill(NEFK_BLOCK, 1.0, ones);
+    for (size_t i = space->part_rows[r].begin; i < m; i++) product[i] = rates[i] * starts[i];
+    sum_rows(space->part_rows + r, n_rows - r, rates, sum);
+    sum_rows(space->part_rows + r, n_rows - r, product, mean);
+    for (size_t k = space->part_rows[r].first; k < groups; k += NEFK_BLOCK) {
+        size_t count = groups - k < NEFK_BLOCK ? groups - k : NEFK_BLOCK;
+        nefk_block one = {sum + k, problem->shape == NEFK_FRESHNESS ? sum + k : ones, NULL, NULL}; /* starts at 1 */
+        nefk_instructions_in_use()->worth(problem->shape, count, one, space->target + k, value, at);
+        for (size_t i = 0; i < count; i++) {
+            double most = space->top[k + i] * at[i] * (1.0 + ROUNDED), even = mean[k + i] / sum[k + i] * at[i];
+            double least = space->low[space->group[k + i]], guess = space->at[k + i];
+            if (!(most > space->from[k + i])) continue;
+            space->to[k + i] = most;
+            if (guess < least || guess > most) space->at[k + i] = even > least ? even : least;
+        }
+    }
+}
+
 /* Own prices and amounts of the listed groups; lists those that are left. What bounds cut follows prices as if there
  * were none, and is cut again: a group of which that changes an item is off its cap. */
 static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int known,
@@ -273,6 +300,9 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
+    nefk_fill(groups, floor, space->from);
+    nefk_fill(groups, INFINITY, space->to);
+    if (!bounded) begin_as_if_one(problem, space, n_rows, m, space->starts, groups);
     nefk_approach(space, bounded, floor, known, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);
