@@ -5,10 +5,11 @@
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
 
-enum { ROUNDS = 12, LATE = 3, SLOW = 6 /* rounds that most groups need; of quadratics */, MOST_STEPS = 400 };
+enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
+static const double LEAST_REST = 0.1; /* of what a total leaves to an item at its start, where others take part of that */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 1e-2; /* of a model's bracket, in log price */
 
@@ -119,6 +120,7 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
         space->top[left] = space->top[k];
         space->more[left] = space->more[k];
         space->less[left] = space->less[k];
+        space->trail[left] = space->trail[k];
         which[left++] = (uint32_t)k;
     }
     if (left < groups) keep_chosen(left, which, space, space->starts);
@@ -149,6 +151,33 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
     }
 }
 
+/* After a round from `tried`, which left the search of group k with Newton's next price: another one where that creeps. */
+static void steer(const nefk_problem *problem, nefk_tile_space *space, size_t k, int round, double tried) {
+    nefk_trail *trail = &space->trail[k];
+    double low = space->from[k], high = space->to[k], total = space->total[k], target = space->target[k], start = 0.0;
+    double next = nefk_follow_trail(trail, tried, total, target, low, high);
+    size_t first = space->part_offset[k], own;
+    if (round < NEFK_TO_STARTS || !nefk_is_between(trail)) {
+        space->at[k] = next > low ? next : space->at[k];
+        return;
+    }
+    size_t m = space->part_offset[k + 1] - first;
+    size_t count = nefk_nearest_start(m, space->starts + first, low, high, next > low ? next : space->at[k], tried, &start,
+                                      &own);
+    if (own < m && total < target) {
+        nefk_block item = block_of(&space->part, first + own);
+        double rest = target - total, value, price, fallen;
+        nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
+        fallen = rest - space->slope[k] * (1.0 - price / tried); /* what the others take there */
+        rest = fallen > LEAST_REST * rest ? fallen : LEAST_REST * rest;
+        nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
+        price = price < tried ? price : nextafter(tried, 0.0);
+        space->at[k] = price > low ? price : space->at[k];
+    } else if (count) {
+        space->at[k] = start;
+    }
+}
+
 double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int tries_all,
                        const double *reach) {
     const nefk_problem *problem = all->problem;
@@ -156,6 +185,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     int is_quadratic = problem->shape == NEFK_QUADRATIC, is_linear = is_quadratic && nefk_is_linear(space);
     double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEFK_NEAR_SQUARED);
     uint32_t aim[NEFK_TILE_GROUPS];
+    double tried[NEFK_TILE_GROUPS];
     share_scalars(space);
     choose(groups, space->group, space);
     nefk_fill(groups, 1.0, space->top);
@@ -165,6 +195,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
     start_searches(all, space, floor, groups);
+    for (size_t k = 0; k < groups; k++) space->trail[k] = nefk_new_trail();
     size_t small = groups; /* sorted by size: the last ones are large */
     int are_models = near > 0.0 && !is_quadratic;
     while (are_models && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
@@ -185,7 +216,10 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         else sum_both(groups, space->part_offset, space->x, space->d, space->total, space->slope);
         nefk_rounds at = {space->from, space->to, space->more, space->less, space->at, space->met, space->target,
                           space->top, space->start, space->total, space->slope, space->curve};
+        if (halley) memcpy(tried, space->at, groups * sizeof *tried);
         nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
+        for (size_t k = 0; k < groups && halley; k++)
+            if (space->met[k] == NEFK_RUNNING) steer(problem, space, k, round, tried[k]);
         if (halley && round == 0) nefk_enclose_corners(problem, space, groups, aim);
         answered += (double)m;
         groups = keep_open(groups, space);

@@ -7,6 +7,7 @@
 #include "nefk_group_checks.h"
 #include "nefk_groups.h"
 #include "nefk_load.h"
+#include "nefk_steer.h"
 
 enum { NEFK_COLUMNS = 4 };
 
@@ -45,6 +46,7 @@ struct nefk_tile_space {
     double curve[NEFK_GROUP_ROOM];
     double more[NEFK_GROUP_ROOM], less[NEFK_GROUP_ROOM], again[NEFK_GROUP_ROOM];
     double cap[NEFK_GROUP_ROOM];
+    nefk_trail trail[NEFK_GROUP_ROOM]; /* of the searches of groups of `part` */
     nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`: groups that may need own prices, then others; both by size */
     size_t n_rows, items;           /* of the tile */
     size_t searched, searched_rows; /* groups that may need own prices, and their rows */
