@@ -12,7 +12,7 @@
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
-enum { ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
+enum { MORE_ROUNDS = 6, ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
 static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
 enum { NOT_SMALL = 8 /* items of a group */ };
@@ -124,8 +124,8 @@ NEFK_INLINE void take_lanes(const double *from, size_t lanes, const uint32_t *wh
 /* Better guesses of the prices of so many groups of space->part, which[0] and so on, of which the last is the largest,
  * and brackets of them in space->from and space->to. Those that were not near their caps are listed in `far`; returns
  * how many. */
-NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double floor, size_t lanes, const uint32_t *which,
-                            uint32_t *far) {
+NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double floor, size_t rounds, size_t lanes,
+                                 const uint32_t *which, uint32_t *far) {
     const nefk_instructions *use = nefk_instructions_in_use();
     float price[NEFK_LANES], gap[NEFK_LANES], low[NEFK_LANES], high[NEFK_LANES];
     double amount[NEFK_LANES], unit[NEFK_LANES], inverse[NEFK_LANES], from[NEFK_LANES], to[NEFK_LANES];
@@ -151,7 +151,7 @@ NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double flo
     } else {
         load_lanes(space, bounded, lanes, m, which, units);
     }
-    use->approach(m, &space->lanes, bounded, ROUNDS, low, high, price, gap);
+    use->approach(m, &space->lanes, bounded, rounds, low, high, price, gap);
     for (size_t l = 0; l < NEFK_LANES; l++) {
         double guess = unit[l] * (double)price[l];
         from[l] = unit[l] * (double)low[l];
@@ -203,7 +203,7 @@ NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int
     for (size_t time = 0, left = groups, far; time < TIMES; time++, left = far) {
         far = 0;
         for (size_t i = 0; i < left; i += NEFK_LANES)
-            far += approach_some(space, bounded, floor, left - i < NEFK_LANES ? left - i : NEFK_LANES, which + i,
+            far += approach_some(space, bounded, floor, time ? MORE_ROUNDS : ROUNDS, left - i < NEFK_LANES ? left - i : NEFK_LANES, which + i,
                                  which + far);
     }
 }

@@ -137,6 +137,8 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, s
         float most = next_top[l] > 0.0f && !bounded ? next_top[l] : top[l];
         high[l] = most < high[l] ? most : high[l];
     }
+    float before[NEFK_LANES], gap_before[NEFK_LANES], low_gap[NEFK_LANES] = {0}, high_gap[NEFK_LANES] = {0};
+    for (size_t l = 0; l < NEFK_LANES; l++) gap_before[l] = before[l] = INFINITY;
     for (size_t round = 0; round < rounds; round++) {
         nefk_lane_sums sums = {{0}, {0}, {0}, {0}, {0}};
         for (size_t j = 0; j < m; j += NEFK_AT_ONCE)
@@ -151,6 +153,16 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, s
             float bent = sums.bend[l] * sum * both + 1.0f + odds - fall * fall * both;
             float damped = t + 0.5f * step * (t * bent - odds), least = 0.3f * t; /* as nefk_halley, times t */
             float next = start * nefk_share_single(t, step * odds / (damped > least ? damped : least));
+            float off = (sum - 1.0f) / (sum + 1.0f), last = gap_before[l], stays = off * last > 0.0f ? 0.5f : 1.0f;
+            float under = sum > 1.0f ? off : low_gap[l] * stays, over = sum < 1.0f ? off : high_gap[l] * stays;
+            float across = a + (b - a) * (under / (under - over)), along = here + (here - before[l]) * (off / (last - off));
+            int is_between = (under > 0.0f) & (over < 0.0f), creeps = fabsf(off) > 0.7f * fabsf(last);
+            float straight = is_between ? across : (stays < 1.0f ? along : next);
+            next = creeps & (straight > a) & (straight < b) ? straight : next;
+            before[l] = here;
+            gap_before[l] = off;
+            low_gap[l] = under;
+            high_gap[l] = over;
             float middle = sqrtf(a * b);
             float left = fabsf(sum - 1.0f) < 1e-5f ? here : middle; /* as near as rounding leaves a bracket */
             next = next > a ? next : left;
