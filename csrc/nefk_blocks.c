@@ -71,10 +71,11 @@
         const int fused = FUSED;                                                                             \
         NEFK_EACH_SHAPE(SEARCH_ROWS)                                                                         \
     }                                                                                                        \
-    TARGET static void approach_##SET(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low,   \
+    TARGET static void approach_##SET(size_t m, nefk_lanes *items, int bounded, int steered, size_t rounds, float *low, \
                                       float *high, float *price, float *gap) {                               \
-        if (bounded) nefk_approach_lanes(m, items, 1, rounds, low, high, price, gap);                        \
-        else nefk_approach_lanes(m, items, 0, rounds, low, high, price, gap);                                \
+        if (bounded) nefk_approach_lanes(m, items, 1, 1, rounds, low, high, price, gap);                     \
+        else if (steered) nefk_approach_lanes(m, items, 0, 1, rounds, low, high, price, gap);                \
+        else nefk_approach_lanes(m, items, 0, 0, rounds, low, high, price, gap);                             \
     }                                                                                                        \
     TARGET static void load_rows_##SET(size_t m, size_t n, nefk_row_columns from, nefk_units units,          \
                                        nefk_lanes *items) {                                                  \

@@ -58,7 +58,7 @@ typedef struct {
     size_t (*search_rows)(int shape, size_t m, size_t n, nefk_table items, double ceiling, size_t rounds, nefk_rounds at,
                           double tolerance, double near);
     /* Rounds of nefk_approach_lanes. */
-    void (*approach)(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low, float *high, float *price,
+    void (*approach)(size_t m, nefk_lanes *items, int bounded, int steered, size_t rounds, float *low, float *high, float *price,
                      float *gap);
     /* nefk_load_rows; what follows the last of the groups is no matter, but must be there to be read. */
     void (*load_rows)(size_t m, size_t n, nefk_row_columns from, nefk_units units, nefk_lanes *items);

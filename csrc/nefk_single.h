@@ -10,6 +10,7 @@
 
 #include "nefk_math.h"
 
+#define NEFK_SLOW 0.7f    /* of the last gap: a step that leaves more of it was Newton's last */
 #define NEFK_BENDING 0.1f /* share of a slope from which on one item bends a group's total */
 
 enum { NEFK_AT_ONCE = 8 /* items of a group in short loops */ };
@@ -120,11 +121,32 @@ NEFK_INLINE void nefk_add_items(size_t first, size_t n, const nefk_lanes *items,
     }
 }
 
+/* As nefk_trail, of NEFK_LANES groups; 0 where there is no gap at an end, and infinity for no last gap. */
+typedef struct { float price[NEFK_LANES], gap[NEFK_LANES], low_gap[NEFK_LANES], high_gap[NEFK_LANES]; } nefk_lane_trail;
+
+/* As nefk_follow_trail, of lane l, between the ends low and high, by straight lines in the price; `next` where that is to
+ * be trusted. */
+NEFK_INLINE float nefk_steer_lane(nefk_lane_trail *trail, size_t l, float low, float high, float price, float sum,
+                                  float next) {
+    float gap = (sum - 1.0f) / (sum + 1.0f), last = trail->gap[l], before = trail->price[l];
+    float left = gap * last > 0.0f ? 0.5f : 1.0f;
+    float more = sum > 1.0f ? gap : trail->low_gap[l] * left, less = sum < 1.0f ? gap : trail->high_gap[l] * left;
+    float across = low + (high - low) * (more / (more - less)), along = price + (price - before) * (gap / (last - gap));
+    int is_between = (more > 0.0f) & (less < 0.0f), creeps = fabsf(gap) > NEFK_SLOW * fabsf(last);
+    float straight = is_between ? across : (left < 1.0f ? along : next);
+    trail->price[l] = price;
+    trail->gap[l] = gap;
+    trail->low_gap[l] = more;
+    trail->high_gap[l] = less;
+    return creeps & (straight > low) & (straight < high) ? straight : next;
+}
+
 /* Prices (NEFK_LANES,) after some rounds from those given, between `low` and `high` (NEFK_LANES,), which are narrowed:
  * the latter at first to where the second item starts, if there is one, or with bounds, to where the first one does. `gap`
- * (NEFK_LANES,): what was taken before the last step, less the cap. `bounded` is a compile-time constant. */
-NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, size_t rounds, float *low, float *high,
-                                     float *price, float *gap) {
+ * (NEFK_LANES,): what was taken before the last step, less the cap. `bounded` and `steered`, as in nefk_steer.h, are compile-time
+ * constants. */
+NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, int steered, size_t rounds, float *low,
+                                     float *high, float *price, float *gap) {
     float top[NEFK_LANES] = {0}, next_top[NEFK_LANES] = {0};
     for (size_t j = 0; j < m; j++)
         for (size_t l = 0; l < NEFK_LANES; l++) {
@@ -137,8 +159,8 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, s
         float most = next_top[l] > 0.0f && !bounded ? next_top[l] : top[l];
         high[l] = most < high[l] ? most : high[l];
     }
-    float before[NEFK_LANES], gap_before[NEFK_LANES], low_gap[NEFK_LANES] = {0}, high_gap[NEFK_LANES] = {0};
-    for (size_t l = 0; l < NEFK_LANES; l++) gap_before[l] = before[l] = INFINITY;
+    nefk_lane_trail trail = {{0}, {0}, {0}, {0}};
+    for (size_t l = 0; l < NEFK_LANES; l++) trail.gap[l] = INFINITY;
     for (size_t round = 0; round < rounds; round++) {
         nefk_lane_sums sums = {{0}, {0}, {0}, {0}, {0}};
         for (size_t j = 0; j < m; j += NEFK_AT_ONCE)
@@ -153,16 +175,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, s
             float bent = sums.bend[l] * sum * both + 1.0f + odds - fall * fall * both;
             float damped = t + 0.5f * step * (t * bent - odds), least = 0.3f * t; /* as nefk_halley, times t */
             float next = start * nefk_share_single(t, step * odds / (damped > least ? damped : least));
-            float off = (sum - 1.0f) / (sum + 1.0f), last = gap_before[l], stays = off * last > 0.0f ? 0.5f : 1.0f;
-            float under = sum > 1.0f ? off : low_gap[l] * stays, over = sum < 1.0f ? off : high_gap[l] * stays;
-            float across = a + (b - a) * (under / (under - over)), along = here + (here - before[l]) * (off / (last - off));
-            int is_between = (under > 0.0f) & (over < 0.0f), creeps = fabsf(off) > 0.7f * fabsf(last);
-            float straight = is_between ? across : (stays < 1.0f ? along : next);
-            next = creeps & (straight > a) & (straight < b) ? straight : next;
-            before[l] = here;
-            gap_before[l] = off;
-            low_gap[l] = under;
-            high_gap[l] = over;
+            next = steered ? nefk_steer_lane(&trail, l, a, b, here, sum, next) : next;
             float middle = sqrtf(a * b);
             float left = fabsf(sum - 1.0f) < 1e-5f ? here : middle; /* as near as rounding leaves a bracket */
             next = next > a ? next : left;

@@ -2,7 +2,9 @@
 
 #include <math.h>
 
-static const double SLOW = 0.7;   /* of the last gap: a step that leaves more of it was Newton's last */
+#include "nefk_single.h"
+
+
 
 nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN}; }
 
@@ -18,7 +20,7 @@ double nefk_follow_trail(nefk_trail *trail, double price, double total, double t
         trail->high_gap = gap;
         if (stays) trail->low_gap *= 0.5;
     }
-    if (fabs(gap) > SLOW * fabs(before)) { /* not at first */
+    if (fabs(gap) > NEFK_SLOW * fabs(before)) { /* not at first */
         double part = trail->low_gap / (trail->low_gap - trail->high_gap);
         if (nefk_is_between(trail)) next = low * pow(high / low, part);
         else if (stays && gap != before) next = price * pow(price / trail->price, gap / (before - gap));
