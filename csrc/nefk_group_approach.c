@@ -12,7 +12,7 @@
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
-enum { MORE_ROUNDS = 6, ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
+enum { MORE_ROUNDS = 5, ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
 static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
 enum { NOT_SMALL = 8 /* items of a group */, PROBED = 32, FEW_BEYOND = 8 /* groups, and to one whose guess is so high */ };

@@ -10,7 +10,9 @@ enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
 static const double LEAST_REST = 0.1; /* of what a total leaves to an item at its start, where others take part of that */
+static const double BESIDE = 9e-16; /* of a price: some units in its last place */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
+static const double MUCH_NEARER = 0.2; /* of a bracket: the next model that is tried, after one of too many items */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 1e-2; /* of a model's bracket, in log price */
 
 void nefk_best_slopes(const nefk_problem *problem, size_t groups, nefk_tile_space *space, double *best) {
@@ -61,16 +63,19 @@ static int respond_group_roughly(const nefk_problem *problem, nefk_tile_space *s
     return fabs(*total - space->target[k]) > SURELY * *total;
 }
 
-/* After a step from `before`: end the search of group k by a model about the next price, if that is near. Returns
- * totals taken. */
-static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before,
+/* After a step from `before`: end the search of group k by a model about the next price, if that is no further than
+ * `widest`, in log price, which becomes less where too many items bend for one. Returns totals taken. */
+static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before, double *widest,
                      nefk_search *search) {
     nefk_group_model model;
     nefk_search found = *search;
     double half = fabs(log(search->price / before));
-    if (!(half <= NEARBY)) return 0.0;
+    if (!(half <= *widest)) return 0.0;
     half = half < LEAST_HALF ? LEAST_HALF : (half > MOST_HALF ? MOST_HALF : half);
-    if (!nefk_model_group(problem, space, k, search->price, half, &model)) return 1.0;
+    if (!nefk_model_group(problem, space, k, search->price, half, &model)) {
+        *widest = MUCH_NEARER * half;
+        return 1.0;
+    }
     nefk_search_model(problem, &model, &found);
     if (found.state == NEFK_ENCLOSED) { /* by a model, which a jump of a total is larger than, perhaps */
         if (respond_group(problem, space, k, found.low, NULL) < found.target
@@ -80,22 +85,45 @@ static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t
     return 1.0;
 }
 
+/* After a total and its slope at `tried`, which left the search of group k between low and high with a next price: that,
+ * or another one where Newton's creeps. */
+static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t k, int step, double tried, double total,
+                    double slope, double low, double high, double next) {
+    nefk_trail *trail = &space->trail[k];
+    double target = space->target[k], start = 0.0, other = nefk_follow_trail(trail, tried, total, target, low, high);
+    size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first, own;
+    next = other > low ? other : next;
+    if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
+    size_t count = nefk_nearest_start(m, space->starts + first, low, high, next, tried, &start, &own);
+    if (own == m || total >= target) return count ? start : next;
+    nefk_block item = block_of(&space->part, first + own);
+    double rest = target - total, value, price, fallen;
+    nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
+    fallen = rest - slope * (1.0 - price / tried); /* what the others take there */
+    rest = fallen > LEAST_REST * rest ? fallen : LEAST_REST * rest;
+    nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
+    price = price < tried ? price : nextafter(tried, 0.0);
+    return price > low ? price : next;
+}
+
 /* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a
  * model, which is not tried. Returns totals taken. */
 static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t k, double near) {
     size_t g = space->group[k];
     int linear = problem->shape == NEFK_QUADRATIC || problem->shape == NEFK_LOG_EXPONENTIAL;
     int is_many = near > 0.0 && !linear && space->part_offset[k + 1] - space->part_offset[k] >= MANY;
-    double steps = 0.0;
+    double steps = 0.0, widest = NEARBY;
     nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
                        NEFK_OWN_TOLERANCE, space->top[k], 0,            0};
-    while (own.state == NEFK_RUNNING && steps < MOST_STEPS) {
+    for (int step = 0; own.state == NEFK_RUNNING && step < MOST_STEPS; step++) {
         double slope, total, before = own.price;
         if (!is_many || !respond_group_roughly(problem, space, k, before, &total, &slope))
             total = respond_group(problem, space, k, before, &slope);
         nefk_search_update(&own, problem->shape, total, slope);
         steps += 1.0;
-        if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &own);
+        if (own.state == NEFK_RUNNING && has_jumps(problem->shape))
+            own.price = steer(problem, space, k, step, before, total, slope, own.low, own.high, own.price);
+        if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &widest, &own);
     }
     space->low[g] = own.state == NEFK_MET ? own.price : own.low;
     space->high[g] = own.state == NEFK_MET ? own.price : own.high;
@@ -133,48 +161,61 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
     return space->part.step[2] ? sum_of(nefk_instructions_in_use(), lower + start, m) : (double)m * lower[0];
 }
 
+/* The price at which one item of detection or freshness that starts at a price takes a target. */
+static double slope_of_one(int shape, double start, double rate, double target) {
+    double weight = shape == NEFK_FRESHNESS ? rate * start : start, value, slope;
+    nefk_block one = {&rate, &weight, NULL, NULL};
+    nefk_instructions_in_use()->worth(shape, 1, one, &target, &value, &slope);
+    return slope;
+}
+
+/* Begin the search of group k as if its items were one with all their rates. One that starts where the first of them do,
+ * with the rates of these alone, takes the target at no more than the own price; with all rates, at no less; with these
+ * and their mean start, near it. Where the first is above all other starts, it is the own price, and enclosed. Of items
+ * without lower bounds; for `nefk_give_to_first`, groups may be too large. O(items). */
+static void begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t k, double floor) {
+    size_t first = space->part_offset[k], end = space->part_offset[k + 1];
+    double top = space->top[k], target = space->target[k], rates = 0.0, started = 0.0, tied = 0.0, next = 0.0;
+    double room = INFINITY; /* of those that start first: upper bound over rate */
+    if (!(top > NEFK_NIGH && top < NEFK_FAR) || space->part.step[2] || space->part.entries[2][0] > 0.0) return;
+    for (size_t i = first; i < end; i++) {
+        nefk_block item = block_of(&space->part, i);
+        double start = space->starts[i], rate = *item.parameter;
+        int is_first = start == top;
+        rates += rate;
+        started += rate * start;
+        tied += is_first ? rate : 0.0;
+        next = !is_first & (start > next) ? start : next;
+        room = is_first & (*item.upper < room * rate) ? *item.upper / rate : room;
+    }
+    double least = slope_of_one(problem->shape, top, tied, target), low = least * (1.0 - BESIDE), high = least * (1.0 + BESIDE);
+    int has_room = room * tied >= target;
+    if (has_room && low > next && low > floor) {
+        space->from[k] = low, space->to[k] = high;
+        space->more[k] = space->less[k] = target; /* at any rate, between */
+        space->met[k] = NEFK_ENCLOSED;
+        return;
+    }
+    double share = slope_of_one(problem->shape, 1.0, rates, target), even = started / rates * share;
+    least = has_room ? least : floor;
+    if (!(space->at[k] >= least && space->at[k] <= top * share)) space->at[k] = even > least ? even : least;
+}
+
 /* Brackets of the groups of space->part about the guesses in space->at. */
 static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups) {
     int shape = all->problem->shape, has_top = has_starts(shape);
     nefk_fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
-        double low, high;
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
         space->from[k] = floor;
         space->more[k] = NAN;
         space->less[k] = is_known ? sum_lower(space, k) : NAN;
         space->to[k] = is_known ? space->top[k] : (has_top ? nextafter(space->top[k], NEFK_FAR) : NEFK_FAR);
         space->target[k] = space->cap[space->group[k]];
-        if (is_known && has_jumps(shape) && cap_is_in_jump(shape, space, k, floor, &low, &high))
-            space->at[k] = low, space->to[k] = high; /* is known to be there */
+        space->met[k] = NEFK_RUNNING;
+        space->trail[k] = nefk_new_trail();
+        if (has_jumps(shape)) begin_as_one(all->problem, space, k, floor);
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
-    }
-}
-
-/* After a round from `tried`, which left the search of group k with Newton's next price: another one where that creeps. */
-static void steer(const nefk_problem *problem, nefk_tile_space *space, size_t k, int round, double tried) {
-    nefk_trail *trail = &space->trail[k];
-    double low = space->from[k], high = space->to[k], total = space->total[k], target = space->target[k], start = 0.0;
-    double next = nefk_follow_trail(trail, tried, total, target, low, high);
-    size_t first = space->part_offset[k], own;
-    if (round < NEFK_TO_STARTS || !nefk_is_between(trail)) {
-        space->at[k] = next > low ? next : space->at[k];
-        return;
-    }
-    size_t m = space->part_offset[k + 1] - first;
-    size_t count = nefk_nearest_start(m, space->starts + first, low, high, next > low ? next : space->at[k], tried, &start,
-                                      &own);
-    if (own < m && total < target) {
-        nefk_block item = block_of(&space->part, first + own);
-        double rest = target - total, value, price, fallen;
-        nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
-        fallen = rest - space->slope[k] * (1.0 - price / tried); /* what the others take there */
-        rest = fallen > LEAST_REST * rest ? fallen : LEAST_REST * rest;
-        nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
-        price = price < tried ? price : nextafter(tried, 0.0);
-        space->at[k] = price > low ? price : space->at[k];
-    } else if (count) {
-        space->at[k] = start;
     }
 }
 
@@ -195,7 +236,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
     start_searches(all, space, floor, groups);
-    for (size_t k = 0; k < groups; k++) space->trail[k] = nefk_new_trail();
+    groups = keep_open(groups, space);
     size_t small = groups; /* sorted by size: the last ones are large */
     int are_models = near > 0.0 && !is_quadratic;
     while (are_models && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
@@ -219,7 +260,9 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         if (halley) memcpy(tried, space->at, groups * sizeof *tried);
         nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
         for (size_t k = 0; k < groups && halley; k++)
-            if (space->met[k] == NEFK_RUNNING) steer(problem, space, k, round, tried[k]);
+            if (space->met[k] == NEFK_RUNNING)
+                space->at[k] = steer(problem, space, k, round, tried[k], space->total[k], space->slope[k], space->from[k],
+                                     space->to[k], space->at[k]);
         if (halley && round == 0) nefk_enclose_corners(problem, space, groups, aim);
         answered += (double)m;
         groups = keep_open(groups, space);

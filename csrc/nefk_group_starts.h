@@ -31,37 +31,6 @@ static inline void find_starts(int shape, size_t m, const gathered *items, doubl
         use->starts(shape, m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, block_of(items, at), starts + at);
 }
 
-/* Neighbouring prices about the start of an item: the largest at which it takes something, and the next. */
-static inline void find_jump(int shape, double parameter, double weight, double *low, double *high) {
-    nefk_item item = nefk_item_of(shape, parameter, weight);
-    double start = item.v / item.p, product, gap = nefk_gap_of(item, start, 0, &product);
-    *low = gap > 0.0 ? start : nextafter(start, 0.0);
-    *high = gap > 0.0 ? nextafter(start, INFINITY) : start;
-}
-
-/* An item starts to take something with a jump, as large as its rate over so much, nearly always: z as of 1 - 1e-17. */
-#define NEFK_JUMP 45.0
-
-/* Whether group k of space->part has its cap within the jump of the first of its items to start: then the prices about
- * that, else not touched. Not where others start within it, nor below the floor. */
-static inline int cap_is_in_jump(int shape, const nefk_tile_space *space, size_t k, double floor, double *low,
-                                 double *high) {
-    size_t begin = space->part_offset[k], end = space->part_offset[k + 1], first = begin;
-    double top = space->top[k], cap = space->target[k];
-    if (!(top > NEFK_NIGH && top < NEFK_FAR)) return 0;
-    while (space->starts[first] < top) first++;
-    nefk_block item = block_of(&space->part, first);
-    if (!(*item.parameter > NEFK_JUMP * cap && *item.upper >= cap)) return 0;
-    double below, above;
-    find_jump(shape, *item.parameter, *item.weight, &below, &above);
-    if (!(below > floor)) return 0;
-    for (size_t i = begin; i < end; i++)
-        if (i != first && space->starts[i] > above) return 0;
-    *low = below;
-    *high = above;
-    return 1;
-}
-
 /* The least start of group k above its price. Starts are in order as their bits are, which need no branch. */
 static inline double next_start(const nefk_tile_space *space, size_t k) {
     uint64_t here = nefk_to_bits(space->at[k]), top = nefk_to_bits(space->top[k]), next = top;
