@@ -277,7 +277,7 @@ static void find_slopes_from_one(int shape, size_t m, const double *rates, const
 
 /* Whether guesses of some of the groups from the first on are so high that no item could take anything there. */
 static int are_beyond(int shape, const nefk_tile_space *space, size_t first, size_t groups) {
-    double rates[PROBED] = {0}, targets[PROBED], slopes[PROBED];
+    double rates[PROBED] = {0}, targets[PROBED] = {0}, slopes[PROBED];
     size_t step = (groups - first + PROBED - 1) / PROBED, count = 0, beyond = 0;
     for (size_t k = first; k < groups; k += step, count++) {
         size_t size = size_of(space, space->group[k]);

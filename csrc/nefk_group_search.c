@@ -9,7 +9,6 @@ enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups ne
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
-static const double LEAST_REST = 0.1; /* of what a total leaves to an item at its start, where others take part of that */
 static const double BESIDE = 9e-16; /* of a price: some units in its last place */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double MUCH_NEARER = 0.2; /* of a bracket: the next model that is tried, after one of too many items */
@@ -90,20 +89,14 @@ static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t
 static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t k, int step, double tried, double total,
                     double slope, double low, double high, double next) {
     nefk_trail *trail = &space->trail[k];
-    double target = space->target[k], start = 0.0, other = nefk_follow_trail(trail, tried, total, target, low, high);
-    size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first, own;
+    double target = space->target[k], other = nefk_follow_trail(trail, tried, total, target, low, high);
+    size_t first = space->part_offset[k];
     next = other > low ? other : next;
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
-    size_t count = nefk_nearest_start(m, space->starts + first, low, high, next, tried, &start, &own);
-    if (own == m || total >= target) return count ? start : next;
-    nefk_block item = block_of(&space->part, first + own);
-    double rest = target - total, value, price, fallen;
-    nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
-    fallen = rest - slope * (1.0 - price / tried); /* what the others take there */
-    rest = fallen > LEAST_REST * rest ? fallen : LEAST_REST * rest;
-    nefk_instructions_in_use()->worth(problem->shape, 1, item, &rest, &value, &price);
-    price = price < tried ? price : nextafter(tried, 0.0);
-    return price > low ? price : next;
+    nefk_starts look = nefk_look_at_starts(low, high, next);
+    nefk_take_starts(&look, first, space->part_offset[k + 1] - first, space->starts + first);
+    if (look.above == NEFK_NO_ITEM) return look.nearest;
+    return nefk_step_to_start(problem, &look, block_of(&space->part, look.above), tried, total, slope, target, next);
 }
 
 /* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a

@@ -5,30 +5,7 @@
 
 enum { ADDED = 2048 /* items that are added to their groups at a time */ };
 
-/* Room for blocks of the columns; those that are one number for all items are filled by the first block. */
-typedef struct {
-    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK];
-    int is_filled;
-} buffers;
-
 static size_t block_size(size_t at, size_t stop) { return stop - at < NEFK_BLOCK ? stop - at : NEFK_BLOCK; }
-
-static const double *load_column(const nefk_column *column, const uint32_t *order, size_t start, size_t m,
-                                 int is_filled, double *buffer) {
-    if (column->doubles || column->singles) return nefk_load(column, order, start, m, buffer);
-    if (!is_filled) nefk_fill(NEFK_BLOCK, column->scalar, buffer);
-    return buffer;
-}
-
-static nefk_block load_block(const nefk_problem *problem, size_t start, size_t m, buffers *space) {
-    nefk_block items;
-    items.parameter = load_column(&problem->parameter, problem->order, start, m, space->is_filled, space->parameter);
-    items.weight = load_column(&problem->weight, problem->order, start, m, space->is_filled, space->weight);
-    items.lower = load_column(&problem->lower, problem->order, start, m, space->is_filled, space->lower);
-    items.upper = load_column(&problem->upper, problem->order, start, m, space->is_filled, space->upper);
-    space->is_filled = 1;
-    return items;
-}
 
 /* Exact answers of the items whose rough ones are NaN: an item's is the same whatever its neighbours. */
 static void respond_beyond(const nefk_problem *problem, size_t m, nefk_block items, const double *prices, double *x,
@@ -47,13 +24,13 @@ void nefk_respond_each(const nefk_problem *problem, double price, size_t start, 
     const nefk_instructions *use = nefk_instructions_in_use();
     int halves = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     int bounded = nefk_has_bounds(problem), single = roughly && halves && price > 0.0;
-    buffers space;
+    nefk_buffers space;
     space.is_filled = 0;
     double prices[NEFK_BLOCK];
     nefk_fill(NEFK_BLOCK, price, prices);
     for (size_t at = start; at < stop; at += NEFK_BLOCK, x += NEFK_BLOCK, d += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
-        nefk_block items = load_block(problem, at, m, &space);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
         if (!single) {
             use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
             continue;
@@ -105,15 +82,15 @@ void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *gr
 void nefk_respond_range(const nefk_problem *problem, const nefk_column *price, size_t start, size_t stop,
                         double *amounts, nefk_response *response) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    buffers space;
+    nefk_buffers space;
     space.is_filled = 0;
     double prices[NEFK_BLOCK], x[NEFK_BLOCK], d[NEFK_BLOCK];
     nefk_response total = {{0, 0}, {0, 0}};
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
-        nefk_block items = load_block(problem, at, m, &space);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
         double *out = amounts ? amounts + at : x;
-        const double *own = load_column(price, NULL, at, m, at > start, prices);
+        const double *own = nefk_load_column(price, NULL, at, m, at > start, prices);
         use->respond(problem->shape, m, items, own, problem->ceiling, out, d, NULL);
         nefk_add(&total.amount.high, &total.amount.low, use->sum(m, out));
         nefk_add(&total.slope.high, &total.slope.low, use->sum(m, d));
@@ -170,7 +147,7 @@ static void blend(size_t m, double share, const double *other, double *x) {
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                        double *doubles, float *singles, int8_t *side, int streams, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    buffers space;
+    nefk_buffers space;
     space.is_filled = 0;
     double lows[NEFK_BLOCK], highs[NEFK_BLOCK];
     double x[NEFK_BLOCK], other[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
@@ -179,7 +156,7 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     nefk_fill(NEFK_BLOCK, prices.high, highs);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
-        nefk_block items = load_block(problem, at, m, &space);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
         use->respond(problem->shape, m, items, highs, problem->ceiling, x, NULL, NULL);
         if (prices.low != prices.high) {
             use->respond(problem->shape, m, items, lows, problem->ceiling, other, NULL, NULL);
@@ -212,7 +189,7 @@ static size_t list_marked(size_t m, const double *marks, size_t at, ptrdiff_t *l
 size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
                          size_t stop, ptrdiff_t *rough, size_t room, nefk_series_sum *sums) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    buffers space;
+    nefk_buffers space;
     space.is_filled = 0;
     double c[NEFK_TERMS][NEFK_BLOCK], is_rough[NEFK_BLOCK];
     nefk_series_sum total = {{{0, 0}}};
@@ -220,7 +197,7 @@ size_t nefk_expand_range(const nefk_problem *problem, double price, double half,
     int bounded = nefk_has_bounds(problem);
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
-        nefk_block items = load_block(problem, at, m, &space);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
         use->expand(problem->shape, bounded, m, items, price, half, tolerance, problem->ceiling, c, is_rough);
         for (size_t k = 0; k < NEFK_TERMS; k++)
             nefk_add(&total.term[k].high, &total.term[k].low, use->sum(m, c[k]));
@@ -232,22 +209,22 @@ size_t nefk_expand_range(const nefk_problem *problem, double price, double half,
 
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope) {
-    buffers space;
+    nefk_buffers space;
     space.is_filled = 0;
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
-        nefk_block items = load_block(problem, at, m, &space);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
         nefk_instructions_in_use()->worth(problem->shape, m, items, amounts + at, value + at, slope + at);
     }
 }
 
 size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop, nefk_sum *lower, nefk_sum *upper) {
-    buffers space;
+    nefk_buffers space;
     space.is_filled = 0;
     nefk_sum low = {0, 0}, high = {0, 0};
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
-        nefk_block items = load_block(problem, at, m, &space);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
         for (size_t i = 0; i < m; i++)
             if (items.lower[i] > items.upper[i]) return at + i;
         nefk_add(&low.high, &low.low, nefk_instructions_in_use()->sum(m, items.lower));

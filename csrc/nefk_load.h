@@ -105,4 +105,28 @@ static inline void nefk_store(size_t m, const uint32_t *order, size_t start, con
     for (; i < m; i++) singles[at[i]] = (float)x[i];
 }
 
+/* Room for blocks of the columns; those that are one number for all items are filled by the first block. */
+typedef struct {
+    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK];
+    int is_filled;
+} nefk_buffers;
+
+static inline const double *nefk_load_column(const nefk_column *column, const uint32_t *order, size_t start, size_t m,
+                                 int is_filled, double *buffer) {
+    if (column->doubles || column->singles) return nefk_load(column, order, start, m, buffer);
+    if (!is_filled) nefk_fill(NEFK_BLOCK, column->scalar, buffer);
+    return buffer;
+}
+
+/* Items start .. start + m of a problem. */
+static inline nefk_block nefk_load_block(const nefk_problem *problem, size_t start, size_t m, nefk_buffers *space) {
+    nefk_block items;
+    items.parameter = nefk_load_column(&problem->parameter, problem->order, start, m, space->is_filled, space->parameter);
+    items.weight = nefk_load_column(&problem->weight, problem->order, start, m, space->is_filled, space->weight);
+    items.lower = nefk_load_column(&problem->lower, problem->order, start, m, space->is_filled, space->lower);
+    items.upper = nefk_load_column(&problem->upper, problem->order, start, m, space->is_filled, space->upper);
+    space->is_filled = 1;
+    return items;
+}
+
 #endif

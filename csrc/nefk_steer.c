@@ -1,10 +1,14 @@
 #include "nefk_steer.h"
 
 #include <math.h>
+#include <stdint.h>
 
+#include "nefk_load.h"
 #include "nefk_single.h"
+#include "nefk_shapes.h"
 
-
+static const double LEAST_AWAY = 1e-17; /* of a start */
+enum { SHARES = 8 };
 
 nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN}; }
 
@@ -30,18 +34,102 @@ double nefk_follow_trail(nefk_trail *trail, double price, double total, double t
     return next > low && next < high ? next : NAN;
 }
 
-size_t nefk_nearest_start(size_t m, const double *starts, double low, double high, double price, double other,
-                          double *nearest, size_t *own) {
-    size_t count = 0;
-    double away = INFINITY;
-    *own = m;
-    for (size_t i = 0; i < m; i++) {
-        double start = starts[i], off = fabs(start - price);
-        int is_inside = (start > low) & (start < high), is_nearer = is_inside & (off < away);
-        count += (size_t)is_inside;
-        away = is_nearer ? off : away;
-        *nearest = is_nearer ? start : *nearest;
-        *own = start == other ? i : *own;
+nefk_starts nefk_look_at_starts(double low, double high, double aim) {
+    return (nefk_starts){low, high, aim, 0, NEFK_NO_ITEM, INFINITY, aim, INFINITY};
+}
+
+void nefk_take_starts(nefk_starts *look, size_t first, size_t m, const double *starts) {
+    nefk_starts now = *look;
+    for (size_t i = 0; i < m; i++) { /* no branch */
+        double start = starts[i], off = fabs(start - now.aim);
+        int is_inside = (start > now.low) & (start < now.high), is_nearer = is_inside & (off < now.away);
+        int is_next = (start >= now.high) & (start < now.next);
+        now.count += (size_t)is_inside;
+        now.away = is_nearer ? off : now.away;
+        now.nearest = is_nearer ? start : now.nearest;
+        now.above = is_next ? first + i : now.above;
+        now.next = is_next ? start : now.next;
     }
-    return count;
+    *look = now;
+}
+
+static double away_from(double start, double price, double least) {
+    return start - price > least ? start - price : least;
+}
+
+/* The price at which an item and the others together take a target, where a total and its slope were found at a price:
+ * the item by its own law, the others along their slope in log price. Which share of the gap is the item's, so that both
+ * end at one price, is found by the Illinois method on how far both are from the item's start. */
+static double price_beside(const nefk_problem *problem, nefk_block item, double tried, double total, double slope,
+                           double target, double start) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    const double least = LEAST_AWAY * start;
+    double x, d, value, price = tried, low = 0.0, high = 1.0, at_low = NAN, at_high = NAN, share = 1.0;
+    use->respond(problem->shape, 1, item, &tried, problem->ceiling, &x, &d, NULL);
+    double gap = target - total, others = slope - d;
+    for (int step = 0; step < SHARES; step++) {
+        double amount = x + share * gap, along = others > 0.0 ? tried * exp((share - 1.0) * gap / others) : tried;
+        amount = amount > 0.0 ? amount : 0.0;
+        use->worth(problem->shape, 1, item, &amount, &value, &price);
+        double off = log(away_from(start, price, least) / away_from(start, along, least));
+        if (share == 1.0) {
+            along = others > 0.0 ? tried * exp(-gap / others) : tried;
+            at_high = off;
+            at_low = log(away_from(start, tried, least) / away_from(start, along, least));
+            if (!(at_low * at_high < 0.0)) break;
+        } else if (off * at_low > 0.0) {
+            low = share, at_low = off, at_high *= 0.5;
+        } else {
+            high = share, at_high = off, at_low *= 0.5;
+        }
+        share = low + (high - low) * (at_low / (at_low - at_high));
+    }
+    return price;
+}
+
+double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, nefk_block item, double tried,
+                          double total, double slope, double target, double next) {
+    int is_below = look->next == tried && total < target; /* which way, and how far, is told by the amount */
+    if (look->count && !is_below) return look->nearest;
+    double price = price_beside(problem, item, tried, total, slope, target, look->next);
+    price = price < look->high ? price : nextafter(look->high, 0.0);
+    return price > look->low ? price : next;
+}
+
+/* After a total and its slope at `tried`, which left the search with a next price: that, or another one where Newton's
+ * creeps. */
+static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, size_t step, double tried, double total,
+                    double slope, const nefk_search *search) {
+    double other = nefk_follow_trail(trail, tried, total, search->target, search->low, search->high);
+    double next = isnan(other) ? search->price : other, starts[NEFK_BLOCK];
+    if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
+    nefk_starts look = nefk_look_at_starts(search->low, search->high, next);
+    nefk_buffers space = {.is_filled = 0};
+    for (size_t at = 0; at < n; at += NEFK_BLOCK) {
+        size_t m = n - at < NEFK_BLOCK ? n - at : NEFK_BLOCK;
+        nefk_instructions_in_use()->starts(problem->shape, m, nefk_load_block(problem, at, m, &space), starts);
+        nefk_take_starts(&look, at, m, starts);
+    }
+    if (look.above == NEFK_NO_ITEM) return look.nearest;
+    nefk_block item = nefk_load_block(problem, look.above, 1, &space);
+    return nefk_step_to_start(problem, &look, item, tried, total, slope, search->target, next);
+}
+
+size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most) {
+    int has_jumps = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
+    nefk_trail trail = nefk_new_trail();
+    size_t step = 0;
+    for (; search->state == NEFK_RUNNING && step < most; step++) {
+        nefk_column price = {0};
+        nefk_response out;
+        double tried = search->price, total, slope;
+        price.scalar = tried;
+        nefk_respond_range(problem, &price, 0, n, NULL, &out);
+        total = out.amount.high + out.amount.low;
+        slope = out.slope.high + out.slope.low;
+        nefk_search_update(search, problem->shape, total, slope);
+        if (has_jumps && search->state == NEFK_RUNNING)
+            search->price = steer(problem, n, &trail, step, tried, total, slope, search);
+    }
+    return step;
 }

@@ -3,20 +3,22 @@
  *
  * Two totals tell more than a slope then: the straight line through the last two, or through those at both ends of a
  * bracket, of which that of an end that stays is halved (the Illinois method: Dowell and Jarratt, BIT 11 (1971)). Later a
- * start itself is tried, the nearest to where that leads: which side the answer is on leaves fewer of them, and with none
- * left the total is smooth. What an item that is just below its start takes is found by its amount: its price hardly
- * moves.
+ * start itself is tried, the nearest to where that leads: which side the answer is on leaves fewer of them. With none left,
+ * the total is smooth but for the item that starts next: what it is to take tells the price.
  */
 #ifndef NEFK_STEER_H
 #define NEFK_STEER_H
 
-#include <stddef.h>
+#include "nefk_blocks.h"
+#include "nefk_kernel.h"
+#include "nefk_search.h"
 
 /* What a search remembers: its last price and gap, and gaps at both ends of its bracket, NaN where there is none. Gaps
  * are of the total from the target, over both together: near the logarithm of their ratio, halved. */
 typedef struct { double price, gap, low_gap, high_gap; } nefk_trail;
 
 enum { NEFK_TO_STARTS = 5 /* totals from which on starts are tried */ };
+#define NEFK_NO_ITEM SIZE_MAX
 
 nefk_trail nefk_new_trail(void);
 
@@ -27,9 +29,21 @@ double nefk_follow_trail(nefk_trail *trail, double price, double total, double t
 /* Whether both ends were tried. */
 int nefk_is_between(const nefk_trail *trail);
 
-/* Of some starts (m,) strictly within a bracket the nearest to a price, in *nearest; returns how many there are. In
- * *own is put the position of one at another price, m if there is none. O(m). */
-size_t nefk_nearest_start(size_t m, const double *starts, double low, double high, double price, double other,
-                          double *nearest, size_t *own);
+/* A look at where items start: how many do so strictly between low and high, the one of these that is nearest to `aim`,
+ * which item starts first at `high` or above, and where. */
+typedef struct { double low, high, aim; size_t count, above; double away, nearest, next; } nefk_starts;
+
+nefk_starts nefk_look_at_starts(double low, double high, double aim);
+
+/* Take in items first .. first + m, with their starts (m,). O(m). */
+void nefk_take_starts(nefk_starts *look, size_t first, size_t m, const double *starts);
+
+/* The next price after such a look, by a total and its slope at a price, of which Newton's or a straight line's is `next`:
+ * a start, if the bracket holds any, else by the item that starts next, which is `above`. O(1). */
+double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, nefk_block item, double tried,
+                          double total, double slope, double target, double next);
+
+/* Take a search over the first n items of a problem some steps further, at most so many; returns how many it took. */
+size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most);
 
 #endif

@@ -184,18 +184,9 @@ def advance(double[:, ::1] searches, int shape, const double[::1] totals, const 
 
 def search(Items items, size_t n, double[::1] state, int n_most):
     """Run one search (8,) over n items until it ends or n_most totals are taken; return how many were."""
-    cdef nefk_search *own = <nefk_search *> &state[0]
-    cdef nefk_column price
-    cdef nefk_response out
-    cdef int count = 0
-    price.doubles, price.singles, price.place = NULL, NULL, NULL
+    cdef size_t count
     with nogil:
-        while own.state == 0 and count < n_most:
-            price.scalar = own.price
-            nefk_respond_range(&items.problem, &price, 0, n, NULL, &out)
-            nefk_search_update(own, items.problem.shape, out.amount.high + out.amount.low,
-                               out.slope.high + out.slope.low)
-            count += 1
+        count = nefk_run_search(&items.problem, n, <nefk_search *> &state[0], n_most)
     return count
 
 

@@ -60,11 +60,8 @@ def find_prices(
     ones try the nearest start, from both sides, and go by the next one above. Where items start, the passes know of
     some, or `find_starts` tells.
     """
-    if find_starts:
-        tried = passes.search(search, LATE)
-    else:
-        passes.search(search)
-        tried = 0
+    passes.search(search)
+    tried = 0
     starts, top = np.empty(0), float(search[core.TOP])
     while search[core.STATE] == core.RUNNING:
         if tried == LATE and find_starts:
