@@ -85,18 +85,19 @@ static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t
 }
 
 /* After a total and its slope at `tried`, which left the search of group k between low and high with a next price: that,
- * or another one where Newton's creeps. */
-static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t k, int step, double tried, double total,
-                    double slope, double low, double high, double next) {
+ * or another one where Newton's creeps. Halley's, which goes by the next start, does not once no start is left. */
+static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t k, size_t step, int is_halley,
+                    double tried, double total, double slope, double low, double high, double next) {
     nefk_trail *trail = &space->trail[k];
     double target = space->target[k], other = nefk_follow_trail(trail, tried, total, target, low, high);
     size_t first = space->part_offset[k];
-    next = other > low ? other : next;
-    if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
-    nefk_starts look = nefk_look_at_starts(low, high, next);
+    if (nefk_is_long(step) && low > 0.0) return nefk_middle(low, high);
+    if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return other > low ? other : next;
+    nefk_starts look = nefk_look_at_starts(low, high, other > low ? other : next);
     nefk_take_starts(&look, first, space->part_offset[k + 1] - first, space->starts + first);
+    if (is_halley && !look.count && look.next != tried) return next;
     if (look.above == NEFK_NO_ITEM) return look.nearest;
-    return nefk_step_to_start(problem, &look, block_of(&space->part, look.above), tried, total, slope, target, next);
+    return nefk_step_to_start(problem, &look, block_of(&space->part, look.above), tried, total, slope, target);
 }
 
 /* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a
@@ -115,7 +116,7 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
         nefk_search_update(&own, problem->shape, total, slope);
         steps += 1.0;
         if (own.state == NEFK_RUNNING && has_jumps(problem->shape))
-            own.price = steer(problem, space, k, step, before, total, slope, own.low, own.high, own.price);
+            own.price = steer(problem, space, k, (size_t)step, 0, before, total, slope, own.low, own.high, own.price);
         if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &widest, &own);
     }
     space->low[g] = own.state == NEFK_MET ? own.price : own.low;
@@ -194,8 +195,8 @@ static void begin_as_one(const nefk_problem *problem, nefk_tile_space *space, si
     if (!(space->at[k] >= least && space->at[k] <= top * share)) space->at[k] = even > least ? even : least;
 }
 
-/* Brackets of the groups of space->part about the guesses in space->at. */
-static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups) {
+/* Brackets of the groups of space->part about the guesses in space->at, to which small groups may have been led. */
+static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, int are_led, size_t groups) {
     int shape = all->problem->shape, has_top = has_starts(shape);
     nefk_fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
@@ -207,7 +208,8 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->target[k] = space->cap[space->group[k]];
         space->met[k] = NEFK_RUNNING;
         space->trail[k] = nefk_new_trail();
-        if (has_jumps(shape)) begin_as_one(all->problem, space, k, floor);
+        int is_led = are_led && space->part_offset[k + 1] - space->part_offset[k] <= NEFK_DEPTH;
+        if (has_jumps(shape) && !is_led) begin_as_one(all->problem, space, k, floor);
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
 }
@@ -228,7 +230,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         size_t first = space->part_offset[k];
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
-    start_searches(all, space, floor, groups);
+    start_searches(all, space, floor, tries_all || reach, groups);
     groups = keep_open(groups, space);
     size_t small = groups; /* sorted by size: the last ones are large */
     int are_models = near > 0.0 && !is_quadratic;
@@ -254,7 +256,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
         for (size_t k = 0; k < groups && halley; k++)
             if (space->met[k] == NEFK_RUNNING)
-                space->at[k] = steer(problem, space, k, round, tried[k], space->total[k], space->slope[k], space->from[k],
+                space->at[k] = steer(problem, space, k, (size_t)round, 1, tried[k], space->total[k], space->slope[k], space->from[k],
                                      space->to[k], space->at[k]);
         if (halley && round == 0) nefk_enclose_corners(problem, space, groups, aim);
         answered += (double)m;

@@ -8,9 +8,12 @@
 #include "nefk_shapes.h"
 
 static const double LEAST_AWAY = 1e-17; /* of a start */
-enum { SHARES = 8 };
+static const double SAME = 1e-12;       /* log ratio of how far an item and the others are from a start */
+enum { SHARES = 8, LONG = 16 /* steps from which on every other one halves the bracket, come what may */ };
 
 nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN}; }
+
+int nefk_is_long(size_t step) { return step >= LONG && step % 2; }
 
 int nefk_is_between(const nefk_trail *trail) { return !isnan(trail->low_gap) && !isnan(trail->high_gap); }
 
@@ -72,6 +75,7 @@ static double price_beside(const nefk_problem *problem, nefk_block item, double 
         amount = amount > 0.0 ? amount : 0.0;
         use->worth(problem->shape, 1, item, &amount, &value, &price);
         double off = log(away_from(start, price, least) / away_from(start, along, least));
+        if (fabs(off) <= SAME) break;
         if (share == 1.0) {
             along = others > 0.0 ? tried * exp(-gap / others) : tried;
             at_high = off;
@@ -88,12 +92,11 @@ static double price_beside(const nefk_problem *problem, nefk_block item, double 
 }
 
 double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, nefk_block item, double tried,
-                          double total, double slope, double target, double next) {
-    int is_below = look->next == tried && total < target; /* which way, and how far, is told by the amount */
-    if (look->count && !is_below) return look->nearest;
+                          double total, double slope, double target) {
+    if (look->count && !(look->next == tried && total < target)) return look->nearest;
     double price = price_beside(problem, item, tried, total, slope, target, look->next);
     price = price < look->high ? price : nextafter(look->high, 0.0);
-    return price > look->low ? price : next;
+    return price > look->low ? price : look->aim;
 }
 
 /* After a total and its slope at `tried`, which left the search with a next price: that, or another one where Newton's
@@ -102,6 +105,7 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
                     double slope, const nefk_search *search) {
     double other = nefk_follow_trail(trail, tried, total, search->target, search->low, search->high);
     double next = isnan(other) ? search->price : other, starts[NEFK_BLOCK];
+    if (nefk_is_long(step) && search->low > 0.0) return nefk_middle(search->low, search->high);
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
     nefk_starts look = nefk_look_at_starts(search->low, search->high, next);
     nefk_buffers space = {.is_filled = 0};
@@ -112,7 +116,7 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
     }
     if (look.above == NEFK_NO_ITEM) return look.nearest;
     nefk_block item = nefk_load_block(problem, look.above, 1, &space);
-    return nefk_step_to_start(problem, &look, item, tried, total, slope, search->target, next);
+    return nefk_step_to_start(problem, &look, item, tried, total, slope, search->target);
 }
 
 size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most) {

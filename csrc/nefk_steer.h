@@ -26,6 +26,9 @@ nefk_trail nefk_new_trail(void);
  * trusted, else NaN. O(1). */
 double nefk_follow_trail(nefk_trail *trail, double price, double total, double target, double low, double high);
 
+/* Whether a search takes so long that its bracket is to be halved at this step. */
+int nefk_is_long(size_t step);
+
 /* Whether both ends were tried. */
 int nefk_is_between(const nefk_trail *trail);
 
@@ -38,10 +41,10 @@ nefk_starts nefk_look_at_starts(double low, double high, double aim);
 /* Take in items first .. first + m, with their starts (m,). O(m). */
 void nefk_take_starts(nefk_starts *look, size_t first, size_t m, const double *starts);
 
-/* The next price after such a look, by a total and its slope at a price, of which Newton's or a straight line's is `next`:
- * a start, if the bracket holds any, else by the item that starts next, which is `above`. O(1). */
+/* The next price after such a look, by a total and its slope at a price: a start, if the bracket holds any, else by the
+ * item that starts next, which is `above`. O(1). */
 double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, nefk_block item, double tried,
-                          double total, double slope, double target, double next);
+                          double total, double slope, double target);
 
 /* Take a search over the first n items of a problem some steps further, at most so many; returns how many it took. */
 size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most);
