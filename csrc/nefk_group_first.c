@@ -46,13 +46,13 @@ static void find_tops(int shape, const double *starts, const nefk_tile_space *sp
     }
 }
 
-/* Those that start first share the cap as their rates: `shares` is what each unit of these takes. One alone takes it,
- * but for what rounding leaves. */
+/* Those that start first share the cap as their rates, of which all[g] is the sum and shares[g] what a unit takes. One
+ * alone takes just the cap. */
 static inline void take_if_first(size_t n, const double *starts, const double *top, const double *rates,
-                                 const double *shares, const double *caps, double *restrict x) {
+                                 const double *all, const double *shares, const double *caps, double *restrict x) {
     for (size_t g = 0; g < n; g++) {
-        double most = caps[g], own = rates[g] * shares[g];
-        own = own < most ? own : most;
+        double rate = rates[g], cap = caps[g], own = rate * shares[g];
+        own = rate == all[g] ? cap : own;
         x[g] = starts[g] == top[g] ? own : 0.0;
     }
 }
@@ -88,15 +88,15 @@ size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, c
         size_t n = rows.last - rows.first;
         if (n == 1) {
             double top = tops.start[rows.first], cap = space->cap[rows.first], share = shares[rows.first];
+            double all = tops.parameter[rows.first];
             for (size_t i = rows.begin; i < rows.begin + rows.size; i++) {
-                double own = rates[i] * share;
-                own = own < cap ? own : cap;
+                double own = rates[i] == all ? cap : rates[i] * share;
                 space->x[i] = starts[i] == top ? own : 0.0;
             }
         }
         for (size_t j = 0; n > 1 && j < rows.size; j++) {
             size_t at = rows.begin + j * n;
-            take_if_first(n, starts + at, tops.start + rows.first, rates + at, shares + rows.first,
+            take_if_first(n, starts + at, tops.start + rows.first, rates + at, tops.parameter + rows.first, shares + rows.first,
                           space->cap + rows.first, space->x + at);
         }
     }

@@ -5,7 +5,8 @@
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
 
-enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */, MOST_STEPS = 400 };
+enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */ };
+enum { TRUSTED = 3 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 400 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
@@ -91,6 +92,7 @@ static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t 
     nefk_trail *trail = &space->trail[k];
     double target = space->target[k], other = nefk_follow_trail(trail, tried, total, target, low, high);
     size_t first = space->part_offset[k];
+    if (is_halley && step < TRUSTED) return next;
     if (nefk_is_long(step) && low > 0.0) return nefk_middle(low, high);
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return other > low ? other : next;
     nefk_starts look = nefk_look_at_starts(low, high, other > low ? other : next);
@@ -209,7 +211,12 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->met[k] = NEFK_RUNNING;
         space->trail[k] = nefk_new_trail();
         int is_led = are_led && space->part_offset[k + 1] - space->part_offset[k] <= NEFK_DEPTH;
-        if (has_jumps(shape) && !is_led) begin_as_one(all->problem, space, k, floor);
+        if (has_jumps(shape) && space->top[k] <= floor) { /* takes nothing above the floor */
+            space->at[k] = floor;
+            space->met[k] = NEFK_MET;
+        } else if (has_jumps(shape) && !is_led) {
+            begin_as_one(all->problem, space, k, floor);
+        }
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
 }

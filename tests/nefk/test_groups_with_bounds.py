@@ -97,9 +97,12 @@ def test_passes_over_copies_are_those_over_a_list(gives_out, listed, single):
         own = np.where(sums[0] > np.append(np.inf, problem.caps), 0.4, np.nan)
         settled, wrong = passes.settle(Prices(0.4, 0.4), own, 0.4, place)
         layout.deliver(place)
-        answers.append((sums[0], bounds[0], bounds[1], marks, len(opened), terms, own, settled, wrong, place()[0]))
-    for a, b in zip(*answers):
+        sums_of_all = [settled.total, settled.value]  # added up in another order
+        answers.append((sums[0], bounds[0], bounds[1], marks, len(opened), terms, own, wrong, place()[0], sums_of_all))
+    *found, sums_of_all = zip(*answers)
+    for a, b in found:
         np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(*sums_of_all, rtol=1e-15)
 
 
 def test_a_listed_columns_slices_are_views_and_its_entries_copies():
