@@ -93,7 +93,7 @@ static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t 
     double target = space->target[k], other = nefk_follow_trail(trail, tried, total, target, low, high);
     size_t first = space->part_offset[k];
     if (is_halley && step < TRUSTED) return next;
-    if (nefk_is_long(step) && low > 0.0) return nefk_middle(low, high);
+    if (nefk_is_long(trail, step) && low > 0.0) return nefk_middle(low, high);
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return other > low ? other : next;
     nefk_starts look = nefk_look_at_starts(low, high, other > low ? other : next);
     nefk_take_starts(&look, first, space->part_offset[k + 1] - first, space->starts + first);

@@ -9,11 +9,11 @@
 
 static const double LEAST_AWAY = 1e-17; /* of a start */
 static const double SAME = 1e-12;       /* log ratio of how far an item and the others are from a start */
-enum { SHARES = 8, LONG = 16 /* steps from which on every other one halves the bracket, come what may */ };
+enum { SHARES = 8, LONG = 16 /* steps from which on the bracket is halved if one creeps, every other time */ };
 
-nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN}; }
+nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN, 0}; }
 
-int nefk_is_long(size_t step) { return step >= LONG && step % 2; }
+int nefk_is_long(const nefk_trail *trail, size_t step) { return step >= LONG && step % 2 && trail->creeps; }
 
 int nefk_is_between(const nefk_trail *trail) { return !isnan(trail->low_gap) && !isnan(trail->high_gap); }
 
@@ -27,7 +27,8 @@ double nefk_follow_trail(nefk_trail *trail, double price, double total, double t
         trail->high_gap = gap;
         if (stays) trail->low_gap *= 0.5;
     }
-    if (fabs(gap) > NEFK_SLOW * fabs(before)) { /* not at first */
+    trail->creeps = fabs(gap) > NEFK_SLOW * fabs(before); /* not at first */
+    if (trail->creeps) {
         double part = trail->low_gap / (trail->low_gap - trail->high_gap);
         if (nefk_is_between(trail)) next = low * pow(high / low, part);
         else if (stays && gap != before) next = price * pow(price / trail->price, gap / (before - gap));
@@ -67,7 +68,7 @@ static double price_beside(const nefk_problem *problem, nefk_block item, double 
                            double target, double start) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const double least = LEAST_AWAY * start;
-    double x, d, value, price = tried, low = 0.0, high = 1.0, at_low = NAN, at_high = NAN, share = 1.0;
+    double x, d, value, price = tried, low = 0.0, high = 1.0, at_low = NAN, at_high = NAN, share = 1.0, last = 0.0;
     use->respond(problem->shape, 1, item, &tried, problem->ceiling, &x, &d, NULL);
     double gap = target - total, others = slope - d;
     for (int step = 0; step < SHARES; step++) {
@@ -82,10 +83,13 @@ static double price_beside(const nefk_problem *problem, nefk_block item, double 
             at_low = log(away_from(start, tried, least) / away_from(start, along, least));
             if (!(at_low * at_high < 0.0)) break;
         } else if (off * at_low > 0.0) {
-            low = share, at_low = off, at_high *= 0.5;
+            at_high *= off * last > 0.0 ? 0.5 : 1.0;
+            low = share, at_low = off;
         } else {
-            high = share, at_high = off, at_low *= 0.5;
+            at_low *= off * last > 0.0 ? 0.5 : 1.0;
+            high = share, at_high = off;
         }
+        last = off;
         share = low + (high - low) * (at_low / (at_low - at_high));
     }
     return price;
@@ -105,7 +109,7 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
                     double slope, const nefk_search *search) {
     double other = nefk_follow_trail(trail, tried, total, search->target, search->low, search->high);
     double next = isnan(other) ? search->price : other, starts[NEFK_BLOCK];
-    if (nefk_is_long(step) && search->low > 0.0) return nefk_middle(search->low, search->high);
+    if (nefk_is_long(trail, step) && search->low > 0.0) return nefk_middle(search->low, search->high);
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
     nefk_starts look = nefk_look_at_starts(search->low, search->high, next);
     nefk_buffers space = {.is_filled = 0};

@@ -169,6 +169,32 @@ def test_one_cap_for_very_different_hosts_beside_none(n, law, size):
 
 
 @pytest.mark.parametrize("n", [10**5, 10**6])
+@pytest.mark.parametrize("size", [2, 10, 100, 1000, 10_000])
+@pytest.mark.parametrize("spread", [0.0, 0.1, 0.5])
+def test_hosts_of_alike_items_beside_none(n, size, spread):
+    """Hosts with a rate and a weight each, which its items have but for so much of the rate's logarithm. The same cap for
+    all, of hosts that are even, or of sizes by 1 / k.
+    """
+    generator, n_groups = np.random.default_rng(1), n // size
+    print()
+    for shares in np.ones(n_groups), 1.0 / np.arange(1.0, n_groups + 1):
+        what = "by 1 / k" if shares[-1] < 1.0 else "even"
+        for over in (0.8, 1.02, 2.0):
+            groups = generator.choice(n_groups, n, p=shares / shares.sum())
+            rate, weight = np.exp(generator.normal(0, 1.5, n_groups)), np.exp(generator.standard_normal(n_groups))
+            rates = rate[groups] * np.exp(spread * generator.standard_normal(n))
+            cap = np.where(np.bincount(groups, minlength=n_groups) > 0, 1.0, 0.0)
+            options = {"weights": weight[groups].copy(), "n_jobs": 1, "out": np.empty(n), "equality": over >= 1.0}
+            alone = partial(solve_nefk, criteria.Freshness(rates), 0.3 * n, **options)
+            print_beside_none(
+                f"n = {n:.0e}, {size} items a host, {what}, spread {spread}, {over} times",
+                alone,
+                groups,
+                over * 0.3 * n * cap / cap.sum(),
+            )
+
+
+@pytest.mark.parametrize("n", [10**5, 10**6])
 @pytest.mark.parametrize("size", [2, 5, 50, 1000])
 def test_items_in_order_by_group_beside_none(n, size):
     """Tables are often sorted by host: beside the same items in any order."""
