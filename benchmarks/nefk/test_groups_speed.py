@@ -172,8 +172,8 @@ def test_one_cap_for_very_different_hosts_beside_none(n, law, size):
 @pytest.mark.parametrize("size", [2, 10, 100, 1000, 10_000])
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.5])
 def test_hosts_of_alike_items_beside_none(n, size, spread):
-    """Hosts with a rate and a weight each, which its items have but for so much of the rate's logarithm. The same cap for
-    all, of hosts that are even, or of sizes by 1 / k.
+    """Hosts with a rate and a weight each, which its items have but for so much of the rate's logarithm. The same cap
+    for all, of hosts that are even, or of sizes by 1 / k.
     """
     generator, n_groups = np.random.default_rng(1), n // size
     print()

@@ -64,13 +64,10 @@ class Passes:
 
         return [part for chunk in work_through(stripe, self._stripes, self._jobs) for part in chunk]
 
-    def search(self, search: NDArray[np.float64], most: int = MOST_STEPS) -> int:
-        """Take a search (8,) some steps further, at most so many, in one compiled call, where that does not take long;
-        how many it took.
-        """
-        steps: int = core.search(self.items, self.n, search, most) if self.n <= CHUNK else 0
-        self.count += steps
-        return steps
+    def search(self, search: NDArray[np.float64]) -> None:
+        """Take a search (8,) to its end, or nearly so, in one compiled call, where that does not take long."""
+        if self.n <= CHUNK:
+            self.count += core.search(self.items, self.n, search, MOST_STEPS)
 
     def respond(self, price: float) -> tuple[float, float]:
         """Total amount at a price, and minus its derivative by log price (quadratic: by price)."""
