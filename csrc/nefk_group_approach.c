@@ -6,6 +6,7 @@
 #include "nefk_group_approach.h"
 
 #include "every_width.h"
+#include "nefk_group_begin.h"
 #include "nefk_group_checks.h"
 #include "nefk_group_corner.h"
 #include "nefk_group_first.h"
@@ -15,7 +16,6 @@
 enum { MORE_ROUNDS = 5, ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
 static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
-enum { NOT_SMALL = 8 /* items of a group */, PROBED = 32, FEW_BEYOND = 8 /* groups, and to one whose guess is so high */ };
 static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
 
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
@@ -264,55 +264,6 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
     sum_rows(space->part_rows, n_rows, bounded ? cut : (of ? of : x), sum);
 }
 
-/* The price at which one item that starts at 1 takes a target, for so many rates and targets. */
-static void find_slopes_from_one(int shape, size_t m, const double *rates, const double *targets, double *slopes) {
-    double ones[NEFK_BLOCK], value[NEFK_BLOCK];
-    nefk_fill(NEFK_BLOCK, 1.0, ones);
-    for (size_t k = 0; k < m; k += NEFK_BLOCK) {
-        nefk_block one = {rates + k, shape == NEFK_FRESHNESS ? rates + k : ones, NULL, NULL};
-        nefk_instructions_in_use()->worth(shape, m - k < NEFK_BLOCK ? m - k : NEFK_BLOCK, one, targets + k, value,
-                                          slopes + k);
-    }
-}
-
-/* Whether guesses of some of the groups from the first on are so high that no item could take anything there. */
-static int are_beyond(int shape, const nefk_tile_space *space, size_t first, size_t groups) {
-    double rates[PROBED] = {0}, targets[PROBED] = {0}, slopes[PROBED];
-    size_t step = (groups - first + PROBED - 1) / PROBED, count = 0, beyond = 0;
-    for (size_t k = first; k < groups; k += step, count++) {
-        size_t size = size_of(space, space->group[k]);
-        for (size_t j = 0, i = space->part_offset[k]; j < size; j++, i += space->part_stride[k])
-            rates[count] += space->part.entries[0][i];
-        targets[count] = space->target[k];
-    }
-    find_slopes_from_one(shape, count, rates, targets, slopes);
-    for (size_t p = 0; p < count; p++) beyond += space->at[first + p * step] > space->top[first + p * step] * slopes[p];
-    return FEW_BEYOND * beyond > count;
-}
-
-/* Bring guesses, and ends of brackets, of groups of space->part that are not small to where one item would take the cap
- * that has all rates together: if it started where the first of them does, that is above the own price; if it did in
- * their mean, near it, as far as they are alike. Only where that shows in some guesses. */
-static void begin_as_if_one(int shape, nefk_tile_space *space, size_t n_rows, size_t m, size_t groups) {
-    size_t r = 0;
-    while (r < n_rows && space->part_rows[r].size < NOT_SMALL) r++;
-    if (r == n_rows || !are_beyond(shape, space, space->part_rows[r].first, groups)) return;
-    const double *rates = space->part.entries[0];
-    double *sum = space->slope, *mean = space->curve, *product = space->d, *slope = space->more;
-    for (size_t i = space->part_rows[r].begin; i < m; i++) product[i] = rates[i] * space->starts[i];
-    sum_rows(space->part_rows + r, n_rows - r, rates, sum);
-    sum_rows(space->part_rows + r, n_rows - r, product, mean);
-    size_t first = space->part_rows[r].first;
-    find_slopes_from_one(shape, groups - first, sum + first, space->target + first, slope + first);
-    for (size_t k = first; k < groups; k++) {
-        double most = space->top[k] * slope[k] * (1.0 + ROUNDED), even = mean[k] / sum[k] * slope[k];
-        double least = space->low[space->group[k]], guess = space->at[k];
-        if (!(most > space->from[k])) continue;
-        space->to[k] = most;
-        if (guess < least || guess > most) space->at[k] = even > least ? even : least;
-    }
-}
-
 /* Own prices and amounts of the listed groups; lists those that are left. What bounds cut follows prices as if there
  * were none, and is cut again: a group of which that changes an item is off its cap. */
 static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int known,
@@ -323,7 +274,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
     nefk_fill(groups, floor, space->from);
     nefk_fill(groups, INFINITY, space->to);
-    if (!bounded && known != NEFK_UNKNOWN) begin_as_if_one(problem->shape, space, n_rows, m, groups);
+    if (!bounded && known != NEFK_UNKNOWN) nefk_begin_rows_as_one(problem->shape, space, n_rows, m, groups);
     nefk_approach(space, bounded, floor, known, groups);
     spread_rows(space->part_rows, n_rows, space->at, price); /* over the starts, which are copied */
     respond_freely(problem, space, m, price, x);

@@ -9,18 +9,17 @@ static const double STRAIGHT = 1e-8; /* of a price: as far, the other items' amo
 static const double APART = 1e-2;    /* of a start: how far others are if they are */
 static const double BESIDE = 9e-16;  /* of a price: some units in its last place */
 
-void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, const double *reach, uint32_t *item) {
+void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32_t *item) {
     for (size_t k = 0; k < groups; k++) {
-        double at = space->at[k], away = (reach ? reach[k] : NEFK_AIM) * at;
+        double at = space->at[k], away = space->reach[k] * at;
         uint32_t end = space->part_offset[k + 1], best = end;
         for (uint32_t i = space->part_offset[k]; i < end; i++) {
             double off = fabs(space->starts[i] - at);
             best = off < away ? i : best;
             away = off < away ? off : away;
         }
-        double price = best < end && reach ? space->starts[best] * (1.0 - BELOW) : at;
-        int is_known = space->to[k] < space->top[k]; /* by its first item's jump */
-        item[k] = !is_known && price > space->from[k] && price < space->to[k] ? best : end;
+        double price = best < end && moves ? space->starts[best] * (1.0 - BELOW) : at;
+        item[k] = price > space->from[k] && price < space->to[k] ? best : end;
         space->at[k] = item[k] < end ? price : at;
     }
 }

@@ -10,9 +10,9 @@
 #define NEFK_AIM 3e-2 /* of a price: how far the start may be that a guess means */
 
 /* The items of space->part whose starts are the nearest to the guesses in space->at of so many groups, or the ends of
- * the groups. Guesses go to just below those starts if these are within `reach` of them, over the guess; if that is
- * NULL, none is moved. O(items). */
-void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, const double *reach, uint32_t *item);
+ * the groups, if these are within space->reach of them, over the guess. Where `moves`, guesses go to just below those
+ * starts. O(items). */
+void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32_t *item);
 
 /* After the items' amounts x and slopes d were found at the guesses: enclose the prices of the groups that leave the
  * item aimed at an amount in its corner, by what the others are expected to take there. O(items). */

@@ -1,16 +1,16 @@
 #include "nefk_group_search.h"
 
+#include "nefk_group_begin.h"
 #include "nefk_group_breaks.h"
 #include "nefk_group_corner.h"
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
 
 enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */ };
-enum { TRUSTED = 3 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 400 };
+enum { TRUSTED = 3 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 1000 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
-static const double BESIDE = 9e-16; /* of a price: some units in its last place */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double MUCH_NEARER = 0.2; /* of a bracket: the next model that is tried, after one of too many items */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 1e-2; /* of a model's bracket, in log price */
@@ -93,7 +93,7 @@ static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t 
     double target = space->target[k], other = nefk_follow_trail(trail, tried, total, target, low, high);
     size_t first = space->part_offset[k];
     if (is_halley && step < TRUSTED) return next;
-    if (nefk_is_long(trail, step) && low > 0.0) return nefk_middle(low, high);
+    if (nefk_is_stuck(trail, step)) return low > 0.0 ? nefk_middle(low, high) : next;
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return other > low ? other : next;
     nefk_starts look = nefk_look_at_starts(low, high, other > low ? other : next);
     nefk_take_starts(&look, first, space->part_offset[k + 1] - first, space->starts + first);
@@ -145,6 +145,7 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
         space->more[left] = space->more[k];
         space->less[left] = space->less[k];
         space->trail[left] = space->trail[k];
+        space->reach[left] = space->reach[k];
         which[left++] = (uint32_t)k;
     }
     if (left < groups) keep_chosen(left, which, space, space->starts);
@@ -155,46 +156,6 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
     size_t start = space->part_offset[k], m = space->part_offset[k + 1] - start;
     const double *lower = space->part.entries[2];
     return space->part.step[2] ? sum_of(nefk_instructions_in_use(), lower + start, m) : (double)m * lower[0];
-}
-
-/* The price at which one item of detection or freshness that starts at a price takes a target. */
-static double slope_of_one(int shape, double start, double rate, double target) {
-    double weight = shape == NEFK_FRESHNESS ? rate * start : start, value, slope;
-    nefk_block one = {&rate, &weight, NULL, NULL};
-    nefk_instructions_in_use()->worth(shape, 1, one, &target, &value, &slope);
-    return slope;
-}
-
-/* Begin the search of group k as if its items were one with all their rates. One that starts where the first of them do,
- * with the rates of these alone, takes the target at no more than the own price; with all rates, at no less; with these
- * and their mean start, near it. Where the first is above all other starts, it is the own price, and enclosed. Of items
- * without lower bounds; for `nefk_give_to_first`, groups may be too large. O(items). */
-static void begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t k, double floor) {
-    size_t first = space->part_offset[k], end = space->part_offset[k + 1];
-    double top = space->top[k], target = space->target[k], rates = 0.0, started = 0.0, tied = 0.0, next = 0.0;
-    double room = INFINITY; /* of those that start first: upper bound over rate */
-    if (!(top > NEFK_NIGH && top < NEFK_FAR) || space->part.step[2] || space->part.entries[2][0] > 0.0) return;
-    for (size_t i = first; i < end; i++) {
-        nefk_block item = block_of(&space->part, i);
-        double start = space->starts[i], rate = *item.parameter;
-        int is_first = start == top;
-        rates += rate;
-        started += rate * start;
-        tied += is_first ? rate : 0.0;
-        next = !is_first & (start > next) ? start : next;
-        room = is_first & (*item.upper < room * rate) ? *item.upper / rate : room;
-    }
-    double least = slope_of_one(problem->shape, top, tied, target), low = least * (1.0 - BESIDE), high = least * (1.0 + BESIDE);
-    int has_room = room * tied >= target;
-    if (has_room && low > next && low > floor) {
-        space->from[k] = low, space->to[k] = high;
-        space->more[k] = space->less[k] = target; /* at any rate, between */
-        space->met[k] = NEFK_ENCLOSED;
-        return;
-    }
-    double share = slope_of_one(problem->shape, 1.0, rates, target), even = started / rates * share;
-    least = has_room ? least : floor;
-    if (!(space->at[k] >= least && space->at[k] <= top * share)) space->at[k] = even > least ? even : least;
 }
 
 /* Brackets of the groups of space->part about the guesses in space->at, to which small groups may have been led. */
@@ -215,7 +176,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
             space->at[k] = floor;
             space->met[k] = NEFK_MET;
         } else if (has_jumps(shape) && !is_led) {
-            begin_as_one(all->problem, space, k, floor);
+            nefk_begin_as_one(all->problem, space, k, floor);
         }
         if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
     }
@@ -237,6 +198,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         size_t first = space->part_offset[k];
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
+    for (size_t k = 0; k < groups; k++) space->reach[k] = reach ? reach[k] : NEFK_AIM;
     start_searches(all, space, floor, tries_all || reach, groups);
     groups = keep_open(groups, space);
     size_t small = groups; /* sorted by size: the last ones are large */
@@ -245,7 +207,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     for (size_t k = small; k < groups; k++)
         answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
     groups = small;
-    if (halley) nefk_aim_at_starts(space, groups, reach, aim);
+    if (halley) nefk_aim_at_starts(space, groups, reach != NULL, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
         if (is_quadratic && round == (is_linear ? 0 : SLOW)) {
             answered += nefk_bisect_breaks(problem, space, groups);

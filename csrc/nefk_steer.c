@@ -9,11 +9,12 @@
 
 static const double LEAST_AWAY = 1e-17; /* of a start */
 static const double SAME = 1e-12;       /* log ratio of how far an item and the others are from a start */
-enum { SHARES = 8, LONG = 16 /* steps from which on the bracket is halved if one creeps, every other time */ };
+enum { SHARES = 8, LONG = 16 /* steps from which on the bracket is halved where some lead no nearer */,
+       STALLED = 2 /* that many */ };
 
-nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN, 0}; }
+nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN, INFINITY, 0}; }
 
-int nefk_is_long(const nefk_trail *trail, size_t step) { return step >= LONG && step % 2 && trail->creeps; }
+int nefk_is_stuck(const nefk_trail *trail, size_t step) { return step >= LONG && trail->stalled >= STALLED; }
 
 int nefk_is_between(const nefk_trail *trail) { return !isnan(trail->low_gap) && !isnan(trail->high_gap); }
 
@@ -27,8 +28,9 @@ double nefk_follow_trail(nefk_trail *trail, double price, double total, double t
         trail->high_gap = gap;
         if (stays) trail->low_gap *= 0.5;
     }
-    trail->creeps = fabs(gap) > NEFK_SLOW * fabs(before); /* not at first */
-    if (trail->creeps) {
+    trail->stalled = fabs(gap) <= NEFK_SLOW * trail->least || trail->stalled >= STALLED ? 0 : trail->stalled + 1;
+    trail->least = fabs(gap) < trail->least ? fabs(gap) : trail->least;
+    if (fabs(gap) > NEFK_SLOW * fabs(before)) { /* not at first */
         double part = trail->low_gap / (trail->low_gap - trail->high_gap);
         if (nefk_is_between(trail)) next = low * pow(high / low, part);
         else if (stays && gap != before) next = price * pow(price / trail->price, gap / (before - gap));
@@ -109,7 +111,7 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
                     double slope, const nefk_search *search) {
     double other = nefk_follow_trail(trail, tried, total, search->target, search->low, search->high);
     double next = isnan(other) ? search->price : other, starts[NEFK_BLOCK];
-    if (nefk_is_long(trail, step) && search->low > 0.0) return nefk_middle(search->low, search->high);
+    if (nefk_is_stuck(trail, step)) return search->low > 0.0 ? nefk_middle(search->low, search->high) : search->price;
     if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return next;
     nefk_starts look = nefk_look_at_starts(search->low, search->high, next);
     nefk_buffers space = {.is_filled = 0};

@@ -13,10 +13,10 @@
 #include "nefk_kernel.h"
 #include "nefk_search.h"
 
-/* What a search remembers: its last price and gap, and gaps at both ends of its bracket, NaN where there is none,
- * and whether the last step left most of the gap. Gaps are of the total from the target, over both together: near the
- * logarithm of their ratio, halved. */
-typedef struct { double price, gap, low_gap, high_gap; int creeps; } nefk_trail;
+/* What a search remembers: its last price and gap, and gaps at both ends of its bracket, NaN where there is none; its least
+ * gap, and how many steps did not lessen it much since. Gaps are of the total from the target, over both together: near
+ * the logarithm of their ratio, halved. */
+typedef struct { double price, gap, low_gap, high_gap, least; int stalled; } nefk_trail;
 
 enum { NEFK_TO_STARTS = 5 /* totals from which on starts are tried */ };
 #define NEFK_NO_ITEM SIZE_MAX
@@ -27,8 +27,8 @@ nefk_trail nefk_new_trail(void);
  * trusted, else NaN. O(1). */
 double nefk_follow_trail(nefk_trail *trail, double price, double total, double target, double low, double high);
 
-/* Whether a search takes so long that its bracket is to be halved. */
-int nefk_is_long(const nefk_trail *trail, size_t step);
+/* Whether a search is late and gets no nearer: then its bracket is to be halved, so that it ends. */
+int nefk_is_stuck(const nefk_trail *trail, size_t step);
 
 /* Whether both ends were tried. */
 int nefk_is_between(const nefk_trail *trail);

@@ -47,6 +47,7 @@ struct nefk_tile_space {
     double more[NEFK_GROUP_ROOM], less[NEFK_GROUP_ROOM], again[NEFK_GROUP_ROOM];
     double cap[NEFK_GROUP_ROOM];
     nefk_trail trail[NEFK_GROUP_ROOM]; /* of the searches of groups of `part` */
+    double reach[NEFK_GROUP_ROOM];     /* how far from their guesses, over these, the starts are that they mean */
     nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`: groups that may need own prices, then others; both by size */
     size_t n_rows, items;           /* of the tile */
     size_t searched, searched_rows; /* groups that may need own prices, and their rows */

@@ -14,7 +14,7 @@ from knapsolve.nefk.group_samples import Curve
 from knapsolve.nefk.narrow import HALVES, LEAST_HALF, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
-from knapsolve.nefk.search import BESIDE, LATE, LINEAR, Secant, nearest, step_beside
+from knapsolve.nefk.search import BESIDE, LATE, LINEAR, STARTING, Secant, nearest, step_beside
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
@@ -41,6 +41,8 @@ MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
 ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to be at most
 MOST_STEPS = 40
+NEAR_TIES = 1e-3  # over a price: where many items start so near above, Newton's method knows where
+LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 FARTHEST = 20.0  # of a step, in log price
@@ -54,6 +56,7 @@ class GroupSteps:
         self.held = 0  # leads where caps held nearly all of T
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.starts: Array | None = None  # of items, if they were asked for
+        self.late = LATE if self.problem.n <= LEAST_NARROWED else LATE_OF_MANY
         self.count, self.beside = 0, list[float]()  # steps; prices beside a start that are still to be tried
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
         self.high = math.inf  # how much T was too low above the answer
@@ -71,8 +74,11 @@ class GroupSteps:
         self.count += 1
         top = float(search[core.TOP])
         search[core.TOP] = self._next_start(search, mu, top)
+        follows_ties = self.late != LATE and top != search[core.TOP] <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
         step_beside(search, self.shape, *sums)
         search[core.TOP] = top
+        if follows_ties:  # they take nearly all that T falls by, and its model would list them all
+            return math.nan
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
@@ -125,28 +131,31 @@ class GroupSteps:
         return False
 
     def _starts(self) -> Array:
-        """Prices at which items start."""
-        if self.starts is None:
+        """Prices at which items start; of many items such as many start at, as a sample tells."""
+        if self.starts is None and self.late == LATE:
             self.starts = self.problem.starts()
+        elif self.starts is None:
+            starts, counts = np.unique(self.problem.sample(SAMPLE).starts(), return_counts=True)
+            self.starts = starts[(counts > 1) | (starts.size == 1)]
         return self.starts
 
     def _next_start(self, search: Array, mu: float, top: float) -> float:
-        """The next price at which an item starts, late in a search for which no model pays: slopes have no end there.
-        Elsewhere that at which the first one does.
+        """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere that
+        at which the first one does.
         """
-        if self.problem.n > LEAST_NARROWED or self.count < LATE:
+        if self.shape not in STARTING or self.count < self.late:
             return top
         starts = self._starts()
         later = starts[(starts > mu) & (starts <= search[core.HIGH] * (1.0 + BESIDE))]
         return float(later.min()) if later.size else top
 
     def _try_start(self, search: Array) -> bool:
-        """Late in a search for which no model pays, move its price to either side of the nearest start of an item, now
-        and then, as `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
+        """Late in a search, move its price to either side of the nearest start of an item, now and then, as `find_prices`
+        does: towards a jump, steps only creep. False if there is none in the bracket.
         """
-        if self.problem.n > LEAST_NARROWED or self.count <= LATE:
+        if self.shape not in STARTING or self.count <= self.late:
             return False
-        if not self.beside and (self.count - LATE) % TRIED == 0:
+        if not self.beside and (self.count - self.late) % TRIED == 0:
             start = nearest(self._starts(), search)
             self.beside = [start - BESIDE * start, start + BESIDE * start]
         while self.beside:

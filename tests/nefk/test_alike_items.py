@@ -117,4 +117,4 @@ def test_few_passes_where_many_items_start_next_to_each_other(kind, n, spread):
         result = solve_nefk(kind(rates), share * rates.sum(), weights=weights)
         assert result.residual <= 1e-12
         most = max(most, result.n_passes)
-    assert most <= 34
+    assert most <= 36
