@@ -96,10 +96,12 @@
     TARGET static void add_rows_##SET(size_t rows, size_t n, const double *x, double *sum) {                 \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes(rows, n, x + i, sum + i);                   \
     }                                                                                                        \
-    TARGET static void top_rows_##SET(int shape, size_t rows, size_t n, const double *starts,                \
+    TARGET static int top_rows_##SET(int shape, size_t rows, size_t n, const double *starts,                \
                                       const double *parameter, const double *weight, nefk_tops to) {         \
+        int ties = 0;                                                                                        \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
-            top_lanes(shape, rows, n, starts + i, parameter + i, weight + i, to, i);                         \
+            ties |= top_lanes(shape, rows, n, starts + i, parameter + i, weight + i, to, i);                 \
+        return ties;                                                                                         \
     }
 
 COMPILED_FOR(portable, , 0)

@@ -75,8 +75,8 @@ typedef struct {
      * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,
      * and groups have to be taken from the first to the last. Sums (n,) of rows: */
     void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
-    /* The items that start first. */
-    void (*top_rows)(int shape, size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
+    /* The items that start first; whether several of a group may start at once. */
+    int (*top_rows)(int shape, size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
                      nefk_tops tops);
 } nefk_instructions;
 

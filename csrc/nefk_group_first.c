@@ -22,15 +22,17 @@ static void add_ties(int shape, size_t m, const double *starts, const double *pa
     *to.next = next;
 }
 
-/* The items that start first, of all groups that may need own prices. */
-static void find_tops(int shape, const double *starts, const nefk_tile_space *space, nefk_tops tops) {
+/* The items that start first, of all groups that may need own prices; whether several of one in a row with others may
+ * start at once. */
+static int find_tops(int shape, const double *starts, const nefk_tile_space *space, nefk_tops tops) {
+    int ties = 0;
     const double *parameter = space->all.entries[0], *weight = space->all.entries[1];
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
         size_t at = rows.begin, n = rows.last - rows.first, best = at;
         nefk_tops here = tops_from(tops, rows.first);
         if (n > 1) {
-            nefk_instructions_in_use()->top_rows(shape, rows.size, n, starts + at, parameter + at, weight + at, here);
+            ties |= nefk_instructions_in_use()->top_rows(shape, rows.size, n, starts + at, parameter + at, weight + at, here);
             continue;
         }
         double top = largest(starts + at, rows.size);
@@ -43,6 +45,15 @@ static void find_tops(int shape, const double *starts, const nefk_tile_space *sp
         *here.weight = weight[best];
         if (*here.next == top && top > 0.0)
             add_ties(shape, rows.size, starts + at, parameter + at, weight + at, top, here);
+    }
+    return ties;
+}
+
+/* One item that starts first takes the cap. */
+static inline void take_alone(size_t n, const double *starts, const double *top, const double *caps, double *restrict x) {
+    for (size_t g = 0; g < n; g++) {
+        double cap = caps[g];
+        x[g] = starts[g] == top[g] ? cap : 0.0;
     }
 }
 
@@ -80,7 +91,7 @@ size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, c
     size_t groups = space->searched, left = 0;
     double *slope = space->slope, *excess = space->total, *shares = space->more;
     const double *rates = space->all.entries[0];
-    find_tops(problem->shape, starts, space, tops);
+    int ties = find_tops(problem->shape, starts, space, tops);
     find_slopes(problem, space, tops, slope);
     for (size_t g = 0; g < groups; g++) shares[g] = space->cap[g] / tops.parameter[g];
     for (size_t r = 0; r < space->searched_rows; r++) {
@@ -96,8 +107,9 @@ size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, c
         }
         for (size_t j = 0; n > 1 && j < rows.size; j++) {
             size_t at = rows.begin + j * n;
-            take_if_first(n, starts + at, tops.start + rows.first, rates + at, tops.parameter + rows.first, shares + rows.first,
-                          space->cap + rows.first, space->x + at);
+            if (!ties) take_alone(n, starts + at, tops.start + rows.first, space->cap + rows.first, space->x + at);
+            else take_if_first(n, starts + at, tops.start + rows.first, rates + at, tops.parameter + rows.first,
+                               shares + rows.first, space->cap + rows.first, space->x + at);
         }
     }
     nefk_fill(groups, 0.0, excess);

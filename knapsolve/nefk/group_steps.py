@@ -140,8 +140,8 @@ class GroupSteps:
         return self.starts
 
     def _next_start(self, search: Array, mu: float, top: float) -> float:
-        """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere that
-        at which the first one does.
+        """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere
+        that at which the first one does.
         """
         if self.shape not in STARTING or self.count < self.late:
             return top
@@ -150,8 +150,8 @@ class GroupSteps:
         return float(later.min()) if later.size else top
 
     def _try_start(self, search: Array) -> bool:
-        """Late in a search, move its price to either side of the nearest start of an item, now and then, as `find_prices`
-        does: towards a jump, steps only creep. False if there is none in the bracket.
+        """Late in a search, move its price to either side of the nearest start of an item, now and then, as
+        `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
         """
         if self.shape not in STARTING or self.count <= self.late:
             return False
