@@ -104,8 +104,10 @@ def test_the_price_kept_in_the_loop_gives_the_exact_solution(criterion, which, s
     environment = PollingEnvironment(np.exp(-0.05 * gamma_rates(N)))
     allocator = RateAllocator(criterion=criterion, exploration=0.0, **SETTINGS[which])
     history = simulate(allocator, environment, 7_777, scheduler=scheduler, random_state=3)
-    assert np.abs(history.amounts[0] - allocator.allocate()).sum() < 0.006  # one may activate at the very price
-    assert history.amounts[0].sum() == pytest.approx(1.0, abs=0.006)
+    exact = allocator.allocate()
+    *off, most = np.sort(np.abs(history.amounts[0] - exact))
+    assert sum(off) < 1e-4 and most < 0.006  # one may activate at the very price: how much it then takes, chance says
+    assert history.amounts[0].sum() == pytest.approx(exact.sum() - most, abs=1e-4) or most < 1e-4
 
 
 @pytest.mark.parametrize("scheduler", ["edf", "random"])
