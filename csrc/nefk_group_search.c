@@ -7,7 +7,7 @@
 #include "nefk_group_starts.h"
 
 enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */ };
-enum { TRUSTED = 3 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 1000 };
+enum { TRUSTED = 5 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 1000 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 _Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */

@@ -163,7 +163,7 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize(
     ("place", "part", "evaluations"),
-    [(1, 80, 0), (1, 90, 0), (2, 80, 3.2), (3, 80, 3.6), (2, 30, 2.9), (2, 22, 2.9), (2, 12, 2.9)],
+    [(1, 80, 0), (1, 90, 0), (2, 80, 3.2), (3, 80, 3.4), (2, 30, 2.9), (2, 22, 2.9), (2, 12, 2.9)],
 )
 def test_own_prices_at_which_an_item_starts_are_found_in_few_evaluations(kind, place, part, evaluations):
     """Amounts jump there, by a fortieth of the rate over one unit in the last place of the price, or nearly so, and
