@@ -13,8 +13,8 @@
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
-enum { MORE_ROUNDS = 5, ROUNDS = 3, TIMES = 2 /* in single precision: rounds, and how often of groups that were not near before */ };
-static const float NEAR = 3e-3f; /* relative gap after which Halley's next is as small as single precision */
+enum { ROUNDS = 3, ROUNDS_OF_FEW = 2 /* items */, MORE_ROUNDS = 5 /* of groups that were not near */, TIMES = 2 };
+static const float NEAR = 3e-3f, NEAR_OF_FEW = 1e-2f; /* relative gaps after which Halley's next is small enough */
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
 static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
 
@@ -151,7 +151,9 @@ NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double flo
     } else {
         load_lanes(space, bounded, lanes, m, which, units);
     }
-    use->approach(m, &space->lanes, bounded, steered, steered ? MORE_ROUNDS : ROUNDS, low, high, price, gap);
+    int are_few = m <= NEFK_FEW && !bounded && !steered;
+    size_t rounds = steered ? MORE_ROUNDS : (are_few ? ROUNDS_OF_FEW : ROUNDS);
+    use->approach(m, &space->lanes, bounded, steered, rounds, low, high, price, gap);
     for (size_t l = 0; l < NEFK_LANES; l++) {
         double guess = unit[l] * (double)price[l];
         from[l] = unit[l] * (double)low[l];
@@ -165,7 +167,7 @@ NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double flo
         space->to[k] = to[l];
         space->at[k] = unit[l] < space->top[k] ? unit[l] : space->at[k];
         far[left] = k;
-        left += !(gap[l] <= NEAR);
+        left += !(gap[l] <= (are_few ? NEAR_OF_FEW : NEAR));
     }
     return left;
 }
@@ -181,11 +183,15 @@ NEFK_INLINE void begin_above_first(nefk_tile_space *space, size_t groups) {
     }
 }
 
-/* The same without guesses of any use: own prices are below where the second item starts, in space->less, and mostly
- * nearer to that: begin at five eighths of the way, in logs. */
+/* The same without guesses of any use: just there if items are few, of which nefk_begin_by_two knows more. Own prices are
+ * below where the second item starts, in space->less, and mostly nearer to that: others begin at five eighths of the way,
+ * in logs. */
 NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
+    size_t few = 0;
     begin_above_first(space, groups);
-    for (size_t k = 0; k < groups; k++) {
+    for (; few < groups && size_of(space, space->group[few]) <= NEFK_FEW; few++)
+        space->at[few] = space->from[few] > 0.0 ? space->from[few] : space->at[few];
+    for (size_t k = few; k < groups; k++) {
         double least = space->from[k] > 0.0 ? space->from[k] : space->at[k], second = space->less[space->group[k]];
         double middle = sqrt(least * second), next = sqrt(middle * sqrt(middle * second));
         space->at[k] = (next > least) & (next < second) ? next : least;

@@ -194,17 +194,15 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
     else for (size_t i = 0; i < m; i++) singles[first + i] = (float)space->x[from[i]];
 }
 
-/* Items of groups without a flag (groups,), by number in the tile, are listed, with what amounts are written over;
- * returns how many. */
-static size_t list_left(const nefk_grouped *all, size_t first, size_t m, const uint8_t *flag, const double *doubles,
+/* List the items of groups without a flag (groups,), by number in the tile, and what amounts are written over. */
+static void list_left(const nefk_grouped *all, size_t first, size_t m, const uint8_t *flag, const double *doubles,
                         const float *singles, uint32_t *left, double *over) {
     size_t count = 0;
     for (size_t i = first; i < first + m; i++) { /* no branch */
         left[count] = (uint32_t)i;
-        over[count] = doubles ? doubles[i] : (double)singles[i];
         count += !flag[all->member[i]];
     }
-    return count;
+    for (size_t k = 0; k < count; k++) over[k] = doubles ? doubles[left[k]] : (double)singles[left[k]];
 }
 
 /* Let the items of a group take nothing, as at a price at which none does. */
@@ -219,7 +217,7 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
                       double *own, double *doubles, float *singles, nefk_left left, nefk_tile_audit *audit) {
     const nefk_prices none = {DBL_MAX, DBL_MAX, 1.0};
     uint8_t is_filled[NEFK_TILE_GROUPS] = {0};
-    size_t groups = tile.last - tile.first, wrong = 0;
+    size_t groups = tile.last - tile.first, wrong = 0, n_left = 0;
     for (size_t g = tile.first; g < tile.last; g++) { /* no group, and one without an end, is not searched for */
         double guess = guesses ? own[g] : above;
         own[g] = nefk_cap_of(all, g) < INFINITY ? guess : NAN;
@@ -233,16 +231,17 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
         is_filled[space->name[g]] = (uint8_t)fills;
         own[tile.first + space->name[g]] = is_found ? space->high[g] : NAN;
         space->at[g] = fills ? space->high[g] : NAN;
+        n_left += fills ? 0 : size_of(space, g);
     }
-    size_t count = list_left(all, tile.begin, m, is_filled, doubles, singles, left.entry, left.over);
+    if (n_left) list_left(all, tile.begin, m, is_filled, doubles, singles, left.entry, left.over);
     bring_back(tile.begin, m, space, doubles, singles);
     for (size_t g = 0; g < groups; g++)
         if (!is_filled[space->name[g]]) take_nothing(space, g);
     audit->n_passes = m ? answered / (double)m : 0.0;
     audit->over = nefk_check_caps(groups, space->at, space->total, space->cap, above, CAPPED_BY_ROUNDING, &wrong);
     audit->n_wrong = wrong;
-    audit_items(all, space, m, 1, &audit->audit);
-    return count;
+    audit_items(all, space, m, n_left > 0, &audit->audit);
+    return n_left;
 }
 
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,

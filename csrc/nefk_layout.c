@@ -66,7 +66,7 @@ NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
 /* Inlined with constant widths, which leave one instruction of each copy, and with what does not change in a loop. */
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
-    ptrdiff_t step = runs.down ? -1 : 1, ahead = step * 2 * LINE;
+    ptrdiff_t step = runs.down ? -1 : 1, ahead = step * LINE;
     size_t i = runs.down ? count - 1 : 0;
     for (size_t left = count; left > 0; left--, i += (size_t)step) {
         if (runs.entries && left > NEFK_AHEAD)

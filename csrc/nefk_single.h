@@ -12,7 +12,9 @@
 
 #define NEFK_SLOW 0.7f    /* of the last gap: a step that leaves more of it was Newton's last */
 #define NEFK_BENDING 0.1f /* share of a slope from which on one item bends a group's total */
+#define NEFK_APART 1e-5f  /* more than what single precision makes of a price is off, relatively */
 
+enum { NEFK_FEW = 8 /* items of a group, the first two of which tell most */ };
 enum { NEFK_AT_ONCE = 8 /* items of a group in short loops */ };
 enum { NEFK_LANES = 32, NEFK_DEPTH = 256 /* most items of a group */, NEFK_LED = 192 /* that pay */ };
 
@@ -121,6 +123,13 @@ NEFK_INLINE void nefk_add_items(size_t first, size_t n, const nefk_lanes *items,
     }
 }
 
+/* Over its start, the price at which an item takes an amount, over its a as `inverse` is one over that: 1 - (1 + z) exp(-z).
+ * Nothing but a guess where that is small. */
+NEFK_INLINE float nefk_slope_single(float z) {
+    float p, scale = nefk_split_exp(z, &p);
+    return 1.0f - (1.0f + z) * scale * (1.0f + p);
+}
+
 /* As nefk_trail, of NEFK_LANES groups; 0 where there is no gap at an end, and infinity for no last gap. */
 typedef struct { float price[NEFK_LANES], gap[NEFK_LANES], low_gap[NEFK_LANES], high_gap[NEFK_LANES]; } nefk_lane_trail;
 
@@ -141,6 +150,28 @@ NEFK_INLINE float nefk_steer_lane(nefk_lane_trail *trail, size_t l, float low, f
     return creeps & (straight > low) & (straight < high) ? straight : next;
 }
 
+/* Begin above where the first two of few items would take the cap, if the first one took no more than where the second
+ * one starts: halfway to that, in logs, unless there is a guess between. */
+NEFK_INLINE void nefk_begin_by_two(size_t m, const nefk_lanes *items, const float *top, const float *next_top,
+                                   float *low, float *price) {
+    float a[NEFK_LANES] = {0}, next_a[NEFK_LANES] = {0};
+    for (size_t j = 0; j < m; j++)
+        for (size_t l = 0; l < NEFK_LANES; l++) {
+            float start = items->start[j][l], own = items->a[j][l];
+            a[l] += start == top[l] ? own : 0.0f;
+            next_a[l] += start == next_top[l] ? own : 0.0f;
+        }
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float odds, y = next_top[l] / top[l], e = 1.0f - y, rest = 1.0f - a[l] * nefk_inverse_single(e, y, &odds);
+        float two = next_top[l] * nefk_slope_single(next_a[l] / rest) * (1.0f - NEFK_APART);
+        int tells = (e > 0.0f) & (rest > 0.0f) & (two > low[l]);
+        float least = tells ? two : low[l], middle = sqrtf(least * next_top[l]);
+        int is_between = (price[l] > least * (1.0f + 4.0f * NEFK_APART)) & (price[l] < next_top[l]);
+        low[l] = least;
+        price[l] = is_between | !(middle > 0.0f) ? price[l] : middle;
+    }
+}
+
 /* Prices (NEFK_LANES,) after some rounds from those given, between `low` and `high` (NEFK_LANES,), which are narrowed:
  * the latter at first to where the second item starts, if there is one, or with bounds, to where the first one does. `gap`
  * (NEFK_LANES,): what was taken before the last step, less the cap. `bounded` and `steered`, as in nefk_steer.h, are compile-time
@@ -159,6 +190,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, i
         float most = next_top[l] > 0.0f && !bounded ? next_top[l] : top[l];
         high[l] = most < high[l] ? most : high[l];
     }
+    if (!bounded && !steered && m <= NEFK_FEW) nefk_begin_by_two(m, items, top, next_top, low, price);
     nefk_lane_trail trail = {{0}, {0}, {0}, {0}};
     for (size_t l = 0; l < NEFK_LANES; l++) trail.gap[l] = INFINITY;
     for (size_t round = 0; round < rounds; round++) {

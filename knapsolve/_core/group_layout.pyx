@@ -188,6 +188,8 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
         with nogil:
             for i in range(group.shape[0]):
                 g = group[i]
+                if i < near:
+                    __builtin_prefetch(&rest[group[i + NEFK_AHEAD] + 1], 1)
                 few = rest[g + 1] + 1
                 rest[g + 1] = few
                 if few == 0:
