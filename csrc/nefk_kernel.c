@@ -172,6 +172,32 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     *audit = total;
 }
 
+void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, const double *table, size_t start, size_t stop,
+                       double *amounts, int8_t *side, nefk_audit *audit) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    nefk_buffers space;
+    space.is_filled = 0;
+    double x[NEFK_BLOCK], price[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
+    nefk_audit total = {{0, 0}, {0, 0}, 0};
+    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+        size_t m = block_size(at, stop);
+        const ptrdiff_t *own = group + (at - start);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
+        for (size_t i = 0; i < m; i++) {
+            if (at + i + NEFK_AHEAD < stop) __builtin_prefetch(&table[2 * (own[i + NEFK_AHEAD] + 1)], 0);
+            const double *pair = &table[2 * (own[i] + 1)];
+            x[i] = own[i] < 0 ? amounts[at + i] : items.parameter[i] * pair[0];
+            price[i] = pair[1];
+        }
+        double bad = use->audit(problem->shape, m, items, price, x, value, place);
+        total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
+        nefk_add(&total.amount.high, &total.amount.low, use->sum(m, x));
+        nefk_add(&total.value.high, &total.value.low, use->sum(m, value));
+        nefk_store(m, NULL, at, x, place, amounts, NULL, side, 0);
+    }
+    *audit = total;
+}
+
 /* Add the items, from `at` on, whose marks are not 0 to a list of `count`, with room for `room` and one more; returns how
  * many there would be with all. */
 static size_t list_marked(size_t m, const double *marks, size_t at, ptrdiff_t *list, size_t room, size_t count) {

@@ -83,6 +83,12 @@ void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *gr
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                        double *doubles, float *singles, int8_t *side, int streams, nefk_audit *audit);
 
+/* Write amounts (n,), and their sides, of items [start, stop) of groups (stop - start,) that share what these take as their
+ * parameters; `table` (g + 1, 2), of no group first, has what a group takes, over the sum of these, and its price. Items
+ * of no group have their amounts. O(items). */
+void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, const double *table, size_t start, size_t stop,
+                       double *amounts, int8_t *side, nefk_audit *audit);
+
 /* Split items [start, stop) over the bracket of prices within `half` of `price` (in log price; quadratic and
  * log-exponential: in price). Rough items (see nefk_cut_series) are listed in `rough` (room for `room` of them and one more), the
  * others' series are summed up. Returns how many are rough; more than `room` means that the list is cut.

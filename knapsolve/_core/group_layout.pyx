@@ -105,6 +105,36 @@ def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1
                 lost[g] += error
 
 
+def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const double[::1] rates, double[:, ::1] table,
+              double least, double most):
+    """Add rates (m,) of items to those of their groups (m,) in table (g, 3), which has their items' start, NaN at first,
+    the sum of their rates, and what rounding loses of that. Whether items of one group start alike, all at 0 or within
+    [least, most], as far as it was looked at; items without one, -1, are no matter.
+    """
+    cdef Py_ssize_t g, i, near = group.shape[0] - NEFK_AHEAD
+    cdef double start, before, after, part
+    cdef bint are_alike = True
+    with nogil:
+        for i in range(group.shape[0]):
+            if i < near and group[i + NEFK_AHEAD] >= 0:
+                __builtin_prefetch(&table[group[i + NEFK_AHEAD], 0], 1)
+            g = group[i]
+            if g < 0:
+                continue
+            start = starts[i]
+            if table[g, 0] != start:
+                if table[g, 0] == table[g, 0] or not (start == 0.0 or (start >= least and start <= most)):
+                    are_alike = False
+                    break
+                table[g, 0] = start
+            before = table[g, 1]
+            after = before + rates[i]
+            part = after - before
+            table[g, 1] = after
+            table[g, 2] += (before - (after - part)) + (rates[i] - part)
+    return are_alike
+
+
 cdef nefk_move move_of(pair):
     """How a column moves, given where from and where to: two arrays of one type; None for no column."""
     cdef nefk_move move

@@ -48,6 +48,8 @@ cdef extern from "nefk_kernel.h":
     void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
                            double *doubles, float *singles, int8_t *side, int streams,
                            nefk_audit *audit) noexcept nogil
+    void nefk_share_groups(const nefk_problem *problem, const Py_ssize_t *group, const double *table, size_t start,
+                           size_t stop, double *amounts, int8_t *side, nefk_audit *audit) noexcept nogil
     size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
                              size_t stop, Py_ssize_t *rough, size_t room, nefk_series_sum *sums) noexcept nogil
     void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,

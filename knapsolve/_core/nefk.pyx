@@ -138,6 +138,18 @@ def settle(Items items, double low, double high, double share, size_t start, siz
     return out.amount.high, out.amount.low, out.value.high, out.value.low, out.residual
 
 
+def share_groups(Items items, const Py_ssize_t[::1] group, const double[:, ::1] table, size_t start,
+                 double[::1] amounts, int8_t[::1] side):
+    """Write what items start .. share of what their groups (m,) take, as csrc/nefk_kernel.h has it, and their sides; the
+    same tuple.
+    """
+    cdef nefk_audit out
+    with nogil:
+        nefk_share_groups(&items.problem, &group[0], &table[0, 0], start, start + group.shape[0], &amounts[0], &side[0],
+                          &out)
+    return out.amount.high, out.amount.low, out.value.high, out.value.low, out.residual
+
+
 cdef tuple pairs(nefk_series_sum *sums):
     """The pairs (high, low) of the five terms of a sum of series, one after the other."""
     cdef int k

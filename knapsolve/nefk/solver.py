@@ -16,6 +16,7 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
 from knapsolve.nefk.array_groups import ArrayGroupSearch
+from knapsolve.nefk.alike_groups import solve_alike
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion
@@ -165,7 +166,8 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
     lone = _solve_lone(problem, n_jobs, place)
     if lone:
         return lone
-    reduced = solve_reduced(problem, passes, n_jobs, place, _solve)
+    reduced = solve_alike(problem, passes, n_jobs, place, _solve)
+    reduced = reduced or solve_reduced(problem, passes, n_jobs, place, _solve)
     if reduced:
         prices, settled, count, own = reduced
         return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)

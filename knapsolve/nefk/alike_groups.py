@@ -1,0 +1,179 @@
+"""Groups whose items all start at one price, as a host's pages of one rate and weight: each is one item.
+
+What an item of detection or freshness takes is its rate times a function of the price over the one at which it starts.
+So items of a group that start alike take together what one item of all their rates does, and its cap is that one's upper
+bound: the problem without groups of as many items as there are groups, from which each item takes its share by rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_layout as group_layout
+import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
+from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
+from knapsolve.nefk.criteria import Detection
+from knapsolve.nefk.narrow import narrows
+from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, stripes_of, worst
+from knapsolve.nefk.problem import Problem, check_feasible, odd_stride
+from knapsolve.nefk.result import Place
+from knapsolve.nefk.room import has_no_bounds
+from knapsolve.nefk.search import STARTING
+
+Array = NDArray[np.float64]
+MOST_LEFT = 0.45  # groups, and items of none, over all items: tables of more have no room beside amounts
+PAIRS = 8  # of one group among items that are looked at first, if groups are even
+LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
+PASSES = 3  # over all items: how they start, what they take, and what that comes to by group
+
+
+def solve_alike(
+    problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve
+) -> tuple[Prices, Settled, int, Array] | None:
+    """Prices, how the amounts settled, passes over the data, and own prices of groups (g,), NaN where a cap is loose;
+    None where items of a group differ, or that is not worth it. `solve` answers the problem without groups.
+    """
+    is_one_of_these = narrows(problem, passes) and problem.criterion._shape in STARTING and has_no_bounds(problem)
+    if not (is_one_of_these and place.dtype == np.float64 and problem.order is None and _may_be_alike(problem)):
+        return None
+    without = _without_group(problem)
+    if without is None:
+        return None
+    starts, rates = _sum_rates(problem) or (None, None)
+    if starts is None:
+        return None
+    most = math.inf if without.size else float(problem.caps[~np.isnan(starts)].sum())
+    check_feasible(problem, passes, (np.zeros(1), most))
+    alone = problem.take(without, problem.capacity)
+    one = replace(
+        problem,
+        criterion=Detection(np.append(_part_of(alone.criterion._parameter, slice(None), alone.n), rates)),
+        n=without.size + rates.size,
+        weights=np.append(_starts_of(alone, slice(None)), np.nan_to_num(starts)),
+        upper=np.append(np.full(without.size, np.inf), problem.caps),
+        groups=None,
+        caps=np.empty(0),
+    )
+    del alone, starts
+    try:
+        answer = solve(one, n_jobs, Place(one.n, None), math.nan)
+    except InfeasibleError:  # by the rounding of sums
+        return None
+    if not answer.residual <= DOUBTFUL:
+        return None
+    taken = answer.amounts[without.size :]
+    own = np.where((taken >= problem.caps) & (rates > 0.0), one.passes(n_jobs).worth(answer.amounts)[1][without.size :], np.nan)
+    price, count = answer.price, answer.n_passes
+    table = np.empty((rates.size + 1, 2))
+    with np.errstate(all="ignore"):
+        table[1:, 0] = np.where(rates > 0.0, taken / rates, 0.0)
+    table[0] = 0.0, price
+    np.fmax(own, price, out=table[1:, 1])
+    amounts, side = place()
+    amounts[without] = answer.amounts[: without.size]
+    count = PASSES + math.ceil(count * one.n / problem.n)
+    del answer, taken, rates, one  # room
+    settled = _share(problem, passes, table, amounts, side, n_jobs)
+    del table
+    settled = replace(settled, over=_over(problem, own, amounts))
+    if not (settled.residual <= DOUBTFUL and settled.over <= DOUBTFUL):
+        place.clear()
+        return None
+    return Prices(price, price), settled, count, own
+
+
+def _part_of(column: Any, part: slice, size: int) -> Array:
+    """Entries of a column, of so many items in all, as doubles."""
+    some = column[part] if isinstance(column, np.ndarray) else np.full(len(range(*part.indices(size))), column)
+    return np.ascontiguousarray(some, dtype=np.float64)
+
+
+def _starts_of(problem: Problem, part: slice) -> Array:
+    """Prices at which some items start."""
+    weights = _part_of(problem.weights, part, problem.n)
+    if problem.criterion._shape == core.DETECTION:
+        return weights
+    with np.errstate(all="ignore"):
+        return weights / _part_of(problem.criterion._parameter, part, problem.n)
+
+
+def _may_be_alike(problem: Problem) -> bool:
+    """Whether items of one group that come upon each other among some, side by side and apart, start alike: if none do,
+    nothing tells.
+    """
+    some = math.isqrt(2 * PAIRS * len(problem.caps)) + PAIRS
+    first = np.arange(0, problem.n - 1, odd_stride(max(2 * problem.n // some, 2)))
+    which = np.append(first, first + 1)
+    groups, part = problem.groups[which], problem.take(which, 1.0)
+    order = np.argsort(groups, kind="stable")
+    groups, starts = groups[order], _starts_of(part, slice(None))[order]
+    is_pair = (groups[1:] == groups[:-1]) & (groups[1:] >= 0)
+    return bool(is_pair.any()) and bool((starts[1:] == starts[:-1])[is_pair].all())
+
+
+def _without_group(problem: Problem) -> NDArray[np.intp] | None:
+    """Positions of the items that have no group; None if that makes no problem of few items."""
+    parts, most = [np.empty(0, dtype=np.intp)], MOST_LEFT * problem.n - len(problem.caps)
+    for part in parts_of(problem.n) if most >= 0.0 else ():
+        parts.append(part.start + np.flatnonzero(problem.groups[part] < 0))
+        most -= parts[-1].size
+        if most < 0.0:
+            break
+    return np.concatenate(parts) if most >= 0.0 else None
+
+
+def _groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:
+    return np.ascontiguousarray(problem.groups[part], dtype=np.intp)
+
+
+def _sum_rates(problem: Problem) -> tuple[Array, Array] | None:
+    """Where the items of every group start (g,), NaN of groups without any, and the sums of their rates (g,); None if
+    those of one do not start alike.
+    """
+    table = np.zeros((len(problem.caps), 3))
+    table[:, 0] = np.nan
+    for part in parts_of(problem.n):
+        starts, rates = _starts_of(problem, part), _part_of(problem.criterion._parameter, part, problem.n)
+        if not group_layout.add_alike(_groups_of(problem, part), starts, rates, table, LEAST, MOST):
+            return None
+    sums = table[:, 1] + table[:, 2]
+    return (table[:, 0].copy(), sums) if np.isfinite(sums).all() else None
+
+
+def _share(
+    problem: Problem, passes: Any, table: Array, amounts: Array, side: NDArray[np.int8], n_jobs: int
+) -> Settled:
+    """Write the amounts that items share, by a table (g + 1, 2) as csrc/nefk_kernel.h has it, and check them."""
+
+    def work(stripe: slice) -> list[tuple]:
+        parts: Iterator[slice] = (
+            slice(stripe.start + some.start, stripe.start + some.stop) for some in parts_of(stripe.stop - stripe.start)
+        )
+        return [
+            core.share_groups(passes.items, _groups_of(problem, part), table, part.start, amounts, side)
+            for part in parts
+        ]
+
+    rows = [row for rows in work_through(work, list(stripes_of(problem.n, n_jobs)), n_jobs) for row in rows]
+    return Settled(fold(rows, 0), fold(rows, 2), worst(row[4] for row in rows))
+
+
+def _over(problem: Problem, own: Array, amounts: Array) -> float:
+    """The largest relative error of a group's total where its cap binds, and excess where not."""
+    sums, lost = np.zeros((2, len(problem.caps) + 1))
+    for part in parts_of(problem.n):
+        group_layout.add_by_group(_groups_of(problem, part), amounts[part], sums, lost)
+    np.add(sums, lost, out=sums)
+    gap = np.subtract(sums[1:], problem.caps, out=lost[1:])
+    with np.errstate(all="ignore"):
+        gap /= problem.caps
+    np.abs(gap, out=gap, where=~np.isnan(own))
+    return float(np.nanmax(gap, initial=0.0))
