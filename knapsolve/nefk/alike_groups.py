@@ -24,12 +24,12 @@ from knapsolve.nefk.criteria import Detection
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, stripes_of, worst
 from knapsolve.nefk.problem import Problem, check_feasible, odd_stride
-from knapsolve.nefk.result import Place
+from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import has_no_bounds
 from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
-MOST_LEFT = 0.45  # groups, and items of none, over all items: tables of more have no room beside amounts
+MOST_LEFT = 0.4  # groups, and items of none, over all items: tables of more have no room beside amounts
 PAIRS = 8  # of one group among items that are looked at first, if groups are even
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
 PASSES = 3  # over all items: how they start, what they take, and what that comes to by group
@@ -47,40 +47,26 @@ def solve_alike(
     without = _without_group(problem)
     if without is None:
         return None
-    starts, rates = _sum_rates(problem) or (None, None)
-    if starts is None:
+    summed = _sum_rates(problem)
+    if summed is None:
         return None
+    starts, rates = summed
     most = math.inf if without.size else float(problem.caps[~np.isnan(starts)].sum())
     check_feasible(problem, passes, (np.zeros(1), most))
-    alone = problem.take(without, problem.capacity)
-    one = replace(
-        problem,
-        criterion=Detection(np.append(_part_of(alone.criterion._parameter, slice(None), alone.n), rates)),
-        n=without.size + rates.size,
-        weights=np.append(_starts_of(alone, slice(None)), np.nan_to_num(starts)),
-        upper=np.append(np.full(without.size, np.inf), problem.caps),
-        groups=None,
-        caps=np.empty(0),
-    )
-    del alone, starts
+    one = _as_items(problem, without, np.nan_to_num(starts, copy=False), rates)
+    del summed, starts, rates
     try:
         answer = solve(one, n_jobs, Place(one.n, None), math.nan)
     except InfeasibleError:  # by the rounding of sums
         return None
     if not answer.residual <= DOUBTFUL:
         return None
-    taken = answer.amounts[without.size :]
-    own = np.where((taken >= problem.caps) & (rates > 0.0), one.passes(n_jobs).worth(answer.amounts)[1][without.size :], np.nan)
-    price, count = answer.price, answer.n_passes
-    table = np.empty((rates.size + 1, 2))
-    with np.errstate(all="ignore"):
-        table[1:, 0] = np.where(rates > 0.0, taken / rates, 0.0)
-    table[0] = 0.0, price
-    np.fmax(own, price, out=table[1:, 1])
+    own, table = _price_groups(problem, one, answer)
+    price, count, alone = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n), without.size
+    few = answer.amounts[:alone].copy()
+    del answer, one  # room
     amounts, side = place()
-    amounts[without] = answer.amounts[: without.size]
-    count = PASSES + math.ceil(count * one.n / problem.n)
-    del answer, taken, rates, one  # room
+    amounts[without] = few
     settled = _share(problem, passes, table, amounts, side, n_jobs)
     del table
     settled = replace(settled, over=_over(problem, own, amounts))
@@ -90,19 +76,45 @@ def solve_alike(
     return Prices(price, price), settled, count, own
 
 
-def _part_of(column: Any, part: slice, size: int) -> Array:
-    """Entries of a column, of so many items in all, as doubles."""
-    some = column[part] if isinstance(column, np.ndarray) else np.full(len(range(*part.indices(size))), column)
-    return np.ascontiguousarray(some, dtype=np.float64)
+def _as_items(problem: Problem, without: NDArray[np.intp], starts: Array, rates: Array) -> Problem:
+    """The problem of the items that have no group, and of one item for every group."""
+    upper = problem.caps
+    if without.size:
+        alone = problem.take(without, problem.capacity)
+        starts, rates = np.append(_even(alone.starts(), alone.n), starts), np.append(_rates(alone), rates)
+        upper = np.append(np.full(without.size, np.inf), upper)
+    none = {"groups": None, "caps": np.empty(0)}
+    return replace(problem, criterion=Detection(rates), n=rates.size, weights=starts, upper=upper, **none)
 
 
-def _starts_of(problem: Problem, part: slice) -> Array:
-    """Prices at which some items start."""
-    weights = _part_of(problem.weights, part, problem.n)
-    if problem.criterion._shape == core.DETECTION:
-        return weights
-    with np.errstate(all="ignore"):
-        return weights / _part_of(problem.criterion._parameter, part, problem.n)
+def _price_groups(problem: Problem, one: Problem, answer: NEFKResult) -> tuple[Array, Array]:
+    """Own prices of groups (g,), NaN where a cap is loose, and a table (g + 1, 2) as csrc/nefk_kernel.h has it, of the
+    answer of a problem whose last items are these.
+    """
+    groups = len(problem.caps)
+    own, table = np.full(groups, np.nan), np.empty((groups + 1, 2))
+    table[0] = 0.0, answer.price
+    for part in parts_of(groups):
+        here = slice(one.n - groups + part.start, one.n - groups + part.stop)
+        items = one.take(here, one.capacity)
+        rates, taken = _rates(items), answer.amounts[here]
+        binds = (taken >= problem.caps[part]) & (rates > 0.0)
+        own[part][binds] = items.passes().worth(taken)[1][binds]
+        with np.errstate(all="ignore"):
+            table[1:, 0][part] = np.where(rates > 0.0, taken / rates, 0.0)
+    np.fmax(own, answer.price, out=table[1:, 1])
+    return own, table
+
+
+def _even(column: Any, size: int) -> Array:
+    """A column of so many items, of which one may stand for all, as doubles."""
+    return np.ascontiguousarray(np.broadcast_to(column, size), dtype=np.float64)
+
+
+def _rates(problem: Problem, part: slice = slice(None)) -> Array:
+    """Rates of some items."""
+    rates = problem.criterion._parameter
+    return _even(rates[part] if isinstance(rates, np.ndarray) else rates, len(range(*part.indices(problem.n))))
 
 
 def _may_be_alike(problem: Problem) -> bool:
@@ -114,7 +126,7 @@ def _may_be_alike(problem: Problem) -> bool:
     which = np.append(first, first + 1)
     groups, part = problem.groups[which], problem.take(which, 1.0)
     order = np.argsort(groups, kind="stable")
-    groups, starts = groups[order], _starts_of(part, slice(None))[order]
+    groups, starts = groups[order], _even(part.starts(), part.n)[order]
     is_pair = (groups[1:] == groups[:-1]) & (groups[1:] >= 0)
     return bool(is_pair.any()) and bool((starts[1:] == starts[:-1])[is_pair].all())
 
@@ -141,7 +153,8 @@ def _sum_rates(problem: Problem) -> tuple[Array, Array] | None:
     table = np.zeros((len(problem.caps), 3))
     table[:, 0] = np.nan
     for part in parts_of(problem.n):
-        starts, rates = _starts_of(problem, part), _part_of(problem.criterion._parameter, part, problem.n)
+        rates = _rates(problem, part)
+        starts = _even(problem.starts(part), rates.size)
         if not group_layout.add_alike(_groups_of(problem, part), starts, rates, table, LEAST, MOST):
             return None
     sums = table[:, 1] + table[:, 2]

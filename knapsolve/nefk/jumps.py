@@ -1,4 +1,6 @@
-"""Totals that jump, as of linear and nearly linear items: slopes tell nothing, but a sample tells of prices."""
+"""Totals that jump, as of linear and nearly linear items, or where many items start: slopes tell nothing, but a sample
+tells of prices.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,17 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices
-from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import find_prices, step_at
+from knapsolve.nefk.problem import Problem, odd_stride
+from knapsolve.nefk.room import has_no_bounds
+from knapsolve.nefk.search import BESIDE, STARTING, find_prices, step_at
 
 ENCLOSING, SURE_ERRORS = 16384, 3.0  # items of a sample whose total encloses a price, by so many standard errors
 ENCLOSED_ROUGHLY = 1e-3  # relative gap of the sample's total that ends a search for an end
 MOST_HALF = 0.5  # of a bracket: beyond, an end is so near 0 that weights are lost in rounding
 TIED = 24  # one in so many items of one weight is many
+PROBE, SAMPLE = 256, 2048  # items on which it is seen whether many start at one price, and at which
+MOST_TIES, MOSTLY = 32, 0.25  # prices at which that share of the items start
+NEAR_TIES = 1e-3  # below such a price, over that: there Newton's method knows where those items start
 
 
 def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float:
@@ -60,3 +66,52 @@ def beside_tie(part: Problem, low: float, price: float, high: float) -> list[flo
         fall = np.where(curvature > 0.0, np.minimum(curvature * upper, 1.0), 0.0)
     sides = ((tie, math.nextafter(tie, -1.0), tie * (1.0 - float(fall[weights == tie].max()))) for tie in ties)
     return [beside for side in sides for beside in side]
+
+
+def tied_starts(problem: Problem) -> NDArray[np.float64]:
+    """The prices at which many items start, in order, of a sample; none if those are many, or few items do."""
+    if problem.criterion._shape not in STARTING or not _tied_in(problem, PROBE).size:
+        return np.empty(0)
+    return _tied_in(problem, SAMPLE)
+
+
+def _tied_in(problem: Problem, size: int) -> NDArray[np.float64]:
+    """The same of a sample of some size."""
+    starts = np.sort(problem.starts(slice(None, None, odd_stride(-(-problem.n // size)))))
+    if starts.size == 1:
+        return starts[(starts > 0.0) & (starts < np.inf)]
+    is_tie = starts[1:] == starts[:-1]
+    if np.count_nonzero(is_tie) < MOSTLY * starts.size:
+        return np.empty(0)
+    values, counts = np.unique(starts, return_counts=True)
+    are_many = (counts * TIED * MOST_TIES >= starts.size) & (counts > 1) & (values > 0.0) & (values < np.inf)
+    is_mostly = counts[are_many].sum() >= MOSTLY * starts.size
+    return values[are_many] if is_mostly and np.count_nonzero(are_many) <= MOST_TIES else np.empty(0)
+
+
+def step_to_tie(problem: Problem, passes: Any, search: NDArray[np.float64]) -> bool:
+    """Bring a search below the first price at which many items start and the total is too low, and above the one before;
+    whether the answer seems to be next to it, or there. Then it is the search's top. Without bounds, steps find it.
+    """
+    ties = np.empty(0) if has_no_bounds(problem) else tied_starts(problem)
+    low, high = 0, ties.size
+    k = min(int(ties.searchsorted(search[core.PRICE])), high - 1)
+    while low < high and search[core.STATE] == core.RUNNING:
+        price = float(ties[k]) * (1.0 + BESIDE)
+        if search[core.LOW] < price < search[core.HIGH]:
+            step_at(passes, search, price)
+        if search[core.LOW] >= price:
+            low, k = k + 1, (k + 1 + high) // 2
+        else:
+            high, k = k, (k - 1 if high == ties.size else (low + k) // 2)
+        k = min(max(k, low), max(high - 1, low))
+    if high == ties.size or search[core.STATE] != core.RUNNING:
+        return False
+    tie, top = float(ties[high]), float(search[core.TOP])
+    search[core.TOP], below = tie, tie * (1.0 - BESIDE)
+    if search[core.LOW] < below < search[core.HIGH]:
+        step_at(passes, search, below)
+    if search[core.PRICE] >= tie * (1.0 - NEAR_TIES):
+        return True
+    search[core.TOP] = top
+    return False

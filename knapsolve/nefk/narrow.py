@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import LARGEST, is_column
-from knapsolve.nefk.jumps import enclose
+from knapsolve.nefk.jumps import enclose, step_to_tie
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
@@ -236,7 +236,7 @@ def settle_many(
     `before` is the price from which a step over all items led to the search's.
     """
     found = settle_in_proportion(problem, passes, amounts, side)
-    if found:
+    if found or step_to_tie(problem, passes, search):
         return found
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:  # slopes may tell nothing

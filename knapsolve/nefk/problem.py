@@ -73,17 +73,18 @@ class Problem:
         """The problem of some items, by their positions, without copies and without groups."""
         return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
 
-    def starts(self) -> NDArray[np.float64]:
-        """Prices at which items start to take something, of detection and freshness: (n,), or (1,) if all are alike; of
-        others none.
+    def starts(self, part: slice = slice(None)) -> NDArray[np.float64]:
+        """Prices at which items start to take something, of detection and freshness, of all or a part: (n,), or (1,) if
+        all are alike; of others none.
         """
         if self.order is not None:
-            return self.take(slice(None), self.capacity).starts()
-        shape, weights = self.criterion._shape, np.asarray(self.weights, dtype=np.float64)
+            return self.take(part, self.capacity).starts()
+        shape, columns = self.criterion._shape, (self.weights, self.criterion._parameter)
+        weights, rates = (np.atleast_1d(np.asarray(x[part] if is_column(x) else x, dtype=np.float64)) for x in columns)
         if shape == core.FRESHNESS:
             with np.errstate(all="ignore"):
-                return np.atleast_1d(weights / np.asarray(self.criterion._parameter, dtype=np.float64))
-        return np.atleast_1d(weights) if shape == core.DETECTION else np.empty(0)
+                return weights / rates
+        return weights if shape == core.DETECTION else np.empty(0)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns that differ from item to item, bounds last."""

@@ -1,0 +1,183 @@
+"""Groups of items that start at one price are solved as one item each: the answer is what other ways give."""
+
+import numpy as np
+import pytest
+from peak_memory import peak_of, warm_up
+from test_alike_items import KINDS
+
+import knapsolve.nefk.solver as solver_module
+from knapsolve import InfeasibleError, criteria, solve_nefk
+from knapsolve.nefk.alike_groups import solve_alike
+
+N = 80_000
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Which solves found groups of alike items."""
+    found = []
+
+    def solve(*arguments):
+        answer = solve_alike(*arguments)
+        found.append(answer is not None)
+        return answer
+
+    monkeypatch.setattr(solver_module, "solve_alike", solve)
+    return found
+
+
+def problem_of(kind, size, share, over, *, n=N, without=0, same_rate=True, seed=0):
+    """Even hosts of some size of alike items, or of items whose weights make up for their rates, and items without one:
+    rates, capacity and options.
+    """
+    generator, m = np.random.default_rng(seed), n // size
+    groups = generator.permutation(np.arange(n) % m)
+    groups[generator.permutation(n)[:without]] = -1
+    rate, weight = generator.choice([1.0, 2.0, 5.0], m), np.exp(generator.standard_normal(m))
+    rates = rate[groups] * (1.0 if same_rate else 2.0 ** generator.integers(-3, 3, n))  # quotients are exact
+    weights = weight[groups] * (rates if kind is criteria.Freshness else 1.0)
+    capacity = share * float(rates.sum())
+    caps = generator.uniform(0.2, 1.8, m)
+    caps *= over * capacity / caps.sum()
+    return rates, capacity, {"weights": weights, "groups": groups, "group_caps": caps, "equality": over > 1.0}
+
+
+def both_ways(monkeypatch, kind, rates, capacity, options):
+    """The answer, and that without a look at whether groups are alike."""
+    result = solve_nefk(kind(rates), capacity, **options)
+    with monkeypatch.context() as patch:
+        patch.setattr(solver_module, "solve_alike", lambda *arguments: None)
+        other = solve_nefk(kind(rates), capacity, **options)
+    assert result.residual <= 1e-12 and other.residual <= 1e-12
+    return result, other
+
+
+def assert_same(result, other):
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9)  # next to a start, prices tell less
+    np.testing.assert_array_equal(result.side, other.side)
+    np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-11, atol=1e-12 * result.price)
+    assert result.price == pytest.approx(other.price, rel=1e-12)
+    assert result.value == pytest.approx(other.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [3, 50, 20_000])
+@pytest.mark.parametrize("over", [0.8, 1.3, 3.0])
+@pytest.mark.parametrize("same_rate", [True, False])
+@pytest.mark.parametrize("without", [0, 700])
+def test_other_ways_give_the_same(kind, size, over, same_rate, without, found, monkeypatch):
+    problem = problem_of(kind, size, 0.3, over, same_rate=same_rate, without=without)
+    assert_same(*both_ways(monkeypatch, kind, *problem))
+    assert found == [True]
+
+
+def test_caps_of_any_size_and_items_worth_nothing(found, monkeypatch):
+    """Caps of 0, that have no end, of groups without items, and weights of 0."""
+    rates, capacity, options = problem_of(criteria.Detection, 40, 0.3, 2.0)
+    caps = np.append(options["group_caps"], [1.0, 0.0, np.inf])
+    caps[:4] = 0.0, np.inf, 1e-9, 1e9
+    options["weights"][np.isin(options["groups"], [3, 4, 5])] = 0.0
+    options["group_caps"] = caps
+    result, other = both_ways(monkeypatch, criteria.Detection, rates, capacity, options)
+    assert_same(result, other)
+    assert found == [True] and (result.amounts[options["groups"] == 0] == 0.0).all()
+    assert (result.group_prices[-3:] == 0.0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.1])
+@pytest.mark.parametrize("over", [1.02, 2.0, 10.0])
+@pytest.mark.parametrize("size", [3, 100])
+def test_few_passes_where_the_capacity_is_small(kind, share, over, size, found):
+    """All that happens there happens next to where many hosts start: up to 60 passes without."""
+    n, generator = 300_000, np.random.default_rng(1)
+    m = n // size
+    groups = generator.permutation(np.arange(n) % m)
+    rate, weight = generator.choice([1.0, 2.0, 5.0], m), generator.choice([1.0, 3.0], m)
+    rates, weights = rate[groups], weight[groups]
+    capacity = share * float(rates.sum())
+    caps = np.full(m, over * capacity / m)
+    result = solve_nefk(kind(rates), capacity, weights=weights, groups=groups, group_caps=caps)
+    assert result.residual <= 1e-12 and found == [True] and result.n_passes <= 9
+    first = result.amounts[np.unique(groups, return_index=True)[1]]
+    np.testing.assert_allclose(result.amounts, first[groups], rtol=1e-13)  # alike items take alike
+
+
+@pytest.mark.parametrize("where", ["first", "last"])
+def test_one_item_that_differs_is_noticed(where, found):
+    rates, capacity, options = problem_of(criteria.Freshness, 50, 0.3, 1.3)
+    odd = 0 if where == "first" else N - 1
+    options["weights"][odd] *= 3.0
+    result = solve_nefk(criteria.Freshness(rates), capacity, **options)
+    assert found == [False] and result.residual <= 1e-12
+    mates = np.flatnonzero(options["groups"] == options["groups"][odd])
+    assert result.amounts[odd] > 1.5 * np.median(result.amounts[mates])
+
+
+@pytest.mark.parametrize("number", [0.0, np.inf])
+def test_rates_without_a_price_to_start_at_are_left_to_others(number, found):
+    kind = criteria.Freshness if number == 0.0 else criteria.Detection
+    rates, capacity, options = problem_of(kind, 50, 0.3, 1.3)
+    rates[options["groups"] == 7] = number
+    options["equality"] = False
+    assert solve_nefk(kind(rates), capacity, **options).residual <= 1e-12
+    assert found == [False]
+
+
+@pytest.mark.parametrize("what", [{"upper": 1e3}, {"lower": 1e-9}])
+def test_bounds_are_left_to_others(what, found):
+    rates, capacity, options = problem_of(criteria.Freshness, 50, 0.3, 3.0)
+    assert solve_nefk(criteria.Freshness(rates), capacity, **options, **what).residual <= 1e-12
+    assert found == [False]
+
+
+def test_what_clashes_is_named():
+    rates, capacity, options = problem_of(criteria.Freshness, 50, 0.3, 0.5)
+    options["equality"] = True
+    with pytest.raises(InfeasibleError, match=r"the group caps \(of groups that have items\) allow"):
+        solve_nefk(criteria.Freshness(rates), capacity, **options)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16", "sorted"])
+def test_groups_of_any_type_and_order_with_any_number_of_threads(dtype, found):
+    rates, capacity, options = problem_of(criteria.Freshness, 50, 0.3, 1.3)
+    if dtype == "sorted":
+        order = np.argsort(options["groups"], kind="stable")
+        rates, options["weights"], options["groups"] = (x[order] for x in (rates, options["weights"], options["groups"]))
+    else:
+        options["groups"] = options["groups"].astype(dtype)
+    one, two = (solve_nefk(criteria.Freshness(rates), capacity, **options, n_jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.amounts, two.amounts)
+    np.testing.assert_array_equal(one.group_prices, two.group_prices)
+    assert one.value == two.value and one.residual == two.residual <= 1e-12
+    assert found == [True, True]
+
+
+@pytest.mark.parametrize("size", [3, 50])
+def test_three_arrays_of_memory(size, found):
+    n = 1_000_000
+    rates, capacity, options = problem_of(criteria.Freshness, size, 0.3, 1.3, n=n)
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), capacity, **options, n_jobs=1) <= 3 * 8 * n
+    assert found == [True]
+
+
+def test_many_groups_have_no_room(found):
+    rates, capacity, options = problem_of(criteria.Freshness, 2, 0.3, 1.3)
+    assert solve_nefk(criteria.Freshness(rates), capacity, **options).residual <= 1e-12
+    assert found == [False]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.1, 0.2])
+@pytest.mark.parametrize("alike", [False, True])
+def test_bounded_items_that_start_together_take_few_passes(kind, share, alike):
+    """More items than one compiled search takes, of few starts, which bounds hold: 55 passes without a look at ties."""
+    n, generator = 200_000, np.random.default_rng(3)
+    rates, starts = generator.choice([1.0, 2.0, 5.0], n), generator.choice([1.0, 3.0], n)
+    weights = starts * rates if kind is criteria.Freshness else starts
+    upper = 2.0 * share * (rates if alike else np.full(n, rates.mean()) * generator.uniform(0.2, 1.8, n))
+    capacity = share * float(rates.sum())
+    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper)
+    assert result.residual <= 1e-12 and result.n_passes <= 18
+    assert result.amounts.sum() == pytest.approx(capacity, rel=1e-13)
