@@ -1,7 +1,7 @@
 """Groups whose items all start at one price, as a host's pages of one rate and weight: each is one item.
 
 What an item of detection or freshness takes is its rate times a function of the price over the one at which it starts.
-So items of a group that start alike take together what one item of all their rates does, and its cap is that one's upper
+Items of a group that start alike take together what one item of all their rates does, and its cap is that one's upper
 bound: the problem without groups of as many items as there are groups, from which each item takes its share by rate.
 """
 
@@ -30,7 +30,7 @@ from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
 MOST_LEFT = 0.4  # groups, and items of none, over all items: tables of more have no room beside amounts
-PAIRS = 8  # of one group among items that are looked at first, if groups are even
+PAIRS = (2, 8)  # of one group among items that are looked at first, if groups are even, and then
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
 PASSES = 3  # over all items: how they start, what they take, and what that comes to by group
 
@@ -83,8 +83,8 @@ def _as_items(problem: Problem, without: NDArray[np.intp], starts: Array, rates:
         alone = problem.take(without, problem.capacity)
         starts, rates = np.append(_even(alone.starts(), alone.n), starts), np.append(_rates(alone), rates)
         upper = np.append(np.full(without.size, np.inf), upper)
-    none = {"groups": None, "caps": np.empty(0)}
-    return replace(problem, criterion=Detection(rates), n=rates.size, weights=starts, upper=upper, **none)
+    one = replace(problem, criterion=Detection(rates), n=rates.size, weights=starts, upper=upper)
+    return replace(one, groups=None, caps=np.empty(0))
 
 
 def _price_groups(problem: Problem, one: Problem, answer: NEFKResult) -> tuple[Array, Array]:
@@ -121,14 +121,17 @@ def _may_be_alike(problem: Problem) -> bool:
     """Whether items of one group that come upon each other among some, side by side and apart, start alike: if none do,
     nothing tells.
     """
-    some = math.isqrt(2 * PAIRS * len(problem.caps)) + PAIRS
-    first = np.arange(0, problem.n - 1, odd_stride(max(2 * problem.n // some, 2)))
-    which = np.append(first, first + 1)
-    groups, part = problem.groups[which], problem.take(which, 1.0)
-    order = np.argsort(groups, kind="stable")
-    groups, starts = groups[order], _even(part.starts(), part.n)[order]
-    is_pair = (groups[1:] == groups[:-1]) & (groups[1:] >= 0)
-    return bool(is_pair.any()) and bool((starts[1:] == starts[:-1])[is_pair].all())
+    for pairs in PAIRS:
+        some = math.isqrt(2 * pairs * len(problem.caps)) + pairs
+        first = np.arange(0, problem.n - 1, odd_stride(max(2 * problem.n // some, 2)))
+        which = np.append(first, first + 1)
+        order = np.argsort(problem.groups[which])
+        which = which[order]
+        groups = problem.groups[which]
+        later = 1 + np.flatnonzero((groups[1:] == groups[:-1]) & (groups[1:] >= 0))
+        if (problem.starts(which[later - 1]) != problem.starts(which[later])).any():
+            return False
+    return later.size > 0
 
 
 def _without_group(problem: Problem) -> NDArray[np.intp] | None:

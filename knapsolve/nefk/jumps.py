@@ -90,7 +90,7 @@ def _tied_in(problem: Problem, size: int) -> NDArray[np.float64]:
 
 
 def step_to_tie(problem: Problem, passes: Any, search: NDArray[np.float64]) -> bool:
-    """Bring a search below the first price at which many items start and the total is too low, and above the one before;
+    """Bring a search below the first price at which many items start and the total is too low, above the one before;
     whether the answer seems to be next to it, or there. Then it is the search's top. Without bounds, steps find it.
     """
     ties = np.empty(0) if has_no_bounds(problem) else tied_starts(problem)

@@ -73,14 +73,15 @@ class Problem:
         """The problem of some items, by their positions, without copies and without groups."""
         return replace(self, n=len(order), capacity=capacity, order=order, groups=None, caps=np.empty(0), equality=True)
 
-    def starts(self, part: slice = slice(None)) -> NDArray[np.float64]:
+    def starts(self, part: Any = slice(None)) -> NDArray[np.float64]:
         """Prices at which items start to take something, of detection and freshness, of all or a part: (n,), or (1,) if
         all are alike; of others none.
         """
         if self.order is not None:
             return self.take(part, self.capacity).starts()
         shape, columns = self.criterion._shape, (self.weights, self.criterion._parameter)
-        weights, rates = (np.atleast_1d(np.asarray(x[part] if is_column(x) else x, dtype=np.float64)) for x in columns)
+        some: list[Any] = [x[part] if isinstance(x, np.ndarray) else x for x in columns]
+        weights, rates = (np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in some)
         if shape == core.FRESHNESS:
             with np.errstate(all="ignore"):
                 return weights / rates

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._validation import check_jobs
-from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.alike_groups import solve_alike
+from knapsolve.nefk.array_groups import ArrayGroupSearch
 from knapsolve.nefk.array_passes import ArrayPasses
 from knapsolve.nefk.criteria import LogExponential
 from knapsolve.nefk.criterion import Criterion

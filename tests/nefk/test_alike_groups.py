@@ -143,7 +143,8 @@ def test_groups_of_any_type_and_order_with_any_number_of_threads(dtype, found):
     rates, capacity, options = problem_of(criteria.Freshness, 50, 0.3, 1.3)
     if dtype == "sorted":
         order = np.argsort(options["groups"], kind="stable")
-        rates, options["weights"], options["groups"] = (x[order] for x in (rates, options["weights"], options["groups"]))
+        rates = rates[order]
+        options |= {name: options[name][order] for name in ("weights", "groups")}
     else:
         options["groups"] = options["groups"].astype(dtype)
     one, two = (solve_nefk(criteria.Freshness(rates), capacity, **options, n_jobs=jobs) for jobs in (1, 2))
