@@ -16,6 +16,7 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
+LEAST = 1e-150  # a price: subnormal ones, which are tried where this does not tell, take ten times as long
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class LargeGroup:
         """Fill its cap if its own price, which becomes that of `own` (g + 1,), is above a price: how it settled, else
         None, and nothing is written. Of items without lower bounds.
         """
-        if not (self.cap > 0.0 and self.passes.respond(above)[0] > self.cap):
+        tried = (above,) if above >= LEAST else (LEAST, above)
+        if not (self.cap > 0.0 and any(self.passes.respond(price)[0] > self.cap for price in tried)):
             own[self.group] = np.nan
             return None
         own[self.group], settled = self.solve(math.nan, above, amounts)
