@@ -36,6 +36,7 @@ SURE = 1e-8  # relative gap of the total at an end of the bracket that tells the
 ERRORS = 2.5  # standard errors of a sample's price that the bracket must hold
 SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
+MOST_ENCLOSED, ROUNDED = 2, 1e-15  # in one search; more than the ends of a bracket are off, in log price
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 CORRECTIONS = 4  # settling passes before the search goes on
 
@@ -222,6 +223,12 @@ def settle_model(
     return None
 
 
+def _across(shape: int, search: NDArray[np.float64]) -> float:
+    """How far the ends of a search's bracket are apart, in log price; infinite where that makes no sense."""
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    return math.log(high / low) if 0.0 < low < high < math.inf and shape not in LINEAR else math.inf
+
+
 def settle_many(
     problem: Problem,
     passes: Any,
@@ -245,7 +252,12 @@ def settle_many(
         half = widest if sharpen(problem, passes, search, needed) else math.nan
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
+    enclosing = 0  # models of all between prices on both sides, once one about a step has missed the answer
     while search[core.STATE] == core.RUNNING:
+        across = _across(passes.shape, search) if 0 < enclosing <= MOST_ENCLOSED else math.inf
+        if across <= 2.0 * widest:
+            search[core.PRICE] = math.sqrt(search[core.LOW] * search[core.HIGH])
+            half, enclosing = 0.5 * across + ROUNDED, enclosing + 1
         price = float(search[core.PRICE])
         if half > 0.0 and has_bracket(passes.shape, price):
             model = series_model(problem, passes, search, half, n_jobs)
@@ -254,6 +266,7 @@ def settle_many(
                 return found
             if model:
                 step(search, passes.shape, *passes.respond(price))
+            enclosing = enclosing or 1
         else:
             step(search, passes.shape, *passes.respond(price))
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)
