@@ -5,6 +5,7 @@
 
 enum { NOT_SMALL = 8 /* items of a group */, PROBED = 32, FEW_BEYOND = 8 /* groups, and to one whose guess is so high */ };
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
+static const double NEARLY = 1e-3; /* of a start: items that start so near, in the mean, are nearly one, and other guesses bad */
 static const double BESIDE = 9e-16; /* of a price: some units in its last place */
 
 /* The price at which one item that starts at 1 takes a target, for so many rates and targets. */
@@ -82,5 +83,6 @@ void nefk_begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size
     find_slopes_from_one(problem->shape, 1, &rates, &target, &share);
     double even = started / rates * share;
     least = has_room ? least : floor;
-    if (!(space->at[k] >= least && space->at[k] <= top * share)) space->at[k] = even > least ? even : least;
+    int is_between = space->at[k] >= least && space->at[k] <= top * share, is_told = started < (1.0 - NEARLY) * top * rates;
+    if (!(is_between && is_told)) space->at[k] = even > least ? even : least;
 }

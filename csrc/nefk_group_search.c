@@ -171,7 +171,7 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->target[k] = space->cap[space->group[k]];
         space->met[k] = NEFK_RUNNING;
         space->trail[k] = nefk_new_trail();
-        int is_led = are_led && space->part_offset[k + 1] - space->part_offset[k] <= NEFK_DEPTH;
+        int is_led = are_led && space->part_offset[k + 1] - space->part_offset[k] <= MANY;
         if (has_jumps(shape) && space->top[k] <= floor) { /* takes nothing above the floor */
             space->at[k] = floor;
             space->met[k] = NEFK_MET;
