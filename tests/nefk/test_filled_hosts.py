@@ -15,6 +15,7 @@ from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.large_groups import LargeGroup
+from knapsolve.nefk.passes import Passes
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
@@ -179,3 +180,25 @@ def test_own_prices_are_guessed_by_the_sizes_of_hosts(over, filled, monkeypatch)
     assert off.size > 200
     assert np.median(off) < 0.2
     assert off.max() < 2.0
+
+
+def test_large_groups_are_not_asked_at_subnormal_prices(filled, large, monkeypatch):
+    """Passes at these take ten times as long."""
+    n, prices, respond = 500_000, [], Passes.respond
+    monkeypatch.setattr(Passes, "respond", lambda passes, price: prices.append(price) or respond(passes, price))
+    criterion, given = hosts_by_rank(n, n // 50, 0.8)
+    result = solve_nefk(criterion, **given)
+    assert filled == [True] and result.residual <= 1e-12
+    assert large and all(large.values()) and min(prices) >= 1e-150
+
+
+def test_a_large_group_whose_own_price_is_next_to_nothing_is_filled(filled, large):
+    """At the least of other prices it takes less than its cap."""
+    n = 500_000
+    criterion, given = hosts_by_rank(n, n // 50, 0.8)
+    biggest = int(np.argmax(np.bincount(given["groups"])))
+    given["group_caps"][biggest], given["capacity"] = 1e90, 1e91
+    result = solve_nefk(criterion, **given)
+    assert filled == [True] and large[biggest + 1] and result.residual <= 1e-12
+    assert result.amounts[given["groups"] == biggest].sum() == pytest.approx(1e90, rel=1e-12)
+    assert 0.0 < result.group_prices[biggest] < 1e-150
