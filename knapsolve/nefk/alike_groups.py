@@ -25,11 +25,11 @@ from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, stripes_of, worst
 from knapsolve.nefk.problem import Problem, check_feasible, odd_stride
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.room import has_no_bounds
+from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
 from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
-MOST_LEFT = 0.4  # groups, and items of none, over all items: tables of more have no room beside amounts
+BY_ITEM = 52  # bytes of a group, or an item of none, as these are solved and their amounts shared out
 PAIRS = (2, 8)  # of one group among items that are looked at first, if groups are even, and then
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
 PASSES = 3  # over all items: how they start, what they take, and what that comes to by group
@@ -44,7 +44,7 @@ def solve_alike(
     is_one_of_these = narrows(problem, passes) and problem.criterion._shape in STARTING and has_no_bounds(problem)
     if not (is_one_of_these and place.dtype == np.float64 and problem.order is None and _may_be_alike(problem)):
         return None
-    without = _without_group(problem)
+    without = _without_group(problem, int(MOST_ROOM / BY_ITEM * problem.n))
     if without is None:
         return None
     summed = _sum_rates(problem)
@@ -134,15 +134,15 @@ def _may_be_alike(problem: Problem) -> bool:
     return later.size > 0
 
 
-def _without_group(problem: Problem) -> NDArray[np.intp] | None:
-    """Positions of the items that have no group; None if that makes no problem of few items."""
-    parts, most = [np.empty(0, dtype=np.intp)], MOST_LEFT * problem.n - len(problem.caps)
-    for part in parts_of(problem.n) if most >= 0.0 else ():
+def _without_group(problem: Problem, most: int) -> NDArray[np.intp] | None:
+    """Positions of the items that have no group; None if that and the groups make more than so many."""
+    parts, room = [np.empty(0, dtype=np.intp)], most - len(problem.caps)
+    for part in parts_of(problem.n) if room >= 0 else ():
         parts.append(part.start + np.flatnonzero(problem.groups[part] < 0))
-        most -= parts[-1].size
-        if most < 0.0:
+        room -= parts[-1].size
+        if room < 0:
             break
-    return np.concatenate(parts) if most >= 0.0 else None
+    return np.concatenate(parts) if room >= 0 else None
 
 
 def _groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:

@@ -154,12 +154,15 @@ def test_groups_of_any_type_and_order_with_any_number_of_threads(dtype, found):
     assert found == [True, True]
 
 
-@pytest.mark.parametrize("size", [3, 50])
-def test_three_arrays_of_memory(size, found):
-    n = 1_000_000
-    rates, capacity, options = problem_of(criteria.Freshness, size, 0.3, 1.3, n=n)
+@pytest.mark.parametrize(("groups", "without"), [(333_333, 0), (459_000, 0), (159_000, 300_000), (20, 0)])
+def test_three_arrays_of_memory(groups, without, found):
+    n, generator = 1_000_000, np.random.default_rng(0)
+    which = generator.permutation(np.append(np.full(without, -1), generator.integers(0, groups, n - without)))
+    rates, weights = np.exp(generator.standard_normal(n)), np.exp(generator.standard_normal(groups + 1))[which]
+    caps = generator.uniform(0.2, 1.8, groups) * 0.4 * rates.sum() / groups
+    options = {"weights": weights, "groups": which, "group_caps": caps, "n_jobs": 1, "equality": without > 0}
     warm_up()
-    assert peak_of(criteria.Freshness(rates), capacity, **options, n_jobs=1) <= 3 * 8 * n
+    assert peak_of(criteria.Detection(rates), 0.3 * rates.sum(), **options) <= 3 * 8 * n
     assert found == [True]
 
 
