@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 
 KINDS = [criteria.Freshness, criteria.Detection]
@@ -33,8 +34,13 @@ def hosts(generator, spread=0.0):
 @pytest.mark.parametrize("equality", [True, False])
 @pytest.mark.parametrize("scarce", [1.0, 0.02, 1e-4])
 @pytest.mark.parametrize("is_sorted", [False, True])
-def test_groups_of_alike_items_are_known(kind, equality, scarce, is_sorted):
-    """Each takes an even share of the cap, at the slope there; small amounts are told by no price."""
+@pytest.mark.parametrize("as_one", [False, True])
+def test_groups_of_alike_items_are_known(kind, equality, scarce, is_sorted, as_one, monkeypatch):
+    """Each takes an even share of the cap, at the slope there; small amounts are told by no price. Also where groups are
+    not solved as one item each.
+    """
+    if not as_one:
+        monkeypatch.setattr(solver_module, "solve_alike", lambda *arguments: None)
     rates, weights, groups, sizes, rate, weight = hosts(np.random.default_rng(1))
     assert groups.size > FEWEST
     if is_sorted:
@@ -118,3 +124,19 @@ def test_few_passes_where_many_items_start_next_to_each_other(kind, n, spread):
         assert result.residual <= 1e-12
         most = max(most, result.n_passes)
     assert most <= 36
+
+
+@pytest.mark.parametrize(("spread", "passes"), [(1e-3, 17), (0.1, 7), (0.3, 7)])
+@pytest.mark.parametrize("n", [100_000, 300_000])
+def test_many_items_that_start_next_to_each_other_take_few_passes(n, spread, passes):
+    """A series about a step that misses the answer is followed by one of all between prices on both sides: without, 19,
+    17 and 11.
+    """
+    generator, most = np.random.default_rng(7), 0
+    rates = 2.3 * np.exp(generator.standard_normal(n))
+    weights = np.exp(spread * generator.standard_normal(n)) * rates
+    for share in (0.1, 0.03, 0.01, 1e-3, 1e-4):
+        result = solve_nefk(criteria.Freshness(rates), share * rates.sum(), weights=weights)
+        assert result.residual <= 1e-12
+        most = max(most, result.n_passes)
+    assert most <= passes
