@@ -29,7 +29,7 @@ from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
 from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
-BY_ITEM = 52  # bytes of a group, or an item of none, as these are solved and their amounts shared out
+BY_ITEM = 60  # bytes of a group, or an item of none, as these are solved and their amounts shared out
 PAIRS = (2, 8)  # of one group among items that are looked at first, if groups are even, and then
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
 PASSES = 3  # over all items: how they start, what they take, and what that comes to by group
@@ -63,22 +63,25 @@ def solve_alike(
         return None
     own, table = _price_groups(problem, one, answer)
     price, count, alone = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n), without.size
-    few = answer.amounts[:alone].copy()
+    few, total = answer.amounts[:alone].copy(), float(answer.amounts.sum())
     del answer, one  # room
     amounts, side = place()
     amounts[without] = few
     settled = _share(problem, passes, table, amounts, side, n_jobs)
     del table
     settled = replace(settled, over=_over(problem, own, amounts))
-    if not (settled.residual <= DOUBTFUL and settled.over <= DOUBTFUL):
+    is_all = abs(settled.total - total) <= DOUBTFUL * problem.capacity
+    if not (is_all and settled.residual <= DOUBTFUL and settled.over <= DOUBTFUL):
         place.clear()
         return None
     return Prices(price, price), settled, count, own
 
 
 def _as_items(problem: Problem, without: NDArray[np.intp], starts: Array, rates: Array) -> Problem:
-    """The problem of the items that have no group, and of one item for every group."""
-    upper = problem.caps
+    """The problem of the items that have no group, and of one item for every group, which takes nothing if it has no
+    rate: what is left at price 0 is for items.
+    """
+    upper = problem.caps if (rates > 0.0).all() else np.where(rates > 0.0, problem.caps, 0.0)
     if without.size:
         alone = problem.take(without, problem.capacity)
         starts, rates = np.append(_even(alone.starts(), alone.n), starts), np.append(_rates(alone), rates)
