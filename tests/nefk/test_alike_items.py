@@ -36,8 +36,8 @@ def hosts(generator, spread=0.0):
 @pytest.mark.parametrize("is_sorted", [False, True])
 @pytest.mark.parametrize("as_one", [False, True])
 def test_groups_of_alike_items_are_known(kind, equality, scarce, is_sorted, as_one, monkeypatch):
-    """Each takes an even share of the cap, at the slope there; small amounts are told by no price. So they do where they
-    are searched, too.
+    """Each takes an even share of the cap, at the slope there; small amounts are told by no price. So they do where
+    they are searched, too.
     """
     if not as_one:
         monkeypatch.setattr(solver_module, "solve_alike", lambda *arguments: None)
