@@ -107,9 +107,9 @@ def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1
 
 def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const double[::1] rates, double[:, ::1] table,
               double least, double most):
-    """Add rates (m,) of items to those of their groups (m,) in table (g, 3), which has where the items of each start, NaN
-    at first, the sum of their rates, and what rounding loses of that. Whether items of one group start alike, all at 0
-    or within [least, most], as far as it was looked at; items without one, -1, are no matter.
+    """Add rates (m,) of items to those of their groups (m,) in table (g, 3), which has where the items of each start,
+    NaN at first, the sum of their rates, and what rounding loses of that. Whether items of one group start alike, all
+    at 0 or within [least, most], as far as it was looked at; items without one, -1, are no matter.
     """
     cdef Py_ssize_t g, i, near = group.shape[0] - NEFK_AHEAD
     cdef double start, before, after, part

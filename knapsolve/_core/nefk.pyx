@@ -140,8 +140,8 @@ def settle(Items items, double low, double high, double share, size_t start, siz
 
 def share_groups(Items items, const Py_ssize_t[::1] group, const double[:, ::1] table, size_t start,
                  double[::1] amounts, int8_t[::1] side):
-    """Write what items start .. share of what their groups (m,) take, as csrc/nefk_kernel.h has it, and their sides; the
-    same tuple.
+    """Write what items start .. share of what their groups (m,) take, as csrc/nefk_kernel.h has it, and their sides;
+    the same tuple.
     """
     cdef nefk_audit out
     with nogil:
