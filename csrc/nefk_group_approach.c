@@ -25,7 +25,7 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
         nefk_rows rows = space->rows[r];
         size_t m = rows.size * (size_t)(rows.last - rows.first);
         all += m;
-        small += rows.size <= NEFK_LED ? m : 0;
+        small += rows.size <= NEFK_DEPTH ? m : 0;
     }
     if (2 * small <= all) return 0;
     return nefk_are_positive(space->searched, space->at); /* or the budget has no price */

@@ -196,7 +196,7 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
 
 /* List the items of groups without a flag (groups,), by number in the tile, and what amounts are written over. */
 static void list_left(const nefk_grouped *all, size_t first, size_t m, const uint8_t *flag, const double *doubles,
-                        const float *singles, uint32_t *left, double *over) {
+                      const float *singles, uint32_t *left, double *over) {
     size_t count = 0;
     for (size_t i = first; i < first + m; i++) { /* no branch */
         left[count] = (uint32_t)i;

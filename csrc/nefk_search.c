@@ -57,7 +57,7 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     if (total > s->target) s->low = s->price;
     else s->high = s->price;
     s->slow = width(s) <= 0.5 * before ? 0.0 : s->slow + 1.0;
-    int is_early = s->slow < PATIENCE;
+    int is_early = s->slow < PATIENCE, ends_at_top = (shape == NEFK_DETECTION) | (shape == NEFK_FRESHNESS);
     proposal = newton(s, shape, total, slope);
     if (proposal == s->price) proposal = nextafter(s->price, total > s->target ? s->high : s->low);
     if (s->slow >= PATIENCE) proposal = overshot(s, proposal);
@@ -65,9 +65,10 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     double low = unsigned_price && s->low < 0.0 ? 0.0 : s->low;
     if (unsigned_price && s->low < 0.0) {
         int nothing_moves = !(slope > 0.0) && total < s->target;
+        int is_held = nothing_moves && ends_at_top && s->price < s->top; /* by all that has started; others may */
         if (proposal < SMALLEST || nothing_moves || s->high < SMALLEST) proposal = 0.0; /* settles the sign */
+        if (is_held && is_early) proposal = s->price * ldexp(1.0, -(2 << (int)s->slow));
     }
-    int ends_at_top = (shape == NEFK_DETECTION) | (shape == NEFK_FRESHNESS);
     if (ends_at_top && s->price >= s->top && total < s->target && !(slope > 0.0))
         proposal = nextafter(s->top, 0.0); /* ties that start there take all of small targets, within a jump */
     int inside = proposal > s->low && proposal < s->high;

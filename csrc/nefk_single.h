@@ -16,7 +16,7 @@
 
 enum { NEFK_FEW = 8 /* items of a group, the first two of which tell most */ };
 enum { NEFK_AT_ONCE = 8 /* items of a group in short loops */ };
-enum { NEFK_LANES = 32, NEFK_DEPTH = 384, NEFK_LED = 384 /* most items of a group, and that pay */ };
+enum { NEFK_LANES = 32, NEFK_DEPTH = 384 /* most items of a group */ };
 
 /* The items of NEFK_LANES groups: a as in nefk_shapes.h, and prices at which they start; both 0 where there is none.
  * Bounds are looked at where items have some. A row more than there are items keeps arrays from lying a multiple of 4096

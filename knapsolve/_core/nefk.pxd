@@ -100,7 +100,7 @@ cdef extern from "nefk_groups.h":
                           nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
-    size_t NEFK_DEPTH, NEFK_LED
+    size_t NEFK_DEPTH
     int nefk_use_level(int level) noexcept nogil
 
 cdef extern from "nefk_search.h":

@@ -203,7 +203,7 @@ def search(Items items, size_t n, double[::1] state, int n_most):
 
 
 TILE, TILE_BITS, TILE_GROUPS = NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS  # most items and groups of a tile
-DEPTH, LED = NEFK_DEPTH, NEFK_LED  # most items of a group that single precision can lead, and that this pays for
+DEPTH = NEFK_DEPTH  # most items of a group that single precision leads
 SHORT = NEFK_SHORT - 1  # most items of a group that lies in rows with others
 
 

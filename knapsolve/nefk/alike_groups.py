@@ -121,20 +121,25 @@ def _rates(problem: Problem, part: slice = slice(None)) -> Array:
 
 
 def _may_be_alike(problem: Problem) -> bool:
-    """Whether items of one group that come upon each other among some, side by side and apart, start alike: if none do,
-    nothing tells.
+    """Whether items of one group that come upon each other among some start alike: if none do, nothing tells. Most
+    problems are told by items evenly spread, and those next to them; groups that come in turn, by others by chance.
     """
-    for pairs in PAIRS:
-        some = math.isqrt(2 * pairs * len(problem.caps)) + pairs
-        first = np.arange(0, problem.n - 1, odd_stride(max(2 * problem.n // some, 2)))
-        which = np.append(first, first + 1)
-        order = np.argsort(problem.groups[which])
-        which = which[order]
-        groups = problem.groups[which]
-        later = 1 + np.flatnonzero((groups[1:] == groups[:-1]) & (groups[1:] >= 0))
-        if (problem.starts(which[later - 1]) != problem.starts(which[later])).any():
-            return False
-    return later.size > 0
+    n, even, more = problem.n, *(math.isqrt(2 * pairs * len(problem.caps)) + pairs for pairs in PAIRS)
+    first = np.arange(0, n - 1, odd_stride(max(2 * n // even, 2)))
+    if _tell(problem, np.append(first, first + 1)) is False:
+        return False
+    first = np.random.default_rng(n).integers(n - 1, size=more // 2)
+    return _tell(problem, np.unique(np.append(first, first + 1))) is True
+
+
+def _tell(problem: Problem, which: NDArray[np.intp]) -> bool | None:
+    """Whether those of some items that are of one group start alike; None if there are none."""
+    which = which[np.argsort(problem.groups[which])]
+    groups = problem.groups[which]
+    later = 1 + np.flatnonzero((groups[1:] == groups[:-1]) & (groups[1:] >= 0))
+    if not later.size:
+        return None
+    return bool((problem.starts(which[later - 1]) == problem.starts(which[later])).all())
 
 
 def _without_group(problem: Problem, most: int) -> NDArray[np.intp] | None:
@@ -195,4 +200,5 @@ def _over(problem: Problem, own: Array, amounts: Array) -> float:
     with np.errstate(all="ignore"):
         gap /= problem.caps
     np.abs(gap, out=gap, where=~np.isnan(own))
-    return float(np.nanmax(gap, initial=0.0))
+    gap[(problem.caps == np.inf) | (sums[1:] == 0.0)] = 0.0  # any other NaN stays
+    return float(np.max(gap, initial=0.0))

@@ -114,7 +114,7 @@ class SampledTotals:
         total, slope = self.totals.respond(price).T
         self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        self.capped = np.count_nonzero(total[1:] > self.totals.caps) / len(self.totals.caps)
+        self.capped = np.count_nonzero(total[1:] > self.totals.caps) / max(len(self.totals.caps), 1)
         taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
         if 0.0 < self.spread < math.inf:
             by_cap = float((taken * self.away).sum()) / self.spread

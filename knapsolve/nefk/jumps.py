@@ -23,6 +23,7 @@ TIED = 24  # one in so many items of one weight is many
 PROBE, SAMPLE = 256, 2048  # items on which it is seen whether many start at one price, and at which
 MOST_TIES, MOSTLY = 32, 0.25  # prices at which that share of the items start
 NEAR_TIES = 1e-3  # below such a price, over that: there Newton's method knows where those items start
+NEARBY = 0.5  # a price that such a one is worth a look from, over that
 
 
 def enclose(problem: Problem, passes: Any, search: NDArray[np.float64]) -> float:
@@ -90,28 +91,31 @@ def _tied_in(problem: Problem, size: int) -> NDArray[np.float64]:
 
 
 def step_to_tie(problem: Problem, passes: Any, search: NDArray[np.float64]) -> bool:
-    """Bring a search below the first price at which many items start and the total is too low, above the one before;
-    whether the answer seems to be next to it, or there. Then it is the search's top. Without bounds, steps find it.
+    """Take a search whose price is near one at which many items start, between bounds, below the first such price where
+    the total is too low, and above the one before. If the answer seems to be there, or next below, that becomes the top
+    by which Newton's method goes, else the search is where it was. Without bounds, steps find it.
     """
     ties = np.empty(0) if has_no_bounds(problem) else tied_starts(problem)
-    low, high = 0, ties.size
-    k = min(int(ties.searchsorted(search[core.PRICE])), high - 1)
+    price, top, low, high = float(search[core.PRICE]), float(search[core.TOP]), 0, ties.size
+    if not (np.abs(ties - price) <= NEARBY * price).any():
+        return False
+    k = min(int(ties.searchsorted(price)), high - 1)  # then the one below, and the middle of what is left
     while low < high and search[core.STATE] == core.RUNNING:
-        price = float(ties[k]) * (1.0 + BESIDE)
-        if search[core.LOW] < price < search[core.HIGH]:
-            step_at(passes, search, price)
-        if search[core.LOW] >= price:
+        beyond = float(ties[k]) * (1.0 + BESIDE)
+        if search[core.LOW] < beyond < search[core.HIGH]:
+            step_at(passes, search, beyond)
+        if search[core.LOW] >= beyond:
             low, k = k + 1, (k + 1 + high) // 2
         else:
-            high, k = k, (k - 1 if high == ties.size else (low + k) // 2)
+            high, k = k, k - 1 if high == ties.size else (low + k) // 2
         k = min(max(k, low), max(high - 1, low))
-    if high == ties.size or search[core.STATE] != core.RUNNING:
-        return False
-    tie, top = float(ties[high]), float(search[core.TOP])
-    search[core.TOP], below = tie, tie * (1.0 - BESIDE)
-    if search[core.LOW] < below < search[core.HIGH]:
-        step_at(passes, search, below)
-    if search[core.PRICE] >= tie * (1.0 - NEAR_TIES):
-        return True
-    search[core.TOP] = top
+    if search[core.STATE] == core.RUNNING and high < ties.size:
+        search[core.TOP], below = float(ties[high]), float(ties[high]) * (1.0 - BESIDE)
+        if search[core.LOW] < below < search[core.HIGH]:
+            step_at(passes, search, below)
+        if search[core.STATE] == core.RUNNING and search[core.PRICE] >= ties[high] * (1.0 - NEAR_TIES):
+            return True
+        search[core.TOP] = top
+    if search[core.LOW] < price < search[core.HIGH] and search[core.STATE] == core.RUNNING:
+        search[core.PRICE] = price
     return False

@@ -243,8 +243,10 @@ def settle_many(
     `before` is the price from which a step over all items led to the search's.
     """
     found = settle_in_proportion(problem, passes, amounts, side)
-    if found or step_to_tie(problem, passes, search):
+    if found:
         return found
+    if step_to_tie(problem, passes, search):
+        return None
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:  # slopes may tell nothing
         half = max(enclose(problem, passes, search), LEAST_HALF)  # or NaN
@@ -252,12 +254,12 @@ def settle_many(
         half = widest if sharpen(problem, passes, search, needed) else math.nan
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
-    enclosing = 0  # models of all between prices on both sides, once one about a step has missed the answer
+    has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
     while search[core.STATE] == core.RUNNING:
-        across = _across(passes.shape, search) if 0 < enclosing <= MOST_ENCLOSED else math.inf
+        across = _across(passes.shape, search) if has_missed and n_enclosed < MOST_ENCLOSED else math.inf
         if across <= 2.0 * widest:
             search[core.PRICE] = math.sqrt(search[core.LOW] * search[core.HIGH])
-            half, enclosing = 0.5 * across + ROUNDED, enclosing + 1
+            half, n_enclosed = 0.5 * across + ROUNDED, n_enclosed + 1
         price = float(search[core.PRICE])
         if half > 0.0 and has_bracket(passes.shape, price):
             model = series_model(problem, passes, search, half, n_jobs)
@@ -266,7 +268,7 @@ def settle_many(
                 return found
             if model:
                 step(search, passes.shape, *passes.respond(price))
-            enclosing = enclosing or 1
+            has_missed = True
         else:
             step(search, passes.shape, *passes.respond(price))
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)

@@ -163,7 +163,7 @@ def leads_by_itself(problem: Problem, runs: Runs) -> bool:
     """Whether most tiles need no good guesses of own prices: see csrc/nefk_group_approach.h and nefk_group_rows.h."""
     if not has_single_slopes(problem):
         return False
-    most = core.LED if problem.criterion._shape in ROUGH else core.SHORT
+    most = core.DEPTH if problem.criterion._shape in ROUGH else core.SHORT
     return 2 * runs.count_in_long(most) < runs.every[-1].end - runs.ungrouped()
 
 

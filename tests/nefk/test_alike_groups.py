@@ -151,6 +151,20 @@ def test_what_clashes_is_named():
         solve_nefk(criteria.Freshness(rates), capacity, **options)
 
 
+@pytest.mark.parametrize("size", [3, 50, 999, 30_000])
+@pytest.mark.parametrize("order", ["in turn", "sorted", "by chance"])
+def test_groups_in_any_order_are_found(size, order, found):
+    n = 100_000 // size * size
+    groups = np.arange(n) % (n // size)
+    if order == "sorted":
+        groups = np.sort(groups)
+    elif order == "by chance":
+        groups = np.random.default_rng(0).permutation(groups)
+    rates = np.random.default_rng(1).uniform(1.0, 2.0, n // size)[groups]
+    result = solve_nefk(criteria.Freshness(rates), 0.1 * n, groups=groups, group_caps=0.1 * size * 1.01)
+    assert found == [True] and result.residual <= 1e-12
+
+
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint16", "sorted"])
 def test_groups_of_any_type_and_order_with_any_number_of_threads(dtype, found):
     rates, capacity, options = problem_of(criteria.Freshness, 50, 0.3, 1.3)
@@ -198,3 +212,17 @@ def test_bounded_items_that_start_together_take_few_passes(kind, share, alike):
     result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper)
     assert result.residual <= 1e-12 and result.n_passes <= 18
     assert result.amounts.sum() == pytest.approx(capacity, rel=1e-13)
+
+
+@pytest.mark.parametrize(("share", "tied"), [(0.3, 0.5), (0.3, 0.9), (1.0, 0.5), (0.1, 0.9)])
+@pytest.mark.parametrize(("n_ties", "passes"), [(1, 9), (5, 11)])
+def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes(share, tied, n_ties, passes):
+    """Where searches went on from these, up to 12."""
+    n, generator = 500_000, np.random.default_rng(0)
+    starts = np.exp(generator.standard_normal(n))
+    starts = np.where(generator.random(n) < tied, generator.integers(1, n_ties + 1, n).astype(float), starts)
+    rates = np.exp(generator.standard_normal(n))
+    upper = 3.0 * share * rates * generator.uniform(0.2, 1.8, n)
+    result = solve_nefk(criteria.Freshness(rates), share * rates.sum(), weights=starts * rates, upper=upper)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= passes
