@@ -8,21 +8,19 @@ bound: the problem without groups of as many items as there are groups, from whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
-import knapsolve._core.nefk as core
-from knapsolve._core.threads import work_through
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
 from knapsolve.nefk.criteria import Detection
 from knapsolve.nefk.narrow import narrows
-from knapsolve.nefk.passes import Prices, Settled, fold, parts_of, stripes_of, worst
+from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import Problem, check_feasible, odd_stride
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
@@ -32,7 +30,7 @@ Array = NDArray[np.float64]
 BY_ITEM = 60  # bytes of a group, or an item of none, as these are solved and their amounts shared out
 PAIRS = (2, 8)  # of one group among items that are looked at first, if groups are even, and then
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
-PASSES = 3  # over all items: how they start, what they take, and what that comes to by group
+PASSES = 2  # over all items, beside one that shares out: how they start, and what groups take in the end
 
 
 def solve_alike(
@@ -67,7 +65,7 @@ def solve_alike(
     del answer, one  # room
     amounts, side = place()
     amounts[without] = few
-    settled = _share(problem, passes, table, amounts, side, n_jobs)
+    settled = passes.share(partial(_groups_of, problem), table, amounts, side)
     del table
     settled = replace(settled, over=_over(problem, own, amounts))
     is_all = abs(settled.total - total) <= DOUBTFUL * problem.capacity
@@ -170,24 +168,6 @@ def _sum_rates(problem: Problem) -> tuple[Array, Array] | None:
             return None
     sums = table[:, 1] + table[:, 2]
     return (table[:, 0].copy(), sums) if np.isfinite(sums).all() else None
-
-
-def _share(
-    problem: Problem, passes: Any, table: Array, amounts: Array, side: NDArray[np.int8], n_jobs: int
-) -> Settled:
-    """Write the amounts that items share, by a table (g + 1, 2) as csrc/nefk_kernel.h has it, and check them."""
-
-    def work(stripe: slice) -> list[tuple]:
-        parts: Iterator[slice] = (
-            slice(stripe.start + some.start, stripe.start + some.stop) for some in parts_of(stripe.stop - stripe.start)
-        )
-        return [
-            core.share_groups(passes.items, _groups_of(problem, part), table, part.start, amounts, side)
-            for part in parts
-        ]
-
-    rows = [row for rows in work_through(work, list(stripes_of(problem.n, n_jobs)), n_jobs) for row in rows]
-    return Settled(fold(rows, 0), fold(rows, 2), worst(row[4] for row in rows))
 
 
 def _over(problem: Problem, own: Array, amounts: Array) -> float:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import Curve
-from knapsolve.nefk.narrow import HALVES, LEAST_HALF, moved_by, next_half
+from knapsolve.nefk.jumps import NEAR_TIES
+from knapsolve.nefk.narrow import HALVES, LEAST_HALF, ROUNDED, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
-from knapsolve.nefk.search import BESIDE, LATE, LINEAR, STARTING, Secant, nearest, step_beside
+from knapsolve.nefk.search import BESIDE, LATE, LINEAR, STARTING, Secant, across_of, nearest, step_beside
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
@@ -24,7 +25,6 @@ MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-ROUNDED = 1e-15  # more than the ends of a bracket are off, in log price
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
@@ -41,7 +41,6 @@ MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
 ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to be at most
 MOST_STEPS = 40
-NEAR_TIES = 1e-3  # over a price: where many items start so near above, Newton's method knows where
 LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
@@ -82,7 +81,7 @@ class GroupSteps:
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
-        is_enclosed, across = not math.isnan(width), _across(search)
+        is_enclosed, across = not math.isnan(width), across_of(search)
         if sums[0] > search[core.TARGET]:
             self.low = sums[0] - float(search[core.TARGET]), sums[1] if sums[2] > MOSTLY * sums[0] else math.inf
         else:
@@ -229,12 +228,6 @@ class GroupSteps:
             return half
         search[core.PRICE] = price
         return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONG else math.nan
-
-
-def _across(search: Array) -> float:
-    """How wide a search's bracket is, in log price; NaN where that makes no sense."""
-    low, high = float(search[core.LOW]), float(search[core.HIGH])
-    return math.log(high / low) if 0.0 < low < high < math.inf else math.nan
 
 
 def _halve(search: Array) -> bool:

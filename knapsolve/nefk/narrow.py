@@ -20,7 +20,7 @@ from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.jumps import enclose, step_to_tie
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, find_prices, new_searches, step, within
+from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, across_of, find_prices, new_searches, step, within
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
@@ -223,12 +223,6 @@ def settle_model(
     return None
 
 
-def _across(shape: int, search: NDArray[np.float64]) -> float:
-    """How far the ends of a search's bracket are apart, in log price; infinite where that makes no sense."""
-    low, high = float(search[core.LOW]), float(search[core.HIGH])
-    return math.log(high / low) if 0.0 < low < high < math.inf and shape not in LINEAR else math.inf
-
-
 def settle_many(
     problem: Problem,
     passes: Any,
@@ -256,7 +250,7 @@ def settle_many(
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
     while search[core.STATE] == core.RUNNING:
-        across = _across(passes.shape, search) if has_missed and n_enclosed < MOST_ENCLOSED else math.inf
+        across = across_of(search) if has_missed and n_enclosed < MOST_ENCLOSED else math.nan
         if across <= 2.0 * widest:
             search[core.PRICE] = math.sqrt(search[core.LOW] * search[core.HIGH])
             half, n_enclosed = 0.5 * across + ROUNDED, n_enclosed + 1
@@ -268,7 +262,7 @@ def settle_many(
                 return found
             if model:
                 step(search, passes.shape, *passes.respond(price))
-            has_missed = True
+            has_missed = passes.shape not in LINEAR
         else:
             step(search, passes.shape, *passes.respond(price))
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)

@@ -103,6 +103,17 @@ class Passes:
         parts = self._run(lambda a, b: core.settle(self.items, low, high, share, a, b, wide, narrow, side))
         return Settled(fold(parts, 0), fold(parts, 2), worst(part[4] for part in parts))
 
+    def share(
+        self, groups_of: Callable[[slice], NDArray[np.intp]], table: NDArray[np.float64], amounts: Any, side: Any
+    ) -> Settled:
+        """Write the amounts that items share of what their groups take, by a table (g + 1, 2) as csrc/nefk_kernel.h has
+        it, and their sides, and check them.
+        """
+        parts = self._run(
+            lambda a, b: core.share_groups(self.items, groups_of(slice(a, b)), table, a, amounts, side)
+        )
+        return Settled(fold(parts, 0), fold(parts, 2), worst(part[4] for part in parts))
+
     def expand(self, price: float, half: float, tolerance: float) -> tuple[Any, tuple[float, ...]]:
         """Items that are rough within `half` of a price, None if they are too many, and the others' summed series."""
 

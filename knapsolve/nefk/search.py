@@ -116,6 +116,12 @@ class Secant:
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
 
 
+def across_of(search: NDArray[np.float64]) -> float:
+    """How wide a search's bracket is, in log price; NaN where that makes no sense."""
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    return math.log(high / low) if 0.0 < low < high < math.inf else math.nan
+
+
 def within(starts: NDArray[np.float64], search: NDArray[np.float64]) -> NDArray[np.float64]:
     """Those starts (k,) that are within a search's bracket."""
     return starts[(starts > search[core.LOW]) & (starts < search[core.HIGH])]
