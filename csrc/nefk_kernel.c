@@ -186,7 +186,7 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
         for (size_t i = 0; i < m; i++) {
             if (at + i + NEFK_AHEAD < stop) __builtin_prefetch(&table[2 * (own[i + NEFK_AHEAD] + 1)], 0);
             const double *pair = &table[2 * (own[i] + 1)];
-            x[i] = own[i] < 0 ? amounts[at + i] : items.parameter[i] * pair[0];
+            x[i] = pair[0] == pair[0] ? items.parameter[i] * pair[0] : amounts[at + i];
             price[i] = pair[1];
         }
         double bad = use->audit(problem->shape, m, items, price, x, value, place);

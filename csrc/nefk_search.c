@@ -73,6 +73,7 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
         proposal = nextafter(s->top, 0.0); /* ties that start there take all of small targets, within a jump */
     int inside = proposal > s->low && proposal < s->high;
     if (!inside) proposal = nefk_middle(low, s->high);
+    if (!inside && ends_at_top && s->high > UNBOUNDED && low < s->top) proposal = s->top;
     int is_bounded = shape == NEFK_QUADRATIC && s->high < UNBOUNDED; /* by a weight, mostly, of which size prices are */
     if (!inside && is_bounded && is_early && proposal > 0.0 && proposal * FALL < s->high)
         proposal = s->high / FALL;

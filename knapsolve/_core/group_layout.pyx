@@ -38,6 +38,8 @@ cdef extern from *:
 cdef enum:
     LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
 
+cdef double ROUNDED = 1e-15  # relative difference of prices at which items start alike, but for rounding
+
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
                      const int32_t[::1] names=None):
@@ -105,15 +107,43 @@ def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1
                 lost[g] += error
 
 
+cdef inline bint starts_at(double start, double at) noexcept nogil:
+    """Whether an item that starts at a price starts where others do, but for rounding."""
+    return start == at or (start >= at * (1.0 - ROUNDED) and start <= at * (1.0 + ROUNDED))
+
+
 def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const double[::1] rates, double[:, ::1] table,
-              double least, double most):
-    """Add rates (m,) of items to those of their groups (m,) in table (g, 3), which has where the items of each start,
-    NaN at first, the sum of their rates, and what rounding loses of that. Whether items of one group start alike, all
-    at 0 or within [least, most], as far as it was looked at; items without one, -1, are no matter.
+              Py_ssize_t[::1] others):
+    """Add rates (m,) of items to those of their groups (m,) in table (g, 3), which has where items of each start, NaN
+    for where its first one does, the sum of their rates, and what rounding loses of that; list the positions of items
+    that start elsewhere or have no group, -1, in `others` (m,). Returns how many these are.
+    """
+    cdef Py_ssize_t g, i, count = 0, near = group.shape[0] - NEFK_AHEAD
+    cdef double before, after, part
+    with nogil:
+        for i in range(group.shape[0]):
+            if i < near and group[i + NEFK_AHEAD] >= 0:
+                __builtin_prefetch(&table[group[i + NEFK_AHEAD], 0], 1)
+            g = group[i]
+            if g >= 0 and table[g, 0] != table[g, 0]:
+                table[g, 0] = starts[i]
+            if g < 0 or not starts_at(starts[i], table[g, 0]):
+                others[count] = i
+                count += 1
+                continue
+            before = table[g, 1]
+            after = before + rates[i]
+            part = after - before
+            table[g, 1] = after
+            table[g, 2] += (before - (after - part)) + (rates[i] - part)
+    return count
+
+
+def vote_alike(const Py_ssize_t[::1] group, const double[::1] starts, double[:, ::1] table):
+    """Where most items of each group start, if most do at one price, by Boyer and Moore's majority vote: table (g, 3)
+    has the price, NaN at first, and by how many votes it leads (m,).
     """
     cdef Py_ssize_t g, i, near = group.shape[0] - NEFK_AHEAD
-    cdef double start, before, after, part
-    cdef bint are_alike = True
     with nogil:
         for i in range(group.shape[0]):
             if i < near and group[i + NEFK_AHEAD] >= 0:
@@ -121,18 +151,9 @@ def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const doubl
             g = group[i]
             if g < 0:
                 continue
-            start = starts[i]
-            if table[g, 0] != start:
-                if table[g, 0] == table[g, 0] or not (start == 0.0 or (start >= least and start <= most)):
-                    are_alike = False
-                    break
-                table[g, 0] = start
-            before = table[g, 1]
-            after = before + rates[i]
-            part = after - before
-            table[g, 1] = after
-            table[g, 2] += (before - (after - part)) + (rates[i] - part)
-    return are_alike
+            if table[g, 1] == 0.0:
+                table[g, 0] = starts[i]
+            table[g, 1] += 1.0 if starts_at(starts[i], table[g, 0]) else -1.0
 
 
 cdef nefk_move move_of(pair):

@@ -1,8 +1,8 @@
-"""Groups whose items all start at one price, as a host's pages of one rate and weight: each is one item.
+"""Groups whose items mostly start at one price, as a host's pages of one rate and weight: those are one item.
 
 What an item of detection or freshness takes is its rate times a function of the price over the one at which it starts.
-Items of a group that start alike take together what one item of all their rates does, and its cap is that one's upper
-bound: the problem without groups of as many items as there are groups, from which each item takes its share by rate.
+Items of a group that start alike take together what one item of all their rates does, of which each has its share by
+rate. Where all do, the cap is that one's upper bound: a problem without groups, of as many items as there are groups.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
 from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.alike_items import AlikeItems, even_rates, even_starts, find_alike, groups_of
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
 from knapsolve.nefk.criteria import Detection
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled, parts_of
-from knapsolve.nefk.problem import Problem, check_feasible, odd_stride
+from knapsolve.nefk.problem import Problem, check_feasible
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
 from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
-BY_ITEM = 60  # bytes of a group, or an item of none, as these are solved and their amounts shared out
-PAIRS = (2, 8)  # of one group among items that are looked at first, if groups are even, and then
-LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
+BY_ITEM = 60  # bytes of a group, or of an item beside others, as these are solved and their amounts shared out
 PASSES = 2  # over all items, beside one that shares out: how they start, and what groups take in the end
 
 
@@ -37,35 +36,37 @@ def solve_alike(
     problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Prices, how the amounts settled, passes over the data, and own prices of groups (g,), NaN where a cap is loose;
-    None where items of a group differ, or that is not worth it. `solve` answers the problem without groups.
+    None where most items of a group differ, or that is not worth it. `solve` answers the smaller problem.
     """
     is_one_of_these = narrows(problem, passes) and problem.criterion._shape in STARTING and has_no_bounds(problem)
-    if not (is_one_of_these and place.dtype == np.float64 and problem.order is None and _may_be_alike(problem)):
+    if not (is_one_of_these and place.dtype == np.float64 and problem.order is None):
         return None
-    without = _without_group(problem, int(MOST_ROOM / BY_ITEM * problem.n))
-    if without is None:
+    alike = find_alike(problem, int(MOST_ROOM / BY_ITEM * problem.n))
+    if alike is None:
         return None
-    summed = _sum_rates(problem)
-    if summed is None:
-        return None
-    starts, rates = summed
-    most = math.inf if without.size else float(problem.caps[~np.isnan(starts)].sum())
+    others, which = alike.others, problem.groups[alike.others].astype(np.intp, copy=False)
+    in_groups = bool((which >= 0).any())
+    has_all = bool((which >= 0).all())
+    most = float(problem.caps[~np.isnan(alike.starts)].sum()) if has_all else math.inf
     check_feasible(problem, passes, (np.zeros(1), most))
-    one = _as_items(problem, without, np.nan_to_num(starts, copy=False), rates)
-    del summed, starts, rates
+    one, has_rate = _as_items(problem, alike, which), alike.rates > 0.0
+    del alike
     try:
         answer = solve(one, n_jobs, Place(one.n, None), math.nan)
     except InfeasibleError:  # by the rounding of sums
         return None
     if not answer.residual <= DOUBTFUL:
         return None
-    own, table = _price_groups(problem, one, answer)
-    price, count, alone = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n), without.size
-    few, total = answer.amounts[:alone].copy(), float(answer.amounts.sum())
+    price, count = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n)
+    few, total = answer.amounts[: others.size].copy(), float(answer.amounts.sum())
+    own, table = _price_groups(problem, has_rate, answer, one)
     del answer, one  # room
+    if in_groups:  # a table of those that have their amounts follows
+        np.add(which, len(problem.caps), out=which, where=which >= 0)
+        table = np.vstack([table, np.column_stack([np.full(len(problem.caps), np.nan), table[1:, 1]])])
     amounts, side = place()
-    amounts[without] = few
-    settled = passes.share(partial(_groups_of, problem), table, amounts, side)
+    amounts[others] = few
+    settled = passes.share(partial(_rows_of, problem, others, which), table, amounts, side)
     del table
     settled = replace(settled, over=_over(problem, own, amounts))
     is_all = abs(settled.total - total) <= DOUBTFUL * problem.capacity
@@ -75,106 +76,65 @@ def solve_alike(
     return Prices(price, price), settled, count, own
 
 
-def _as_items(problem: Problem, without: NDArray[np.intp], starts: Array, rates: Array) -> Problem:
-    """The problem of the items that have no group, and of one item for every group, which takes nothing if it has no
-    rate: what is left at price 0 is for items.
+def _as_items(problem: Problem, alike: AlikeItems, which: NDArray[Any]) -> Problem:
+    """The problem of the others, of some groups (m,), and of one item for every group that has a rate: what is left at
+    price 0 is for items. In groups, unless no group has others: then with upper bounds.
     """
-    upper = problem.caps if (rates > 0.0).all() else np.where(rates > 0.0, problem.caps, 0.0)
-    if without.size:
-        alone = problem.take(without, problem.capacity)
-        starts, rates = np.append(_even(alone.starts(), alone.n), starts), np.append(_rates(alone), rates)
-        upper = np.append(np.full(without.size, np.inf), upper)
-    one = replace(problem, criterion=Detection(rates), n=rates.size, weights=starts, upper=upper)
-    return replace(one, groups=None, caps=np.empty(0))
+    starts, rates, has_rate = alike.starts, alike.rates, alike.rates > 0.0
+    caps, has_all = problem.caps, has_rate.all()
+    if not has_all:
+        starts, rates = starts[has_rate], rates[has_rate]
+    if which.size:
+        alone = problem.take(alike.others, problem.capacity)
+        starts, rates = np.append(even_starts(alone), starts), np.append(even_rates(alone), rates)
+        del alone  # room
+    one = replace(problem, criterion=Detection(rates), n=rates.size, weights=starts)
+    if (which >= 0).any():
+        return replace(one, groups=np.append(which, np.flatnonzero(has_rate)))
+    upper = caps if has_all else caps[has_rate]
+    if which.size:
+        upper = np.append(np.full(which.size, np.inf), upper)
+    return replace(one, groups=None, caps=np.empty(0), upper=upper)
 
 
-def _price_groups(problem: Problem, one: Problem, answer: NEFKResult) -> tuple[Array, Array]:
+def _price_groups(
+    problem: Problem, has_rate: NDArray[np.bool_], answer: NEFKResult, one: Problem
+) -> tuple[Array, Array]:
     """Own prices of groups (g,), NaN where a cap is loose, and a table (g + 1, 2) as csrc/nefk_kernel.h has it, of the
-    answer of a problem whose last items are these.
+    answer of a problem whose last items are these, as far as they have a rate.
     """
-    groups = len(problem.caps)
-    own, table = np.full(groups, np.nan), np.empty((groups + 1, 2))
-    table[0] = 0.0, answer.price
+    groups, at = len(problem.caps), one.n - int(np.count_nonzero(has_rate))
+    own, table = np.full(groups, np.nan), np.zeros((groups + 1, 2))
+    table[0] = np.nan, answer.price
     for part in parts_of(groups):
-        here = slice(one.n - groups + part.start, one.n - groups + part.stop)
-        items = one.take(here, one.capacity)
-        rates, taken = _rates(items), answer.amounts[here]
-        binds = (taken >= problem.caps[part]) & (rates > 0.0)
-        own[part][binds] = items.passes().worth(taken)[1][binds]
-        with np.errstate(all="ignore"):
-            table[1:, 0][part] = np.where(rates > 0.0, taken / rates, 0.0)
+        some = part.start + np.flatnonzero(has_rate[part])
+        here = slice(at, at := at + some.size)
+        taken = answer.amounts[here]
+        table[1 + some, 0] = taken / even_rates(one, here)
+        if answer.group_prices is None:
+            binds = taken >= problem.caps[some]
+            own[some[binds]] = one.take(here, one.capacity).passes().worth(taken)[1][binds]
+        else:
+            binds = answer.group_prices[part] > 0.0
+            own[part][binds] = answer.price + answer.group_prices[part][binds]
     np.fmax(own, answer.price, out=table[1:, 1])
     return own, table
 
 
-def _even(column: Any, size: int) -> Array:
-    """A column of so many items, of which one may stand for all, as doubles."""
-    return np.ascontiguousarray(np.broadcast_to(column, size), dtype=np.float64)
-
-
-def _rates(problem: Problem, part: slice = slice(None)) -> Array:
-    """Rates of some items."""
-    rates = problem.criterion._parameter
-    return _even(rates[part] if isinstance(rates, np.ndarray) else rates, len(range(*part.indices(problem.n))))
-
-
-def _may_be_alike(problem: Problem) -> bool:
-    """Whether items of one group that come upon each other among some start alike: if none do, nothing tells. Most
-    problems are told by items evenly spread, and those next to them; groups that come in turn, by others by chance.
-    """
-    n, even, more = problem.n, *(math.isqrt(2 * pairs * len(problem.caps)) + pairs for pairs in PAIRS)
-    first = np.arange(0, n - 1, odd_stride(max(2 * n // even, 2)))
-    if _tell(problem, np.append(first, first + 1)) is False:
-        return False
-    first = np.random.default_rng(n).integers(n - 1, size=more // 2)
-    return _tell(problem, np.unique(np.append(first, first + 1))) is True
-
-
-def _tell(problem: Problem, which: NDArray[np.intp]) -> bool | None:
-    """Whether those of some items that are of one group start alike; None if there are none."""
-    which = which[np.argsort(problem.groups[which])]
-    groups = problem.groups[which]
-    later = 1 + np.flatnonzero((groups[1:] == groups[:-1]) & (groups[1:] >= 0))
-    if not later.size:
-        return None
-    return bool((problem.starts(which[later - 1]) == problem.starts(which[later])).all())
-
-
-def _without_group(problem: Problem, most: int) -> NDArray[np.intp] | None:
-    """Positions of the items that have no group; None if that and the groups make more than so many."""
-    parts, room = [np.empty(0, dtype=np.intp)], most - len(problem.caps)
-    for part in parts_of(problem.n) if room >= 0 else ():
-        parts.append(part.start + np.flatnonzero(problem.groups[part] < 0))
-        room -= parts[-1].size
-        if room < 0:
-            break
-    return np.concatenate(parts) if room >= 0 else None
-
-
-def _groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:
-    return np.ascontiguousarray(problem.groups[part], dtype=np.intp)
-
-
-def _sum_rates(problem: Problem) -> tuple[Array, Array] | None:
-    """Where the items of every group start (g,), NaN of groups without any, and the sums of their rates (g,); None if
-    those of one do not start alike.
-    """
-    table = np.zeros((len(problem.caps), 3))
-    table[:, 0] = np.nan
-    for part in parts_of(problem.n):
-        rates = _rates(problem, part)
-        starts = _even(problem.starts(part), rates.size)
-        if not group_layout.add_alike(_groups_of(problem, part), starts, rates, table, LEAST, MOST):
-            return None
-    sums = table[:, 1] + table[:, 2]
-    return (table[:, 0].copy(), sums) if np.isfinite(sums).all() else None
+def _rows_of(problem: Problem, others: NDArray[np.intp], rows: NDArray[np.intp], part: slice) -> NDArray[np.intp]:
+    """Groups of a part of the items, but for the others, of which these rows tell."""
+    groups, (first, last) = groups_of(problem, part), others.searchsorted([part.start, part.stop])
+    if last > first:
+        groups = groups.copy()
+        groups[others[first:last] - part.start] = rows[first:last]
+    return groups
 
 
 def _over(problem: Problem, own: Array, amounts: Array) -> float:
     """The largest relative error of a group's total where its cap binds, and excess where not."""
     sums, lost = np.zeros((2, len(problem.caps) + 1))
     for part in parts_of(problem.n):
-        group_layout.add_by_group(_groups_of(problem, part), amounts[part], sums, lost)
+        group_layout.add_by_group(groups_of(problem, part), amounts[part], sums, lost)
     np.add(sums, lost, out=sums)
     gap = np.subtract(sums[1:], problem.caps, out=lost[1:])
     with np.errstate(all="ignore"):

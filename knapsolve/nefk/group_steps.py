@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import Curve
-from knapsolve.nefk.jumps import NEAR_TIES
+from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE
 from knapsolve.nefk.narrow import HALVES, LEAST_HALF, ROUNDED, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
@@ -44,6 +44,8 @@ MOST_STEPS = 40
 LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
+FEW_CROSSED = 2  # starts that a step crosses, up to which the first is tried first
+ENCLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
 
 
@@ -56,6 +58,7 @@ class GroupSteps:
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.starts: Array | None = None  # of items, if they were asked for
         self.late = LATE if self.problem.n <= LEAST_NARROWED else LATE_OF_MANY
+        self.crossings = MOST_TIES  # steps that may end beside such a start
         self.count, self.beside = 0, list[float]()  # steps; prices beside a start that are still to be tried
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
         self.high = math.inf  # how much T was too low above the answer
@@ -78,7 +81,11 @@ class GroupSteps:
         search[core.TOP] = top
         if follows_ties:  # they take nearly all that T falls by, and its model would list them all
             return math.nan
+        if self.shape in STARTING and across_of(search) <= ENCLOSED:
+            search[core.STATE] = core.ENCLOSED
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
+            return math.nan
+        if self._cross(search, mu):
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), across_of(search)
@@ -134,7 +141,11 @@ class GroupSteps:
         if self.starts is None and self.late == LATE:
             self.starts = self.problem.starts()
         elif self.starts is None:
-            starts, counts = np.unique(self.problem.sample(SAMPLE).starts(), return_counts=True)
+            starts, counts = np.empty(0), np.empty(0)
+            for size in PROBE, SAMPLE:
+                starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
+                if starts.size == counts.sum() > 1:
+                    break
             self.starts = starts[(counts > 1) | (starts.size == 1)]
         return self.starts
 
@@ -145,7 +156,7 @@ class GroupSteps:
         if self.shape not in STARTING or self.count < self.late:
             return top
         starts = self._starts()
-        later = starts[(starts > mu) & (starts <= search[core.HIGH] * (1.0 + BESIDE))]
+        later = starts[starts > mu]
         return float(later.min()) if later.size else top
 
     def _try_start(self, search: Array) -> bool:
@@ -162,6 +173,25 @@ class GroupSteps:
             if search[core.LOW] < price < search[core.HIGH]:
                 search[core.PRICE] = price
                 return True
+        return False
+
+    def _cross(self, search: Array, mu: float) -> bool:
+        """Move a search's price beside the first of few prices at which many items start that a step crosses, or the
+        middle one of several; False if there is none.
+        """
+        if self.shape not in STARTING or self.late == LATE or not 0 < self._starts().size <= self.crossings:
+            return False
+        starts, (low, high) = self._starts(), sorted((mu, float(search[core.PRICE])))
+        crossed = starts[(starts >= low) & (starts <= high)]
+        if low < mu:
+            crossed = crossed[::-1]
+        for start in crossed[crossed.size // 2 :] if crossed.size > FEW_CROSSED else crossed:
+            for side in (-BESIDE, BESIDE) if low == mu else (BESIDE, -BESIDE):
+                price = float(start * (1.0 + side))
+                if search[core.LOW] < price < search[core.HIGH]:
+                    search[core.PRICE] = price
+                    self.crossings -= 1
+                    return True
         return False
 
     def _leap(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:

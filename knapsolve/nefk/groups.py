@@ -104,12 +104,15 @@ def solve_groups(
             steps.has_missed |= model.valid
             del own, marks, model
             passes.layout.release(place)
-    if passes.given.n > MANY:
+    if passes.given.n > MANY or passes.is_rough:
         total = slope = None
-    prices = _end(passes, search)
-    if mu != prices.high or total is None or passes.is_rough:
+    prices, taken = _end(passes, search)
+    if taken is not None:
+        total, slope = taken
+    elif mu != prices.high or total is None:
         total = slope = None
         total, slope = passes.respond(float(prices.high))
+    del taken
     if prices.high == 0.0 and passes.shape not in LINEAR:
         binds, total, slope = over_caps(total, passes.caps), None, None
         own = guesses_from_above(passes, binds, 0.0)
@@ -172,16 +175,19 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     return half * share if LEAST_NARROWED < share < 1.0 else half
 
 
-def _end(passes: GroupPasses, search: Array) -> Prices:
-    """Prices of a search that has ended; a jump is shared."""
+def _end(passes: GroupPasses, search: Array) -> tuple[Prices, tuple[Array, Slopes | None] | None]:
+    """Prices of a search that has ended, and what groups take at the higher one, where that was asked for: a jump is
+    shared.
+    """
     price = float(search[core.PRICE])
     if not passes.given.equality and price <= 0.0 and passes.shape != core.LOG_EXPONENTIAL:
-        return Prices(0.0, 0.0)  # capacity is left over
+        return Prices(0.0, 0.0), None  # capacity is left over
     if not enclosed(search):
-        return Prices(price, price)
+        return Prices(price, price), None
     low, high = float(search[core.LOW]), float(search[core.HIGH])
-    more, less = (capped_sums(passes, *passes.respond(x))[0] for x in (low, high))
-    return Prices(low, high, share_of(search[core.TARGET], more, less))
+    more = capped_sums(passes, *passes.respond(low))[0]
+    taken = passes.respond(high)
+    return Prices(low, high, share_of(search[core.TARGET], more, capped_sums(passes, *taken)[0])), taken
 
 
 class GroupModel:
