@@ -141,13 +141,15 @@ class GroupSteps:
         if self.starts is None and self.late == LATE:
             self.starts = self.problem.starts()
         elif self.starts is None:
-            starts, counts = np.empty(0), np.empty(0)
-            for size in PROBE, SAMPLE:
-                starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
-                if starts.size == counts.sum() > 1:
-                    break
-            self.starts = starts[(counts > 1) | (starts.size == 1)]
+            self.starts = self._tied_in(PROBE)
+            if self.starts.size:
+                self.starts = self._tied_in(SAMPLE)
         return self.starts
+
+    def _tied_in(self, size: int) -> Array:
+        """Prices at which several items of a sample of some size start."""
+        starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
+        return starts[(counts > 1) | (starts.size == 1)]
 
     def _next_start(self, search: Array, mu: float, top: float) -> float:
         """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere

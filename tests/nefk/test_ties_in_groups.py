@@ -1,0 +1,65 @@
+"""Items of few classes, in groups with caps: T jumps, or nearly, where a class starts to take something."""
+
+import numpy as np
+import pytest
+from test_alike_items import KINDS
+
+import knapsolve._core.nefk as core
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.search import FAR, new_searches, step
+
+N = 70_000
+CLASSES = [1.0, 2.0, 5.0], [1.0, 3.0]  # rates, weights
+
+
+def problem_of(kind, size, share, over, seed=1):
+    """Rates, capacity and options of items of classes by chance in even hosts of one cap."""
+    generator, m = np.random.default_rng(seed), N // size
+    groups = generator.permutation(np.arange(N) % m)
+    rates, weights = (generator.choice(some, N) for some in CLASSES)
+    capacity = share * float(rates.sum())
+    options = {"weights": weights, "groups": groups, "group_caps": over * capacity / m, "equality": over > 1.0}
+    return rates, capacity, options
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [2, 3, 30, 700])
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.1, 0.3])
+@pytest.mark.parametrize("over", [0.8, 1.02, 2.0, 10.0])
+def test_few_passes(kind, size, share, over):
+    """Up to 57 where steps halve towards a start."""
+    rates, capacity, options = problem_of(kind, size, share, over)
+    result = solve_nefk(kind(rates), capacity, **options)
+    assert result.residual <= 1e-12 and result.n_passes <= 20
+    key = np.ravel_multi_index((options["groups"], rates.astype(int), options["weights"].astype(int)), (N, 6, 4))
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    np.testing.assert_allclose(result.amounts, result.amounts[first][which], rtol=1e-11)  # those of a class take alike
+    taken = np.bincount(options["groups"], result.amounts)
+    assert (taken <= options["group_caps"] * (1.0 + 1e-12)).all()
+    np.testing.assert_allclose(taken[result.group_prices > 0.0], options["group_caps"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_jump_at_a_start_is_shared(kind, seed):
+    """The capacity is within what a class takes just below the price at which it starts: that is the price."""
+    rates, _, options = problem_of(kind, 5, 0.01, 1.02, seed)
+    starts = options["weights"] / (rates if kind is criteria.Freshness else 1.0)
+    result = solve_nefk(kind(rates), 1e-4 * rates.sum(), **options)
+    assert result.residual <= 1e-12 and result.n_passes <= 12
+    assert np.abs(result.price / np.unique(starts) - 1.0).min() <= 1e-14
+
+
+def test_any_number_of_threads_gives_the_same():
+    rates, capacity, options = problem_of(criteria.Freshness, 3, 0.01, 1.02)
+    one, two = (solve_nefk(criteria.Freshness(rates), capacity, **options, n_jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.amounts, two.amounts)
+    assert one.price == two.price
+
+
+@pytest.mark.parametrize("shape", [core.DETECTION, core.FRESHNESS])
+def test_a_step_that_slopes_tell_nothing_of_leads_to_where_all_start(shape):
+    """Not to the middle of all doubles, 1e150 or so."""
+    search = new_searches(shape, np.array([1.0]), 3.0, 0.5)[0]
+    step(search, shape, 2.0, 0.0)
+    assert search[core.PRICE] == 3.0 and search[core.HIGH] == FAR and search[core.LOW] == 0.5
