@@ -194,21 +194,25 @@ def test_hosts_of_alike_items_beside_none(n, size, spread):
             )
 
 
-@pytest.mark.parametrize("size", [5, 100])
+@pytest.mark.parametrize("what", ["a host", "a host, but for one item in a hundred", "an item"])
+@pytest.mark.parametrize("size", [2, 5, 100])
 @pytest.mark.parametrize("share", [1e-4, 0.01, 0.1])
-def test_small_capacity_beside_none(size, share):
-    """So small a share of all rates, of which there are three, one a host; even hosts, one cap."""
+def test_small_capacity_beside_none(what, size, share):
+    """So small a share of all rates, of which there are three, one a host or an item; even hosts, one cap."""
     n, generator = 10**6, np.random.default_rng(1)
     print()
     for over in (0.8, 1.02, 2.0, 10.0):
         groups = generator.permutation(np.arange(n) % (n // size))
-        rate, weight = generator.choice([1.0, 2.0, 5.0], n // size), generator.choice([1.0, 3.0], n // size)
-        rates, weights = rate[groups], weight[groups]
+        by = np.arange(n) if what == "an item" else groups
+        rates, weights = (generator.choice(some, by.max() + 1)[by] for some in ([1.0, 2.0, 5.0], [1.0, 3.0]))
+        if "but for" in what:
+            odd = generator.random(n) < 0.01
+            rates[odd] *= np.exp(generator.standard_normal(odd.sum()))
         capacity = share * float(rates.sum())
         options = {"weights": weights, "n_jobs": 1, "out": np.empty(n), "equality": over >= 1.0}
         alone = partial(solve_nefk, criteria.Freshness(rates), capacity, **options)
         caps = np.full(n // size, over * capacity / (n // size))
-        print_beside_none(f"n = {n:.0e}, {size} items a host, {share} of the rates, {over} times", alone, groups, caps)
+        print_beside_none(f"{size} items a host, one rate {what}, {share} of them, {over} times", alone, groups, caps)
 
 
 @pytest.mark.parametrize("n", [10**5, 10**6])

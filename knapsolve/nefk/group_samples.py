@@ -15,9 +15,9 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
-from knapsolve.nefk.jumps import beside_tie
+from knapsolve.nefk.jumps import beside_tie, tied_starts
 from knapsolve.nefk.problem import odd_stride
-from knapsolve.nefk.search import LINEAR, Secant, step_beside
+from knapsolve.nefk.search import BESIDE, LINEAR, STARTING, Secant, step_beside
 
 Array = NDArray[np.float64]
 SAMPLE = 128  # a price is guessed on one in so many items, within the next two
@@ -30,6 +30,7 @@ LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of th
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
 LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
+LEAST_AWAY = 1e-6  # of a price over the one at which the first items start, at which T is looked for
 DOWN = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in log price, from above which nothing is taken
 ALONG = 1e-4  # error of a log price at which T of a sample has some size
 LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
@@ -106,6 +107,7 @@ class SampledTotals:
         self.every, self.ungrouped = float(every), float(every)
         if not large[0]:
             self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
+        self.has_ties = False  # about the price that was found
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
         self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
 
@@ -197,7 +199,29 @@ class SampledTotals:
         rough, shape = search.copy(), self.totals.shape
         step_roughly(rough, shape, self.respond, ROUGHLY)
         price = float(rough[core.PRICE])
+        if rough[core.STATE] == core.RUNNING and shape in STARTING:
+            beside = self._price_beside_ties(float(search[core.TARGET]))
+            price, self.has_ties = (price, False) if math.isnan(beside) else (beside, True)
         return price if narrow.has_bracket(shape, price) else math.nan
+
+    def _price_beside_ties(self, target: float) -> float:
+        """The same where many items start at few prices, near which Newton's steps only creep; NaN elsewhere."""
+        ties = tied_starts(self.totals.problem)
+        low, high = 0, ties.size
+        while low < high:
+            k = (low + high) // 2
+            low, high = (k + 1, high) if self.respond(float(ties[k]) * (1.0 + BESIDE))[0] > target else (low, k)
+        if high == ties.size:
+            return math.nan
+        top, furthest = float(ties[high]), -math.log(BESIDE)
+
+        def gap(away: float) -> float:
+            return self.respond(top * -math.expm1(-away))[0] - target
+
+        least = -math.log1p(-float(ties[high - 1]) * (1.0 + BESIDE) / top) if high else LEAST_AWAY
+        if gap(furthest) >= 0.0:
+            return top  # within a jump
+        return top * -math.expm1(-float(brentq(gap, least, furthest, xtol=ROUGHLY))) if gap(least) > 0.0 else math.nan
 
     def enclose(self, search: Array, error: float) -> tuple[float, float, Curve] | None:
         """The price at which T meets a search's target, how far below that T is larger by some relative error, over the

@@ -44,7 +44,7 @@ MOST_STEPS = 40
 LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
-FEW_CROSSED = 2  # starts that a step crosses, up to which the first is tried first
+LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
 ENCLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
 
@@ -74,12 +74,7 @@ class GroupSteps:
         NaN if the step was too long for one.
         """
         self.count += 1
-        top = float(search[core.TOP])
-        search[core.TOP] = self._next_start(search, mu, top)
-        follows_ties = self.late != LATE and top != search[core.TOP] <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
-        step_beside(search, self.shape, *sums)
-        search[core.TOP] = top
-        if follows_ties:  # they take nearly all that T falls by, and its model would list them all
+        if self._newton(search, mu, sums):  # ties take nearly all that T falls by, and its model would list them all
             return math.nan
         if self.shape in STARTING and across_of(search) <= ENCLOSED:
             search[core.STATE] = core.ENCLOSED
@@ -126,6 +121,15 @@ class GroupSteps:
         if not leads and self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
             return math.nan  # a rough pass costs less than so large a model
         return self.wide * half
+
+    def _newton(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
+        """One step of Newton's method, which goes by where items start next; whether many do, next above the price."""
+        top = float(search[core.TOP])
+        search[core.TOP] = self._next_start(search, mu, top)
+        follows_ties = self.late != LATE and top != search[core.TOP] <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
+        step_beside(search, self.shape, *sums)
+        search[core.TOP] = top
+        return follows_ties
 
     def _try_tie(self, search: Array) -> bool:
         """Move a search's price beside the weight that many items have; False if there is no such left to be tried."""
@@ -178,8 +182,8 @@ class GroupSteps:
         return False
 
     def _cross(self, search: Array, mu: float) -> bool:
-        """Move a search's price beside the first of few prices at which many items start that a step crosses, or the
-        middle one of several; False if there is none.
+        """Move a search's price beside the first of few prices at which many items start that a step crosses, later the
+        middle one; False if there is none.
         """
         if self.shape not in STARTING or self.late == LATE or not 0 < self._starts().size <= self.crossings:
             return False
@@ -187,7 +191,7 @@ class GroupSteps:
         crossed = starts[(starts >= low) & (starts <= high)]
         if low < mu:
             crossed = crossed[::-1]
-        for start in crossed[crossed.size // 2 :] if crossed.size > FEW_CROSSED else crossed:
+        for start in crossed[0 if self.crossings > LATE_CROSSED else crossed.size // 2 :]:
             for side in (-BESIDE, BESIDE) if low == mu else (BESIDE, -BESIDE):
                 price = float(start * (1.0 + side))
                 if search[core.LOW] < price < search[core.HIGH]:
@@ -221,8 +225,8 @@ class GroupSteps:
         """The price to which a step leads that nothing is learnt of."""
         other = search.copy()
         other[core.PRICE] = mu
-        step_beside(other, self.shape, *sums)
-        if not self.are_large and other[core.STATE] == core.RUNNING:
+        follows_ties = self._newton(other, mu, sums)
+        if not (self.are_large or follows_ties) and other[core.STATE] == core.RUNNING:
             self._follow(other, mu, sums[0])
         return float(other[core.PRICE])
 

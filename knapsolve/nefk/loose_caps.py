@@ -96,9 +96,9 @@ def reduce(
     if is_sure and margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
     if in_order:
-        curve = curve or sample.curve(price, margin)
+        curve, has_ties = curve or sample.curve(price, margin), sample.has_ties
         del sample  # takes room
-        found = below_the_answer(totals, search, price, margin, is_steep, curve)
+        found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
         return without_loose_caps(totals, *found, search, curve) if found else None
     low = below(search, totals.shape, price, margin)
     if math.isnan(low):
@@ -142,10 +142,11 @@ def below_the_answer(
     margin: float,
     is_steep: bool = False,
     curve: Curve | None = None,
+    has_ties: bool = False,
 ) -> tuple[float, Array] | None:
     """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
     (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one. Slopes are not looked at if totals
-    are steep. T of a sample about the price may be known.
+    are steep, nor next to ties. T of a sample about the price may be known.
     """
     shape = totals.shape
     for more in reversed(range(TRIES)):
@@ -155,9 +156,9 @@ def below_the_answer(
         taken, after = totals.respond(low), search.copy()
         total, slope, fixed = capped_sums(totals, *taken.T)
         is_below = total > search[core.TARGET] + error_of(totals, taken[:, 0], total)
+        if is_below and (is_steep or has_ties):
+            return low, taken
         if is_steep:
-            if is_below:
-                return low, taken
             price, margin = low, MORE_OF_STEEP * margin
             continue
         after[core.PRICE] = low
