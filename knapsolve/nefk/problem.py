@@ -137,7 +137,8 @@ def check_problem(
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
     low, high = _as_number(low), _as_number(high)
     if (groups is None) != (group_caps is None):
-        raise ValueError("groups and group_caps must be given together")
+        given, other = ("groups", "group_caps") if group_caps is None else ("group_caps", "groups")
+        raise ValueError(f"{other} must be given with {given}, got None")
     caps = np.empty(0)
     if group_caps is not None:
         _check_labels(group_caps)
@@ -178,9 +179,7 @@ def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
     except ValueError:  # lists of several lengths
         given = np.asarray(groups, dtype=object)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        makes = "groups.astype(int)" if given.dtype.kind == "f" else "pandas.factorize(names)"
-        allowed = f"a one-dimensional array of integers, -1 for no group, as by {makes}"
-        raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
+        raise TypeError(f"groups must be a one-dimensional array of integers, -1 for no group, got {_strange_group(given)}")
     first, last = _extent_of(given, n_jobs)
     if first < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {first} at position {int(np.argmin(given))}")
@@ -200,15 +199,20 @@ def _extent_of(groups: NDArray[Any], n_jobs: int) -> tuple[int, int]:
 
 
 def _strange_group(given: NDArray[Any]) -> str:
-    """The first entry that is no integer, or else what they all are."""
-    if given.ndim == 1 and given.dtype.kind == "f" and np.isnan(given).any():
-        return f"none at position {int(np.isnan(given).argmax())}: fill it with -1, and make all integers"
-    for place, value in enumerate(given.tolist() if given.ndim == 1 and given.dtype.kind in "fO" else ()):
+    """What is no integer, or no one-dimensional array, and what makes it one."""
+    if given.ndim != 1:
+        return f"an array of shape {given.shape}"
+    if given.dtype.kind == "f":
+        if np.isnan(given).any():
+            return f"nan at position {int(np.isnan(given).argmax())}: fill it with -1, and make all integers"
+        is_whole = np.isfinite(given) & (given == np.floor(given))
+        if not is_whole.all():
+            return f"{given[is_whole.argmin()]} at position {int(is_whole.argmin())}"
+    for place, value in enumerate(given.tolist() if given.dtype.kind == "O" else ()):
         if not isinstance(value, int):
-            return f"{shown(value)} at position {place} of {given.dtype} {given.shape}"
-    if given.ndim == 1 and given.dtype.kind == "O":
-        return f"integers as objects {given.shape}, of which .astype(int) makes numbers"
-    return f"{given.dtype} {given.shape}"
+            return f"{shown(value)} at position {place}: pandas.factorize(names)[0] makes integers"
+    makes = "groups.astype(int)" if given.dtype.kind in "fO" else "pandas.factorize(names)[0]"
+    return f"{given.dtype}, of which {makes} makes integers"
 
 
 def common_size(columns: dict[str, Any]) -> int:
