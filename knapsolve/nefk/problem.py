@@ -179,7 +179,8 @@ def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
     except ValueError:  # lists of several lengths
         given = np.asarray(groups, dtype=object)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise TypeError(f"groups must be a one-dimensional array of integers, -1 for no group, got {_strange_group(given)}")
+        allowed = "a one-dimensional array of integers, -1 for no group"
+        raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
     first, last = _extent_of(given, n_jobs)
     if first < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {first} at position {int(np.argmin(given))}")
