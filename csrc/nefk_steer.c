@@ -9,7 +9,9 @@
 
 static const double LEAST_AWAY = 1e-17; /* of a start */
 static const double SAME = 1e-12;       /* log ratio of how far an item and the others are from a start */
-enum { SHARES = 8, LONG = 16 /* steps from which on the bracket is halved where some lead no nearer */,
+static const double SHORT = 0.1;        /* of a step to a start: what Newton's method does well */
+static const double FAR_APART = 100.0; /* from a start, over each other */
+enum { SHARES = 8, LATE = 10, LONG = 16 /* steps from which on the bracket is halved where some lead no nearer */,
        STALLED = 2 /* that many */ };
 
 nefk_trail nefk_new_trail(void) { return (nefk_trail){NAN, NAN, NAN, NAN, INFINITY, 0}; }
@@ -105,10 +107,25 @@ double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, 
     return price > look->low ? price : look->aim;
 }
 
+/* The price to which a straight line leads through the last two gaps, late through those at both ends of a bracket, in the
+ * logarithm of how far prices are below the start of items: where several start at once, or bounds hold some, that of one
+ * tells little. NaN if it leads nowhere. */
+static double along_start(const nefk_trail *last, const nefk_trail *now, double start, const nefk_search *search,
+                          int is_late) {
+    double low = start - search->low, high = start - search->high, here = start - now->price, there = start - last->price;
+    double gap = now->gap, before = last->gap, next = NAN;
+    if (is_late && high > 0.0 && low > FAR_APART * high)
+        next = start - low * pow(high / low, now->low_gap / (now->low_gap - now->high_gap));
+    else if (here > 0.0 && there > 0.0 && gap * before > 0.0 && fabs(gap) > NEFK_SLOW * fabs(before))
+        next = start - here * pow(here / there, gap / (before - gap));
+    return next > search->low && next < search->high ? next : NAN;
+}
+
 /* After a total and its slope at `tried`, which left the search with a next price: that, or another one where Newton's
  * creeps. */
 static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, size_t step, double tried, double total,
                     double slope, const nefk_search *search) {
+    nefk_trail last = *trail;
     double other = nefk_follow_trail(trail, tried, total, search->target, search->low, search->high);
     double next = isnan(other) ? search->price : other, starts[NEFK_BLOCK];
     if (nefk_is_stuck(trail, step)) return search->low > 0.0 ? nefk_middle(search->low, search->high) : search->price;
@@ -121,8 +138,10 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
         nefk_take_starts(&look, at, m, starts);
     }
     if (look.above == NEFK_NO_ITEM) return look.nearest;
+    if (!look.count && fabs(next - tried) <= SHORT * (look.next - tried)) return next;
     nefk_block item = nefk_load_block(problem, look.above, 1, &space);
-    return nefk_step_to_start(problem, &look, item, tried, total, slope, search->target);
+    double along = look.count ? NAN : along_start(&last, trail, look.next, search, step >= LATE);
+    return isnan(along) ? nefk_step_to_start(problem, &look, item, tried, total, slope, search->target) : along;
 }
 
 size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most) {

@@ -38,7 +38,8 @@ cdef extern from *:
 cdef enum:
     LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
 
-cdef double ROUNDED = 1e-15  # relative difference of prices at which items start alike, but for rounding
+ROUNDED = 1e-15  # relative difference of prices at which items start alike, but for rounding
+cdef double rounded = ROUNDED
 
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
@@ -109,7 +110,7 @@ def add_by_group(const Py_ssize_t[::1] group, const real[::1] column, double[::1
 
 cdef inline bint starts_at(double start, double at) noexcept nogil:
     """Whether an item that starts at a price starts where others do, but for rounding."""
-    return start == at or (start >= at * (1.0 - ROUNDED) and start <= at * (1.0 + ROUNDED))
+    return start == at or (start >= at * (1.0 - rounded) and start <= at * (1.0 + rounded))
 
 
 def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const double[::1] rates, double[:, ::1] table,

@@ -39,7 +39,7 @@ def solve_alike(
     None where most items of a group differ, or that is not worth it. `solve` answers the smaller problem.
     """
     is_one_of_these = narrows(problem, passes) and problem.criterion._shape in STARTING and has_no_bounds(problem)
-    if not (is_one_of_these and place.dtype == np.float64 and problem.order is None):
+    if not (is_one_of_these and place.dtype == np.float64 and problem.order is None and problem.capacity > 0.0):
         return None
     alike = find_alike(problem, int(MOST_ROOM / BY_ITEM * problem.n))
     if alike is None:

@@ -15,7 +15,6 @@ from knapsolve.nefk.problem import Problem, odd_stride
 
 Array = NDArray[np.float64]
 PAIRS = (3, 16)  # of one group among items that are looked at first, if groups are even, and then
-ROUNDED = 1e-15  # as csrc has it: relative difference of prices at which items start alike, but for rounding
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
 WORTH = 4  # one in so many items may be a group or an other, if there are others
 VOTES = 32  # of each group, if groups are even
@@ -108,7 +107,7 @@ def _pairs(problem: Problem, which: NDArray[np.intp]) -> tuple[int, int]:
         return 0, 0
     before, starts = (np.broadcast_to(problem.starts(which[x]), later.shape) for x in (later - 1, later))
     with np.errstate(invalid="ignore"):
-        return later.size, int(np.count_nonzero(np.abs(starts - before) <= ROUNDED * before))
+        return later.size, int(np.count_nonzero(np.abs(starts - before) <= group_layout.ROUNDED * before))
 
 
 def _vote(problem: Problem, table: Array) -> None:

@@ -15,7 +15,7 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
-from knapsolve.nefk.jumps import beside_tie, tied_starts
+from knapsolve.nefk.jumps import beside_tie, ends_of_ties, tied_starts
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.search import BESIDE, LINEAR, STARTING, Secant, step_beside
 
@@ -206,19 +206,19 @@ class SampledTotals:
 
     def _price_beside_ties(self, target: float) -> float:
         """The same where many items start at few prices, near which Newton's steps only creep; NaN elsewhere."""
-        ties = tied_starts(self.totals.problem)
-        low, high = 0, ties.size
+        ties = ends_of_ties(tied_starts(self.totals.problem)).tolist()
+        low, high = 0, len(ties)
         while low < high:
             k = (low + high) // 2
-            low, high = (k + 1, high) if self.respond(float(ties[k]) * (1.0 + BESIDE))[0] > target else (low, k)
-        if high == ties.size:
+            low, high = (k + 1, high) if self.respond(ties[k][1] * (1.0 + BESIDE))[0] > target else (low, k)
+        if high == len(ties):
             return math.nan
-        top, furthest = float(ties[high]), -math.log(BESIDE)
+        top, furthest = ties[high][0], -math.log(BESIDE)
 
         def gap(away: float) -> float:
             return self.respond(top * -math.expm1(-away))[0] - target
 
-        least = -math.log1p(-float(ties[high - 1]) * (1.0 + BESIDE) / top) if high else LEAST_AWAY
+        least = -math.log1p(-ties[high - 1][1] * (1.0 + BESIDE) / top) if high else LEAST_AWAY
         if gap(furthest) >= 0.0:
             return top  # within a jump
         return top * -math.expm1(-float(brentq(gap, least, furthest, xtol=ROUGHLY))) if gap(least) > 0.0 else math.nan

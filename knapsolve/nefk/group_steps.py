@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import Curve
-from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE
+from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE, ends_of_ties
 from knapsolve.nefk.narrow import HALVES, LEAST_HALF, ROUNDED, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
@@ -45,7 +45,7 @@ LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
-ENCLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
+CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
 
 
@@ -57,6 +57,7 @@ class GroupSteps:
         self.held = 0  # leads where caps held nearly all of T
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
         self.starts: Array | None = None  # of items, if they were asked for
+        self.ties: Array | None = None  # ends of clusters of them
         self.late = LATE if self.problem.n <= LEAST_NARROWED else LATE_OF_MANY
         self.crossings = MOST_TIES  # steps that may end beside such a start
         self.count, self.beside = 0, list[float]()  # steps; prices beside a start that are still to be tried
@@ -74,13 +75,12 @@ class GroupSteps:
         NaN if the step was too long for one.
         """
         self.count += 1
-        if self._newton(search, mu, sums):  # ties take nearly all that T falls by, and its model would list them all
-            return math.nan
-        if self.shape in STARTING and across_of(search) <= ENCLOSED:
+        follows_ties = self._newton(search, mu, sums)
+        if search[core.STATE] == core.RUNNING and self.shape in STARTING and across_of(search) <= CLOSED:
             search[core.STATE] = core.ENCLOSED
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
             return math.nan
-        if self._cross(search, mu):
+        if self._cross(search, mu) or follows_ties:  # these take nearly all that T falls by: a model would list them
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), across_of(search)
@@ -145,12 +145,12 @@ class GroupSteps:
         if self.starts is None and self.late == LATE:
             self.starts = self.problem.starts()
         elif self.starts is None:
-            self.starts = self._tied_in(PROBE)
+            self.starts = self._many_in(PROBE)
             if self.starts.size:
-                self.starts = self._tied_in(SAMPLE)
+                self.starts = self._many_in(SAMPLE)
         return self.starts
 
-    def _tied_in(self, size: int) -> Array:
+    def _many_in(self, size: int) -> Array:
         """Prices at which several items of a sample of some size start."""
         starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
         return starts[(counts > 1) | (starts.size == 1)]
@@ -185,19 +185,21 @@ class GroupSteps:
         """Move a search's price beside the first of few prices at which many items start that a step crosses, later the
         middle one; False if there is none.
         """
-        if self.shape not in STARTING or self.late == LATE or not 0 < self._starts().size <= self.crossings:
+        if self.shape not in STARTING or self.late == LATE:
             return False
-        starts, (low, high) = self._starts(), sorted((mu, float(search[core.PRICE])))
-        crossed = starts[(starts >= low) & (starts <= high)]
+        if self.ties is None:
+            self.ties = ends_of_ties(self._starts())
+        if not 0 < len(self.ties) <= self.crossings:
+            return False
+        low, high = sorted((mu, float(search[core.PRICE])))
+        crossed = self.ties[(self.ties[:, 1] >= low) & (self.ties[:, 0] <= high)] * (1.0 - BESIDE, 1.0 + BESIDE)
         if low < mu:
-            crossed = crossed[::-1]
-        for start in crossed[0 if self.crossings > LATE_CROSSED else crossed.size // 2 :]:
-            for side in (-BESIDE, BESIDE) if low == mu else (BESIDE, -BESIDE):
-                price = float(start * (1.0 + side))
-                if search[core.LOW] < price < search[core.HIGH]:
-                    search[core.PRICE] = price
-                    self.crossings -= 1
-                    return True
+            crossed = crossed[::-1, ::-1]
+        for price in crossed[0 if self.crossings > LATE_CROSSED else len(crossed) // 2 :].ravel().tolist():
+            if search[core.LOW] < price < search[core.HIGH]:
+                search[core.PRICE] = price
+                self.crossings -= 1
+                return True
         return False
 
     def _leap(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:

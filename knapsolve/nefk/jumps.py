@@ -22,6 +22,7 @@ MOST_HALF = 0.5  # of a bracket: beyond, an end is so near 0 that weights are lo
 TIED = 24  # one in so many items of one weight is many
 PROBE, SAMPLE = 256, 2048  # items on which it is seen whether many start at one price, and at which
 MOST_TIES, MOSTLY = 32, 0.25  # prices at which that share of the items start
+CLOSE = 1e-8  # relative difference of such prices that are looked at as one
 NEAR_TIES = 1e-3  # below such a price, over that: there Newton's method knows where those items start
 NEARBY = 0.5  # a price that such a one is worth a look from, over that
 
@@ -74,6 +75,13 @@ def tied_starts(problem: Problem) -> NDArray[np.float64]:
     if problem.criterion._shape not in STARTING or not _tied_in(problem, PROBE).size:
         return np.empty(0)
     return _tied_in(problem, SAMPLE)
+
+
+def ends_of_ties(starts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The lowest and the highest of prices (k,) in order that are close to each other, of each such cluster (m, 2)."""
+    apart = 1 + np.flatnonzero(starts[1:] > starts[:-1] * (1.0 + CLOSE))
+    first = np.append(0, apart)[: starts.size]
+    return np.column_stack([starts[first], starts[np.append(apart, starts.size)[: starts.size] - 1]])
 
 
 def _tied_in(problem: Problem, size: int) -> NDArray[np.float64]:

@@ -156,7 +156,7 @@ def below_the_answer(
         taken, after = totals.respond(low), search.copy()
         total, slope, fixed = capped_sums(totals, *taken.T)
         is_below = total > search[core.TARGET] + error_of(totals, taken[:, 0], total)
-        if is_below and (is_steep or has_ties):
+        if is_below and (is_steep or (has_ties and total <= MUCH * search[core.TARGET])):
             return low, taken
         if is_steep:
             price, margin = low, MORE_OF_STEEP * margin

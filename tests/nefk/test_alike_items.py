@@ -140,3 +140,21 @@ def test_many_items_that_start_next_to_each_other_take_few_passes(n, spread, pas
         assert result.residual <= 1e-12
         most = max(most, result.n_passes)
     assert most <= passes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [300, 5000, 20_000, 30_000])
+@pytest.mark.parametrize("levels", [1, 3, 10, None])
+@pytest.mark.parametrize("over", [1.02, 1.2, 3.0, 20.0])
+def test_few_passes_where_bounds_hold_many_items_that_start_at_few_prices(kind, n, levels, over):
+    """Up to 104 where steps go by the next start alone, however far it is."""
+    generator = np.random.default_rng(0)
+    prices = np.exp(generator.standard_normal(levels or n))
+    starts = prices if levels is None else prices[generator.integers(0, levels, n)]
+    rates = np.exp(2.0 * generator.standard_normal(n))
+    upper = rates * np.exp(0.3 * generator.standard_normal(n))
+    capacity = 0.3 * rates.sum()
+    upper *= over * capacity / upper.sum()
+    weights = starts * rates if kind is criteria.Freshness else starts
+    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper)
+    assert result.residual <= 1e-12 and result.n_passes <= 30

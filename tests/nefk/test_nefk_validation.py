@@ -93,7 +93,7 @@ NAN = float("nan")
         (lambda: solve_nefk(F, 1.0, upper="5/day"), TypeError, ["upper", "a number or an array", "'5/day'"]),
         (lambda: solve_nefk(F, 1.0, upper=np.timedelta64(5, "s")), TypeError, ["upper", "/ interval"]),
         (lambda: solve_nefk(F, 1.0, groups=list("aab"), group_caps=[1.0]), TypeError, ["groups", "factorize", "<U1"]),
-        (lambda: solve_nefk(F, 1.0, groups=[0.0, 1.0], group_caps=1.0), TypeError, ["groups", "astype(int)", "float64"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0.0, 1.0], group_caps=1.0), TypeError, ["astype(int)", "float64"]),
         (lambda: solve_nefk(F, 1.0, groups=[0.0, np.nan], group_caps=[1.0]), TypeError, ["nan at position 1", "-1"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 0], group_caps=[NAN]), ValueError, ["group_caps", "nan"]),
         (

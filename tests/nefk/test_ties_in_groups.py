@@ -6,6 +6,7 @@ from test_alike_items import KINDS
 
 import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.jumps import ends_of_ties
 from knapsolve.nefk.search import FAR, new_searches, step
 
 N = 70_000
@@ -63,3 +64,24 @@ def test_a_step_that_slopes_tell_nothing_of_leads_to_where_all_start(shape):
     search = new_searches(shape, np.array([1.0]), 3.0, 0.5)[0]
     step(search, shape, 2.0, 0.0)
     assert search[core.PRICE] == 3.0 and search[core.HIGH] == FAR and search[core.LOW] == 0.5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("levels", [2, 5, 8])
+@pytest.mark.parametrize("seed", range(4))
+def test_starts_a_double_or_two_apart(kind, levels, seed):
+    generator = np.random.default_rng(seed)
+    starts, rates = 1.0 + 2.0**-52 * generator.integers(0, levels, N), np.exp(generator.standard_normal(N))
+    weights = starts * rates if kind is criteria.Freshness else starts
+    capacity = 10.0 ** generator.uniform(-5.0, -1.0) * rates.sum()
+    options = {"weights": weights, "groups": generator.integers(0, N // 5, N), "equality": False}
+    for over in (1.05, 10.0):
+        result = solve_nefk(kind(rates), capacity, **options, group_caps=over * capacity / (N // 5))
+        assert result.residual <= 1e-12 and result.n_passes <= 60
+
+
+def test_starts_close_to_each_other_are_one_cluster():
+    starts = np.array([0.5, 1.0, 1.0 + 2e-16, 1.0 + 1e-12, 2.0])
+    np.testing.assert_array_equal(ends_of_ties(starts), [[0.5, 0.5], [1.0, 1.0 + 1e-12], [2.0, 2.0]])
+    assert ends_of_ties(starts[:0]).shape == (0, 2)
+    np.testing.assert_array_equal(ends_of_ties(starts[:1]), [[0.5, 0.5]])
