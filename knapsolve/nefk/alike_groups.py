@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_layout as group_layout
+import knapsolve._core.group_sums as group_sums
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.alike_items import AlikeItems, even_rates, even_starts, find_alike, groups_of
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
@@ -134,7 +134,7 @@ def _over(problem: Problem, own: Array, amounts: Array) -> float:
     """The largest relative error of a group's total where its cap binds, and excess where not."""
     sums, lost = np.zeros((2, len(problem.caps) + 1))
     for part in parts_of(problem.n):
-        group_layout.add_by_group(groups_of(problem, part), amounts[part], sums, lost)
+        group_sums.add_by_group(groups_of(problem, part), amounts[part], sums, lost)
     np.add(sums, lost, out=sums)
     gap = np.subtract(sums[1:], problem.caps, out=lost[1:])
     with np.errstate(all="ignore"):

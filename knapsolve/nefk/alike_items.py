@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_layout as group_layout
+import knapsolve._core.group_sums as group_sums
 from knapsolve.nefk.passes import CHUNK, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
 
@@ -107,7 +107,7 @@ def _pairs(problem: Problem, which: NDArray[np.intp]) -> tuple[int, int]:
         return 0, 0
     before, starts = (np.broadcast_to(problem.starts(which[x]), later.shape) for x in (later - 1, later))
     with np.errstate(invalid="ignore"):
-        return later.size, int(np.count_nonzero(np.abs(starts - before) <= group_layout.ROUNDED * before))
+        return later.size, int(np.count_nonzero(np.abs(starts - before) <= group_sums.ROUNDED * before))
 
 
 def _vote(problem: Problem, table: Array) -> None:
@@ -115,18 +115,18 @@ def _vote(problem: Problem, table: Array) -> None:
     step = odd_stride(max(problem.n // (VOTES * len(problem.caps)), 1))
     for part in parts_of(problem.n, CHUNK * step):
         some = slice(part.start, part.stop, step)
-        group_layout.vote_alike(groups_of(problem, some), even_starts(problem, some), table)
+        group_sums.vote_alike(groups_of(problem, some), even_starts(problem, some), table)
     table[:, 1:] = 0.0
 
 
 def _sum_rates(problem: Problem, table: Array, room: int) -> NDArray[np.intp] | None:
-    """Add rates of items that start alike to those of their groups in a table (g, 3) as `group_layout.add_alike` has
+    """Add rates of items that start alike to those of their groups in a table (g, 3) as `group_sums.add_alike` has
     it; positions of the others, None if they are more than `room`.
     """
     parts, found = [np.empty(0, dtype=np.intp)], np.empty(min(CHUNK, problem.n), dtype=np.intp)
     for part in parts_of(problem.n, CHUNK):
         groups, starts, rates = groups_of(problem, part), even_starts(problem, part), even_rates(problem, part)
-        count = group_layout.add_alike(groups, starts, rates, table, found)
+        count = group_sums.add_alike(groups, starts, rates, table, found)
         parts.append(part.start + found[:count])
         room -= count
         if room < 0:

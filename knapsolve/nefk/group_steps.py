@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_samples import Curve
-from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE, ends_of_ties
+from knapsolve.nefk.group_starts import StartSteps
 from knapsolve.nefk.narrow import HALVES, LEAST_HALF, ROUNDED, moved_by, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
-from knapsolve.nefk.search import BESIDE, LATE, LINEAR, STARTING, Secant, across_of, nearest, step_beside
+from knapsolve.nefk.search import LINEAR, STARTING, Secant, across_of
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
@@ -41,10 +41,7 @@ MOST_FOLLOWED = 4  # steps along one curve
 SAMPLE = 2048  # items whose total leads to those of groups
 ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to be at most
 MOST_STEPS = 40
-LATE_OF_MANY = 2  # steps of a search over more, which cost more
-TRIED = 3  # late steps to one, or two, beside a start
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
-LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
 CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
 
@@ -56,11 +53,7 @@ class GroupSteps:
         self.curve, self.problem, self.shape, self.leads = curve, passes.given, passes.shape, MOST_LEADS
         self.held = 0  # leads where caps held nearly all of T
         self.has_missed, self.encloses = False, False  # a model of T did not hold the answer; the next one surely does
-        self.starts: Array | None = None  # of items, if they were asked for
-        self.ties: Array | None = None  # ends of clusters of them
-        self.late = LATE if self.problem.n <= LEAST_NARROWED else LATE_OF_MANY
-        self.crossings = MOST_TIES  # steps that may end beside such a start
-        self.count, self.beside = 0, list[float]()  # steps; prices beside a start that are still to be tried
+        self.starts = StartSteps(passes.given)
         self.before: tuple[float, float] | None = None  # the last price on the curve, and T there
         self.high = math.inf  # how much T was too low above the answer
         self.low = 0.0, 0.0  # how much T was too high below the answer, and its slope there if caps held most
@@ -74,13 +67,13 @@ class GroupSteps:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
         NaN if the step was too long for one.
         """
-        self.count += 1
-        follows_ties = self._newton(search, mu, sums)
+        self.starts.count += 1
+        follows_ties = self.starts.newton(search, mu, sums)
         if search[core.STATE] == core.RUNNING and self.shape in STARTING and across_of(search) <= CLOSED:
             search[core.STATE] = core.ENCLOSED
-        if search[core.STATE] != core.RUNNING or self._try_tie(search) or self._try_start(search):
+        if search[core.STATE] != core.RUNNING or self._try_tie(search) or self.starts.try_start(search):
             return math.nan
-        if self._cross(search, mu) or follows_ties:  # these take nearly all that T falls by: a model would list them
+        if self.starts.cross(search, mu) or follows_ties:  # they take nearly all that T falls by
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), across_of(search)
@@ -122,83 +115,12 @@ class GroupSteps:
             return math.nan  # a rough pass costs less than so large a model
         return self.wide * half
 
-    def _newton(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
-        """One step of Newton's method, which goes by where items start next; whether many do, next above the price."""
-        top = float(search[core.TOP])
-        search[core.TOP] = self._next_start(search, mu, top)
-        follows_ties = self.late != LATE and top != search[core.TOP] <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
-        step_beside(search, self.shape, *sums)
-        search[core.TOP] = top
-        return follows_ties
-
     def _try_tie(self, search: Array) -> bool:
         """Move a search's price beside the weight that many items have; False if there is no such left to be tried."""
         while self.curve and self.curve.ties:
             price = self.curve.ties.pop(0)
             if search[core.LOW] < price < search[core.HIGH]:
                 search[core.PRICE] = price
-                return True
-        return False
-
-    def _starts(self) -> Array:
-        """Prices at which items start; of many items such as many start at, as a sample tells."""
-        if self.starts is None and self.late == LATE:
-            self.starts = self.problem.starts()
-        elif self.starts is None:
-            self.starts = self._many_in(PROBE)
-            if self.starts.size:
-                self.starts = self._many_in(SAMPLE)
-        return self.starts
-
-    def _many_in(self, size: int) -> Array:
-        """Prices at which several items of a sample of some size start."""
-        starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
-        return starts[(counts > 1) | (starts.size == 1)]
-
-    def _next_start(self, search: Array, mu: float, top: float) -> float:
-        """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere
-        that at which the first one does.
-        """
-        if self.shape not in STARTING or self.count < self.late:
-            return top
-        starts = self._starts()
-        later = starts[starts > mu]
-        return float(later.min()) if later.size else top
-
-    def _try_start(self, search: Array) -> bool:
-        """Late in a search, move its price to either side of the nearest start of an item, now and then, as
-        `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
-        """
-        if self.shape not in STARTING or self.count <= self.late:
-            return False
-        if not self.beside and (self.count - self.late) % TRIED == 0:
-            start = nearest(self._starts(), search)
-            self.beside = [start - BESIDE * start, start + BESIDE * start]
-        while self.beside:
-            price = self.beside.pop()
-            if search[core.LOW] < price < search[core.HIGH]:
-                search[core.PRICE] = price
-                return True
-        return False
-
-    def _cross(self, search: Array, mu: float) -> bool:
-        """Move a search's price beside the first of few prices at which many items start that a step crosses, later the
-        middle one; False if there is none.
-        """
-        if self.shape not in STARTING or self.late == LATE:
-            return False
-        if self.ties is None:
-            self.ties = ends_of_ties(self._starts())
-        if not 0 < len(self.ties) <= self.crossings:
-            return False
-        low, high = sorted((mu, float(search[core.PRICE])))
-        crossed = self.ties[(self.ties[:, 1] >= low) & (self.ties[:, 0] <= high)] * (1.0 - BESIDE, 1.0 + BESIDE)
-        if low < mu:
-            crossed = crossed[::-1, ::-1]
-        for price in crossed[0 if self.crossings > LATE_CROSSED else len(crossed) // 2 :].ravel().tolist():
-            if search[core.LOW] < price < search[core.HIGH]:
-                search[core.PRICE] = price
-                self.crossings -= 1
                 return True
         return False
 
@@ -227,7 +149,7 @@ class GroupSteps:
         """The price to which a step leads that nothing is learnt of."""
         other = search.copy()
         other[core.PRICE] = mu
-        follows_ties = self._newton(other, mu, sums)
+        follows_ties = self.starts.newton(other, mu, sums)
         if not (self.are_large or follows_ties) and other[core.STATE] == core.RUNNING:
             self._follow(other, mu, sums[0])
         return float(other[core.PRICE])

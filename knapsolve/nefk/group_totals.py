@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
+import knapsolve._core.group_sums as group_sums
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
@@ -196,7 +197,7 @@ class GroupTotals:
         """Sums of a column (n,) by group (g + 1,), as good as rounded once."""
         sums, lost = np.zeros((2, len(self.caps) + 1))
         for part in parts_of(self.problem.n):
-            group_layout.add_by_group(self.groups(part), column[part], sums, lost)
+            group_sums.add_by_group(self.groups(part), column[part], sums, lost)
         return np.add(sums, lost, out=sums)
 
     def respond(self, price: float) -> Array:

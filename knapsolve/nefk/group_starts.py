@@ -1,0 +1,103 @@
+"""Steps of a search for the budget's price that go by where items start: there totals jump, or nearly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.nefk as core
+from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE, SAMPLE, ends_of_ties
+from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.search import BESIDE, LATE, STARTING, nearest, step_beside
+
+Array = NDArray[np.float64]
+FEW = 4096  # items all of whose starts are known, up to
+LATE_OF_MANY = 2  # steps of a search over more, which cost more
+TRIED = 3  # late steps to one, or two, beside a start
+LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
+
+
+class StartSteps:
+    """The steps of one search, of which `count` are taken."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.shape, self.count = problem, problem.criterion._shape, 0
+        self.has_starts, self.are_many = self.shape in STARTING, problem.n > FEW
+        self.late = LATE_OF_MANY if self.are_many else LATE
+        self._starts: Array | None = None  # of items, if they were asked for
+        self._ties: Array | None = None  # ends of clusters of them
+        self._beside = list[float]()  # prices beside a start that are still to be tried
+        self._crossings = MOST_TIES  # steps that may end beside such
+
+    def newton(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
+        """One step of Newton's method from `capped_sums` at a price, which goes by where items start next; whether many
+        do, next above the price.
+        """
+        top = float(search[core.TOP])
+        search[core.TOP] = self._next_start(mu, top)
+        follows_ties = self.are_many and top != search[core.TOP] <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
+        step_beside(search, self.shape, *sums)
+        search[core.TOP] = top
+        return follows_ties
+
+    def try_start(self, search: Array) -> bool:
+        """Late in a search, move its price to either side of the nearest start of an item, now and then, as
+        `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
+        """
+        if not self.has_starts or self.count <= self.late:
+            return False
+        if not self._beside and (self.count - self.late) % TRIED == 0:
+            start = nearest(self.starts(), search)
+            self._beside = [start - BESIDE * start, start + BESIDE * start]
+        while self._beside:
+            price = self._beside.pop()
+            if search[core.LOW] < price < search[core.HIGH]:
+                search[core.PRICE] = price
+                return True
+        return False
+
+    def cross(self, search: Array, mu: float) -> bool:
+        """Move a search's price beside the first of few prices at which many items start that a step from another one
+        crosses, later the middle one; False if there is none.
+        """
+        if not self.has_starts or not self.are_many:
+            return False
+        if self._ties is None:
+            self._ties = ends_of_ties(self.starts())
+        if not 0 < len(self._ties) <= self._crossings:
+            return False
+        low, high = sorted((mu, float(search[core.PRICE])))
+        crossed = self._ties[(self._ties[:, 1] >= low) & (self._ties[:, 0] <= high)] * (1.0 - BESIDE, 1.0 + BESIDE)
+        if low < mu:
+            crossed = crossed[::-1, ::-1]
+        for price in crossed[0 if self._crossings > LATE_CROSSED else len(crossed) // 2 :].ravel().tolist():
+            if search[core.LOW] < price < search[core.HIGH]:
+                search[core.PRICE] = price
+                self._crossings -= 1
+                return True
+        return False
+
+    def starts(self) -> Array:
+        """Prices at which items start; of many items such as many start at, as a sample tells."""
+        if self._starts is None and not self.are_many:
+            self._starts = self.problem.starts()
+        elif self._starts is None:
+            self._starts = self._several_in(PROBE)
+            if self._starts.size:
+                self._starts = self._several_in(SAMPLE)
+        return self._starts
+
+    def _several_in(self, size: int) -> Array:
+        """Prices at which several items of a sample of some size start."""
+        starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
+        return starts[(counts > 1) | (starts.size == 1)]
+
+    def _next_start(self, mu: float, top: float) -> float:
+        """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere
+        that at which the first one does.
+        """
+        if not self.has_starts or self.count < self.late:
+            return top
+        starts = self.starts()
+        later = starts[starts > mu]
+        return float(later.min()) if later.size else top
