@@ -23,7 +23,7 @@ from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
-from knapsolve.nefk.search import LINEAR, step_beside
+from knapsolve.nefk.search import FAR, LINEAR, step_beside
 from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above
 
 Array = NDArray[np.float64]
@@ -52,6 +52,12 @@ def below(search: Array, shape: int, price: float, margin: float) -> float:
         return math.nan
     low = narrow.bracket(shape, price, margin * narrow.size_of(shape, price))[0]
     return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
+
+
+def middle(search: Array) -> float:
+    """The geometric middle of a search's bracket, if both ends are positive and known; else NaN."""
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    return math.sqrt(low) * math.sqrt(high) if 0.0 < low < high < FAR else math.nan
 
 
 def reduce(
@@ -99,7 +105,10 @@ def reduce(
         curve, has_ties = curve or sample.curve(price, margin), sample.has_ties
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
-        return without_loose_caps(totals, *found, search, curve) if found else None
+        if found:
+            return without_loose_caps(totals, *found, search, curve)
+        search[core.PRICE] = middle(search)
+        return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
     low = below(search, totals.shape, price, margin)
     if math.isnan(low):
         return None
@@ -146,16 +155,21 @@ def below_the_answer(
 ) -> tuple[float, Array] | None:
     """A price that is surely below the answer's and near it, and what groups take there beside minus its derivative
     (g + 1, 2); None if a few steps from a guess, less a margin, do not lead to one. Slopes are not looked at if totals
-    are steep, nor next to ties. T of a sample about the price may be known.
+    are steep, nor next to ties. T of a sample about the price may be known. The search's bracket becomes narrower.
     """
     shape = totals.shape
     for more in reversed(range(TRIES)):
         low, taken = below(search, shape, price, margin), None  # room for the next
         if math.isnan(low):
+            low = middle(search)
+        if math.isnan(low):
             return None
         taken, after = totals.respond(low), search.copy()
         total, slope, fixed = capped_sums(totals, *taken.T)
-        is_below = total > search[core.TARGET] + error_of(totals, taken[:, 0], total)
+        error = error_of(totals, taken[:, 0], total)
+        is_below = total > search[core.TARGET] + error
+        if not is_steep and abs(total - search[core.TARGET]) > error:
+            search[core.LOW if is_below else core.HIGH] = low
         if is_below and (is_steep or (has_ties and total <= MUCH * search[core.TARGET])):
             return low, taken
         if is_steep:

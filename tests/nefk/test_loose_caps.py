@@ -256,3 +256,19 @@ def test_caps_are_left_out_where_capacity_need_not_be_used_up_but_is(kind, share
     assert max(result.residual, result.budget_residual) <= 1e-12
     assert result.value == pytest.approx(whole.value, rel=1e-12)
     assert (result.price > 0.0) == is_used_up
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_totals_that_hardly_fall_are_enclosed(seed, monkeypatch):
+    """Caps hold nearly all of T, and a sample's price is far off: totals on the way tell both sides of the answer, and
+    items are brought to tiles for it. Without, up to 16 passes, or items read one by one.
+    """
+    monkeypatch.setattr(solver_module, "copy_few", None)
+    generator, n = np.random.default_rng(seed), 90_000
+    shares = 1.0 + generator.pareto(1.1, n // 5)
+    groups = generator.choice(n // 5, n, p=shares / shares.sum())
+    rates, weights = np.exp(2.0 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    capacity = 3e-4 * rates.sum()
+    caps = np.full(n // 5, 1.5 * capacity / np.unique(groups).size)
+    result = solve_nefk(criteria.Detection(rates), capacity, weights=weights, groups=groups, group_caps=caps, n_jobs=1)
+    assert result.residual <= 1e-12 and result.n_passes <= 10
