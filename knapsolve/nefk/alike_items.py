@@ -34,6 +34,8 @@ class AlikeItems:
 
 def find_alike(problem: Problem, most: int) -> AlikeItems | None:
     """What starts alike; None unless items seem to do so that are most, with groups and others at most so many."""
+    if len(problem.caps) > most:
+        return None
     share = _share_alike(problem)
     most = most if share == 1.0 else min(most, problem.n // WORTH)
     if not len(problem.caps) + (1.0 - share) * problem.n <= most:
