@@ -40,6 +40,15 @@ def test_few_passes(kind, size, share, over):
     np.testing.assert_allclose(taken[result.group_prices > 0.0], options["group_caps"], rtol=1e-12)
 
 
+@pytest.mark.parametrize(("kind", "most"), zip(KINDS, [5.5, 6.9]))
+@pytest.mark.parametrize("size", [2, 3, 30, 700])
+def test_few_passes_in_the_mean(kind, most, size):
+    """Without a look at both sides of a jump as its end .8 more and up; without a sample's price by ties up to 1 more."""
+    problems = [problem_of(kind, size, share, over) for share in (1e-4, 0.01, 0.1, 0.3) for over in (1.02, 2.0, 10.0)]
+    passes = [solve_nefk(kind(rates), capacity, **options).n_passes for rates, capacity, options in problems]
+    assert np.mean(passes) <= most
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_jump_at_a_start_is_shared(kind, seed):
