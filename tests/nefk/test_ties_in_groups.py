@@ -40,7 +40,7 @@ def test_few_passes(kind, size, share, over):
     np.testing.assert_allclose(taken[result.group_prices > 0.0], options["group_caps"], rtol=1e-12)
 
 
-@pytest.mark.parametrize(("kind", "most"), zip(KINDS, [5.5, 6.9]))
+@pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 5.5), (criteria.Detection, 6.9)])
 @pytest.mark.parametrize("size", [2, 3, 30, 700])
 def test_few_passes_in_the_mean(kind, most, size):
     """Without a look at both sides of a jump as its end .8 more and up; without a sample's price by ties up to 1 more."""
