@@ -43,7 +43,7 @@ def test_few_passes(kind, size, share, over):
 @pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 5.5), (criteria.Detection, 6.9)])
 @pytest.mark.parametrize("size", [2, 3, 30, 700])
 def test_few_passes_in_the_mean(kind, most, size):
-    """Without a look at both sides of a jump as its end .8 more and up; without a sample's price by ties up to 1 more."""
+    """Where both sides of a jump are no end, .8 more and up; without a sample's price by ties, up to 1 more."""
     problems = [problem_of(kind, size, share, over) for share in (1e-4, 0.01, 0.1, 0.3) for over in (1.02, 2.0, 10.0)]
     passes = [solve_nefk(kind(rates), capacity, **options).n_passes for rates, capacity, options in problems]
     assert np.mean(passes) <= most
