@@ -4,6 +4,8 @@ from libc.stdint cimport UINT64_MAX, int32_t, uint8_t, uint16_t, uint32_t, uint6
 
 import numpy as np
 
+from knapsolve._core.prefetch cimport LARGE_TABLE, NEFK_AHEAD, __builtin_prefetch
+
 cdef extern from "nefk_layout.h":
     ctypedef struct nefk_runs:
         const uint32_t *entries
@@ -26,17 +28,6 @@ cdef extern from "nefk_layout.h":
                            uint16_t *member) noexcept nogil
     void nefk_extent(const Py_ssize_t *group, size_t count, Py_ssize_t *ends) noexcept nogil
     void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a) noexcept nogil
-
-cdef extern from "nefk_load.h":
-    enum:
-        NEFK_AHEAD
-
-cdef extern from *:
-    void __builtin_prefetch(const void *, int) noexcept nogil
-
-
-cdef enum:
-    LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
 
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,

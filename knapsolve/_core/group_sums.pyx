@@ -1,15 +1,6 @@
 """Loops over items that add up what they are by group: amounts, and rates of those that start at one price."""
 
-cdef extern from "nefk_load.h":
-    enum:
-        NEFK_AHEAD
-
-cdef extern from *:
-    void __builtin_prefetch(const void *, int) noexcept nogil
-
-
-cdef enum:
-    LARGE_TABLE = 1 << 16  # entries that are worth asking for ahead
+from knapsolve._core.prefetch cimport LARGE_TABLE, NEFK_AHEAD, __builtin_prefetch
 
 ROUNDED = 1e-15  # relative difference of prices at which items start alike, but for rounding
 cdef double rounded = ROUNDED

@@ -239,7 +239,10 @@ def test_groups_of_any_type_and_order_with_any_number_of_threads(dtype, found):
 
 @pytest.mark.parametrize(
     ("groups", "without", "odd"),
-    [(333_333, 0, 0), (397_000, 0, 0), (97_000, 300_000, 0), (200_000, 0, 0.03), (20, 0, 0.2), (99, 9999, 0.1)],
+    [
+        *((333_333, 0, 0), (397_000, 0, 0), (97_000, 300_000, 0), (20, 0, 0)),
+        *((200_000, 0, 0.03), (20, 0, 0.2), (99, 9999, 0.1)),
+    ],
 )
 def test_three_arrays_of_memory(groups, without, odd, found):
     n, generator = 1_000_000, np.random.default_rng(0)
