@@ -54,35 +54,43 @@ void nefk_begin_rows_as_one(int shape, nefk_tile_space *space, size_t n_rows, si
     }
 }
 
-void nefk_begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t k, double floor) {
-    size_t first = space->part_offset[k], end = space->part_offset[k + 1];
-    double top = space->top[k], target = space->target[k], rates = 0.0, started = 0.0, tied = 0.0, next = 0.0;
-    double room = INFINITY; /* of those that start first: upper bound over rate */
-    if (!(top > NEFK_NIGH && top < NEFK_FAR) || space->part.step[2] || space->part.entries[2][0] > 0.0) return;
-    for (size_t i = first; i < end; i++) {
-        nefk_block item = block_of(&space->part, i);
-        double start = space->starts[i], rate = *item.parameter;
-        int is_first = start == top;
-        rates += rate;
-        started += rate * start;
-        tied += is_first ? rate : 0.0;
-        next = !is_first & (start > next) ? start : next;
-        room = is_first & (*item.upper < room * rate) ? *item.upper / rate : room;
+void nefk_begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t n, const uint32_t *which,
+                       double floor) {
+    double *rates = space->x, *tied = space->d, *targets = space->y, *least = space->price, *share = space->e;
+    double *started = space->total, *next = space->slope, *room = space->curve; /* room: of those that start first */
+    if (space->part.step[2] || space->part.entries[2][0] > 0.0) return;
+    for (size_t j = 0; j < n; j++) {
+        size_t k = which[j];
+        double top = space->top[k], all = 0.0, sum = 0.0, first = 0.0, second = 0.0, most = INFINITY;
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++) {
+            nefk_block item = block_of(&space->part, i);
+            double start = space->starts[i], rate = *item.parameter;
+            int is_first = start == top;
+            all += rate;
+            sum += rate * start;
+            first += is_first ? rate : 0.0;
+            second = !is_first & (start > second) ? start : second;
+            most = is_first & (*item.upper < most * rate) ? *item.upper / rate : most;
+        }
+        rates[j] = all, started[j] = sum, tied[j] = first, next[j] = second, room[j] = most;
+        targets[j] = space->target[k];
     }
-    double least, share;
-    find_slopes_from_one(problem->shape, 1, &tied, &target, &least);
-    least *= top;
-    double low = least * (1.0 - BESIDE), high = least * (1.0 + BESIDE);
-    int has_room = room * tied >= target;
-    if (has_room && low > next && low > floor) {
-        space->from[k] = low, space->to[k] = high;
-        space->more[k] = space->less[k] = target; /* at any rate, between */
-        space->met[k] = NEFK_ENCLOSED;
-        return;
+    find_slopes_from_one(problem->shape, n, tied, targets, least);
+    find_slopes_from_one(problem->shape, n, rates, targets, share);
+    for (size_t j = 0; j < n; j++) {
+        size_t k = which[j];
+        double top = space->top[k], lowest = least[j] * top, even = started[j] / rates[j] * share[j];
+        double low = lowest * (1.0 - BESIDE), high = lowest * (1.0 + BESIDE);
+        int has_room = room[j] * tied[j] >= targets[j];
+        if (has_room && low > next[j] && low > floor) {
+            space->from[k] = low, space->to[k] = high;
+            space->more[k] = space->less[k] = targets[j]; /* at any rate, between */
+            space->met[k] = NEFK_ENCLOSED;
+            continue;
+        }
+        lowest = has_room ? lowest : floor;
+        int is_between = space->at[k] >= lowest && space->at[k] <= top * share[j];
+        int is_told = started[j] < (1.0 - NEARLY) * top * rates[j];
+        if (!(is_between && is_told)) space->at[k] = even > lowest ? even : lowest;
     }
-    find_slopes_from_one(problem->shape, 1, &rates, &target, &share);
-    double even = started / rates * share;
-    least = has_room ? least : floor;
-    int is_between = space->at[k] >= least && space->at[k] <= top * share, is_told = started < (1.0 - NEARLY) * top * rates;
-    if (!(is_between && is_told)) space->at[k] = even > least ? even : least;
 }

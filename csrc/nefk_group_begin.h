@@ -11,8 +11,10 @@
  * of items (m,) in rows, without bounds. O(m). */
 void nefk_begin_rows_as_one(int shape, nefk_tile_space *space, size_t n_rows, size_t m, size_t groups);
 
-/* Begin the search of group k of space->part there, if its guess is beyond. Where the items that start first take the
- * target before another one does, as bounds allow, its price is enclosed. Not of items with lower bounds. O(items). */
-void nefk_begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t k, double floor);
+/* Begin the searches of n groups of space->part, which[0] and so on, there, if their guesses are beyond. Where the items
+ * that start first take the target before another one does, as bounds allow, its price is enclosed. Not of items with
+ * lower bounds. O(items). */
+void nefk_begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t n, const uint32_t *which,
+                       double floor);
 
 #endif

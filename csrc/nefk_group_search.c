@@ -9,7 +9,6 @@
 enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */ };
 enum { TRUSTED = 5 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 1000 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
-_Static_assert((int)MANY <= (int)NEFK_SORTED, "groups of more items are the last");
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double MUCH_NEARER = 0.2; /* of a bracket: the next model that is tried, after one of too many items */
@@ -103,9 +102,8 @@ static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t 
 }
 
 /* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a
- * model, which is not tried. Returns totals taken. */
+ * model, which is not tried. Returns items answered. */
 static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t k, double near) {
-    size_t g = space->group[k];
     int linear = problem->shape == NEFK_QUADRATIC || problem->shape == NEFK_LOG_EXPONENTIAL;
     int is_many = near > 0.0 && !linear && space->part_offset[k + 1] - space->part_offset[k] >= MANY;
     double steps = 0.0, widest = NEARBY;
@@ -121,9 +119,11 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
             own.price = steer(problem, space, k, (size_t)step, 0, before, total, slope, own.low, own.high, own.price);
         if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &widest, &own);
     }
-    space->low[g] = own.state == NEFK_MET ? own.price : own.low;
-    space->high[g] = own.state == NEFK_MET ? own.price : own.high;
-    return steps;
+    space->at[k] = own.price;
+    space->from[k] = own.low, space->to[k] = own.high;
+    space->more[k] = space->less[k] = own.target; /* at any rate, between */
+    space->met[k] = own.state == NEFK_MET ? NEFK_MET : NEFK_ENCLOSED;
+    return steps * (double)(space->part_offset[k + 1] - space->part_offset[k]);
 }
 
 /* Drop the groups whose search has ended; returns how many are left. */
@@ -146,10 +146,28 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
         space->less[left] = space->less[k];
         space->trail[left] = space->trail[k];
         space->reach[left] = space->reach[k];
+        space->met[left] = NEFK_RUNNING;
         which[left++] = (uint32_t)k;
     }
     if (left < groups) keep_chosen(left, which, space, space->starts);
     return left;
+}
+
+/* Drop items of the groups in space->part that take nothing above the floor, as they have no lower bounds and start
+ * below. */
+static void drop_idle(nefk_tile_space *space, size_t groups, double floor) {
+    if (space->part.step[2] || space->part.entries[2][0] > 0.0 || !(floor > 0.0)) return;
+    size_t m = 0;
+    for (size_t k = 0, i = 0; k < groups; k++) {
+        size_t end = space->part_offset[k + 1];
+        for (space->part_offset[k] = (uint32_t)m; i < end; i++) { /* no branch */
+            for (size_t c = 0; c < NEFK_COLUMNS; c++)
+                if (space->part.step[c]) space->part.entries[c][m] = space->part.entries[c][i];
+            space->starts[m] = space->starts[i];
+            m += space->starts[m] > floor;
+        }
+    }
+    space->part_offset[groups] = (uint32_t)m;
 }
 
 static double sum_lower(const nefk_tile_space *space, size_t k) {
@@ -161,6 +179,8 @@ static double sum_lower(const nefk_tile_space *space, size_t k) {
 /* Brackets of the groups of space->part about the guesses in space->at, to which small groups may have been led. */
 static void start_searches(const nefk_grouped *all, nefk_tile_space *space, double floor, int are_led, size_t groups) {
     int shape = all->problem->shape, has_top = has_starts(shape);
+    uint32_t as_one[NEFK_TILE_GROUPS];
+    size_t n = 0;
     nefk_fill(groups, 0.0, space->start);
     for (size_t k = 0; k < groups; k++) {
         int is_known = has_top && space->top[k] > NEFK_NIGH && space->top[k] < NEFK_FAR; /* above nothing is taken */
@@ -171,15 +191,17 @@ static void start_searches(const nefk_grouped *all, nefk_tile_space *space, doub
         space->target[k] = space->cap[space->group[k]];
         space->met[k] = NEFK_RUNNING;
         space->trail[k] = nefk_new_trail();
-        int is_led = are_led && space->part_offset[k + 1] - space->part_offset[k] <= MANY;
-        if (has_jumps(shape) && space->top[k] <= floor) { /* takes nothing above the floor */
+        int is_led = are_led && size_of(space, space->group[k]) <= MANY, is_idle = space->top[k] <= floor;
+        if (has_jumps(shape) && is_idle) { /* takes nothing above the floor */
             space->at[k] = floor;
             space->met[k] = NEFK_MET;
-        } else if (has_jumps(shape) && !is_led) {
-            nefk_begin_as_one(all->problem, space, k, floor);
         }
-        if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
+        as_one[n] = (uint32_t)k;
+        n += has_jumps(shape) && is_known && !is_led && !is_idle;
     }
+    nefk_begin_as_one(all->problem, space, n, as_one, floor);
+    for (size_t k = 0; k < groups; k++)
+        if (!(space->at[k] < space->to[k])) space->at[k] = 0.5 * (space->from[k] + space->to[k]);
 }
 
 double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double floor, size_t groups, int tries_all,
@@ -199,14 +221,12 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         space->top[k] = largest(space->starts + first, space->part_offset[k + 1] - first);
     }
     for (size_t k = 0; k < groups; k++) space->reach[k] = reach ? reach[k] : NEFK_AIM;
+    if (has_top) drop_idle(space, groups, floor);
     start_searches(all, space, floor, tries_all || reach, groups);
     groups = keep_open(groups, space);
-    size_t small = groups; /* sorted by size: the last ones are large */
-    int are_models = near > 0.0 && !is_quadratic;
-    while (are_models && small && space->part_offset[small] - space->part_offset[small - 1] >= MANY) small--;
-    for (size_t k = small; k < groups; k++)
-        answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
-    groups = small;
+    for (size_t k = 0; k < groups && near > 0.0 && !is_quadratic; k++)
+        if (space->part_offset[k + 1] - space->part_offset[k] >= MANY) answered += finish(problem, space, k, near);
+    groups = keep_open(groups, space);
     if (halley) nefk_aim_at_starts(space, groups, reach != NULL, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
         if (is_quadratic && round == (is_linear ? 0 : SLOW)) {
@@ -231,7 +251,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         answered += (double)m;
         groups = keep_open(groups, space);
     }
-    for (size_t k = 0; k < groups; k++)
-        answered += finish(problem, space, k, near) * (space->part_offset[k + 1] - space->part_offset[k]);
+    for (size_t k = 0; k < groups; k++) answered += finish(problem, space, k, near);
+    keep_open(groups, space);
     return answered;
 }

@@ -29,6 +29,7 @@ OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 MORE = 4.0  # times as wide as others such a model may be
+LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a price that splits it
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
 LEAP, LEAP_OF_LARGE = 1.5, 1.1  # the first one from a price at which caps hold all, over that; the next ones are the
 # square of the last
@@ -44,6 +45,7 @@ MOST_STEPS = 40
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
+NEAR = 0.01  # how much of a step may be missing where there is a jump
 
 
 class GroupSteps:
@@ -94,7 +96,7 @@ class GroupSteps:
             if self.is_rough and half > WIDEST and sums[2] < MOSTLY * sums[0]:
                 return math.nan  # a rough pass costs less than so large a model
             return min(max(half, LEAST_HALF), HALVES[0])
-        if is_flat and self.halving and _halve(search):
+        if is_flat and self.halving and _split(search):
             self.halving -= 1
             return math.nan
         if not (is_enclosed or self.are_large) and self._leap(search, mu, sums):
@@ -199,6 +201,19 @@ def _halve(search: Array) -> bool:
     return True
 
 
+def _split(search: Array) -> bool:
+    """Move a search's price, if it is near an end of its bracket, which is positive, some way from that; False if the
+    ends are too close for that.
+    """
+    across, low = across_of(search), float(search[core.LOW])
+    away = math.log(float(search[core.PRICE]) / low)
+    price = low * math.exp(min(max(away, LEAST_PART * across), (1.0 - LEAST_PART) * across))
+    if not low < price < search[core.HIGH]:
+        return False
+    search[core.PRICE] = price
+    return True
+
+
 def price_by_groups(
     problem: Problem, total: Slopes, slope: Slopes, sums: tuple[float, float, float], price: float, target: float
 ) -> float:
@@ -215,23 +230,26 @@ def price_by_groups(
     sample = problem.sample(SAMPLE).passes()
     with np.errstate(all="ignore"):
         first = sample.respond(price)[0]
-        of_all = float(slope.sum(dtype=np.float64) / total.sum(dtype=np.float64))
+        of_all = slope.sum(dtype=np.float64) / total.sum(dtype=np.float64)
         power = steep / taken / of_all
         power = np.clip(np.where(np.isfinite(power), power, 1.0), 1.0 / ALIKE, ALIKE)
-        others = sums[0] - (scale * np.minimum(taken, cap)).sum()
-        loose = (sums[1] - (scale * steep)[taken <= cap].sum()) / of_all  # what falls of the others
-        low, high, t = -FARTHEST, FARTHEST, 0.0
+        others = sums[0] - float(scale @ np.minimum(taken, cap))
+        loose = max((sums[1] - scale @ np.where(taken <= cap, steep, 0.0)) / of_all, 0.0)  # what falls of these
+        low, high, t, steeper = -FARTHEST, FARTHEST, 0.0, scale * power
         for _ in range(MOST_STEPS):
             at = price * math.exp(t)
             now, fall = np.array(sample.respond(at))
-            here = taken * (now / first) ** power
-            gap = float(others + loose * (now / first - 1.0) + (scale * np.minimum(here, cap)).sum() - target)
+            here = taken * np.exp(power * np.log(now / first))
+            is_free = here < cap
+            gap = float(others + loose * (now / first - 1.0) + scale @ np.where(is_free, here, cap) - target)
             if math.isnan(gap):
                 break
             if abs(gap) <= MET * abs(sums[0] - target):
                 return at
             low, high = (t, high) if gap > 0.0 else (low, t)
-            t += float(gap / (((scale * power * here)[here < cap].sum() + loose * now / first) * fall / now))
+            if high - low <= NEAR * abs(t):  # where a sampled item starts, or T is met nowhere
+                return at if max(-low, high) < FARTHEST else math.nan
+            t += float(gap / ((steeper @ np.where(is_free, here, 0.0) + loose * now / first) * fall / now))
             if not low < t < high:
                 t = 0.5 * (low + high)
     return math.nan
