@@ -43,7 +43,7 @@ double nefk_follow_trail(nefk_trail *trail, double price, double total, double t
 }
 
 nefk_starts nefk_look_at_starts(double low, double high, double aim) {
-    return (nefk_starts){low, high, aim, 0, NEFK_NO_ITEM, INFINITY, aim, INFINITY};
+    return (nefk_starts){low, high, aim, 0, 0, NEFK_NO_ITEM, INFINITY, aim, INFINITY};
 }
 
 void nefk_take_starts(nefk_starts *look, size_t first, size_t m, const double *starts) {
@@ -53,6 +53,7 @@ void nefk_take_starts(nefk_starts *look, size_t first, size_t m, const double *s
         int is_inside = (start > now.low) & (start < now.high), is_nearer = is_inside & (off < now.away);
         int is_next = (start >= now.high) & (start < now.next);
         now.count += (size_t)is_inside;
+        now.alike = is_next ? 1 : now.alike + (size_t)(start == now.next);
         now.away = is_nearer ? off : now.away;
         now.nearest = is_nearer ? start : now.nearest;
         now.above = is_next ? first + i : now.above;
@@ -65,16 +66,16 @@ static double away_from(double start, double price, double least) {
     return start - price > least ? start - price : least;
 }
 
-/* The price at which an item and the others together take a target, where a total and its slope were found at a price:
- * the item by its own law, the others along their slope in log price. Which share of the gap is the item's, so that both
+/* The price at which `alike` items and the others together take a target, where a total and its slope were found at a
+ * price: those by the law of one, the others along their slope in log price. Which share of the gap is theirs, so that both
  * end at one price, is found by the Illinois method on how far both are from the item's start. */
-static double price_beside(const nefk_problem *problem, nefk_block item, double tried, double total, double slope,
+static double price_beside(const nefk_problem *problem, nefk_block item, double alike, double tried, double total, double slope,
                            double target, double start) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const double least = LEAST_AWAY * start;
     double x, d, value, price = tried, low = 0.0, high = 1.0, at_low = NAN, at_high = NAN, share = 1.0, last = 0.0;
     use->respond(problem->shape, 1, item, &tried, problem->ceiling, &x, &d, NULL);
-    double gap = target - total, others = slope - d;
+    double gap = (target - total) / alike, others = slope / alike - d;
     for (int step = 0; step < SHARES; step++) {
         double amount = x + share * gap, along = others > 0.0 ? tried * exp((share - 1.0) * gap / others) : tried;
         amount = amount > 0.0 ? amount : 0.0;
@@ -102,7 +103,7 @@ static double price_beside(const nefk_problem *problem, nefk_block item, double 
 double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, nefk_block item, double tried,
                           double total, double slope, double target) {
     if (look->count && !(look->next == tried && total < target)) return look->nearest;
-    double price = price_beside(problem, item, tried, total, slope, target, look->next);
+    double price = price_beside(problem, item, (double)look->alike, tried, total, slope, target, look->next);
     price = price < look->high ? price : nextafter(look->high, 0.0);
     return price > look->low ? price : look->aim;
 }

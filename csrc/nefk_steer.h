@@ -34,8 +34,8 @@ int nefk_is_stuck(const nefk_trail *trail, size_t step);
 int nefk_is_between(const nefk_trail *trail);
 
 /* A look at where items start: how many do so strictly between low and high, the one of these that is nearest to `aim`,
- * which item starts first at `high` or above, and where. */
-typedef struct { double low, high, aim; size_t count, above; double away, nearest, next; } nefk_starts;
+ * which item starts first at `high` or above, and where, and how many are `alike` that start just there. */
+typedef struct { double low, high, aim; size_t count, alike, above; double away, nearest, next; } nefk_starts;
 
 nefk_starts nefk_look_at_starts(double low, double high, double aim);
 
