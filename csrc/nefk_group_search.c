@@ -91,12 +91,13 @@ static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t 
     nefk_trail *trail = &space->trail[k];
     double target = space->target[k], other = nefk_follow_trail(trail, tried, total, target, low, high);
     size_t first = space->part_offset[k];
-    if (is_halley && step < TRUSTED) return next;
+    int is_held = total > target && !(slope > 0.0); /* by bounds: nothing moves up to where an item leaves its */
+    if (is_halley && step < TRUSTED && !is_held) return next;
     if (nefk_is_stuck(trail, step)) return low > 0.0 ? nefk_middle(low, high) : next;
-    if (step < NEFK_TO_STARTS || !nefk_is_between(trail)) return other > low ? other : next;
+    if ((step < NEFK_TO_STARTS || !nefk_is_between(trail)) && !is_held) return other > low ? other : next;
     nefk_starts look = nefk_look_at_starts(low, high, other > low ? other : next);
     nefk_take_starts(&look, first, space->part_offset[k + 1] - first, space->starts + first);
-    if (is_halley && !look.count && look.next != tried) return next;
+    if (is_halley && !look.count && look.next != tried && !is_held) return next;
     if (look.above == NEFK_NO_ITEM) return look.nearest;
     return nefk_step_to_start(problem, &look, block_of(&space->part, look.above), tried, total, slope, target);
 }

@@ -73,8 +73,16 @@ static double price_beside(const nefk_problem *problem, nefk_block item, double 
                            double target, double start) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const double least = LEAST_AWAY * start;
+    const double none = 0.0, any = INFINITY;
     double x, d, value, price = tried, low = 0.0, high = 1.0, at_low = NAN, at_high = NAN, share = 1.0, last = 0.0;
+    item.lower = &none, item.upper = &any;
     use->respond(problem->shape, 1, item, &tried, problem->ceiling, &x, &d, NULL);
+    if (total > target && !(slope > 0.0)) { /* bounds hold all: as if there were none */
+        double amount = target / alike;
+        use->worth(problem->shape, 1, item, &amount, &value, &price);
+        return price;
+    }
+    alike = slope < alike * d ? slope / d : alike; /* bounds hold the others */
     double gap = (target - total) / alike, others = slope / alike - d;
     for (int step = 0; step < SHARES; step++) {
         double amount = x + share * gap, along = others > 0.0 ? tried * exp((share - 1.0) * gap / others) : tried;

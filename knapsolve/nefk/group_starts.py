@@ -42,12 +42,15 @@ class StartSteps:
 
     def try_start(self, search: Array) -> bool:
         """Late in a search, move its price to either side of the nearest start of an item, now and then, as
-        `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket.
+        `find_prices` does: towards a jump, steps only creep. False if there is none in the bracket, or at its ends.
         """
         if not self.has_starts or self.count <= self.late:
             return False
         if not self._beside and (self.count - self.late) % TRIED == 0:
-            start = nearest(self.starts(), search)
+            wider = search.copy()
+            wider[core.LOW] -= BESIDE * abs(wider[core.LOW])
+            wider[core.HIGH] += BESIDE * abs(wider[core.HIGH])
+            start = nearest(self.starts(), wider)
             self._beside = [start - BESIDE * start, start + BESIDE * start]
         while self._beside:
             price = self._beside.pop()
