@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE, SAMPLE, ends_of_ties
+from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import BESIDE, LATE, STARTING, nearest, step_beside
 
@@ -14,6 +17,7 @@ Array = NDArray[np.float64]
 FEW = 4096  # items all of whose starts are known, up to
 LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
+VERY_LATE = 11  # steps of a search over many items, from which on it pays to look where all start
 LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
 
 
@@ -46,6 +50,8 @@ class StartSteps:
         """
         if not self.has_starts or self.count <= self.late:
             return False
+        if self.are_many and self.count == VERY_LATE:
+            self._starts = self._all_within(search)
         if not self._beside and (self.count - self.late) % TRIED == 0:
             wider = search.copy()
             wider[core.LOW] -= BESIDE * abs(wider[core.LOW])
@@ -94,6 +100,20 @@ class StartSteps:
         """Prices at which several items of a sample of some size start."""
         starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
         return starts[(counts > 1) | (starts.size == 1)]
+
+    def _all_within(self, search: Array) -> Array:
+        """Prices within a search's bracket at which items start, and the next one above it; what is known of them where
+        these are too many.
+        """
+        low, high = float(search[core.LOW]), float(search[core.HIGH])
+        found, above = np.empty(0), math.inf
+        for part in parts_of(self.problem.n):
+            starts = self.problem.starts(part)
+            found = np.union1d(found, starts[(starts >= low) & (starts <= high)])
+            above = min(above, float(starts[starts > high].min(initial=math.inf)))
+            if found.size > FEW:
+                return self.starts()
+        return np.append(found, above) if above < math.inf else found
 
     def _next_start(self, mu: float, top: float) -> float:
         """The next price at which an item starts, or many do, late in a search: slopes have no end there. Elsewhere

@@ -98,12 +98,12 @@ def _tied_in(problem: Problem, size: int) -> NDArray[np.float64]:
     return values[are_many] if is_mostly and np.count_nonzero(are_many) <= MOST_TIES else np.empty(0)
 
 
-def step_to_tie(problem: Problem, passes: Any, search: NDArray[np.float64]) -> bool:
+def step_to_tie(problem: Problem, passes: Any, search: NDArray[np.float64], late: bool = False) -> bool:
     """Take a search whose price is near one at which many items start, between bounds, below the first such price where
     the total is too low, and above the one before. If the answer seems to be there, or next below, that becomes the top
-    by which Newton's method goes, else the search is where it was. Without bounds, steps find it.
+    by which Newton's method goes, else the search is where it was. Without bounds, steps mostly find it: only `late`.
     """
-    ties = np.empty(0) if has_no_bounds(problem) else tied_starts(problem)
+    ties = np.empty(0) if has_no_bounds(problem) and not late else tied_starts(problem)
     price, top, low, high = float(search[core.PRICE]), float(search[core.TOP]), 0, ties.size
     if not (np.abs(ties - price) <= NEARBY * price).any():
         return False

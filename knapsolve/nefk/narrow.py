@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter 
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 MOST_ENCLOSED, ROUNDED = 2, 1e-15  # in one search; more than the ends of a bracket are off, in log price
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
+LATE = 4  # turns that most searches need
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
@@ -249,7 +251,9 @@ def settle_many(
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
-    while search[core.STATE] == core.RUNNING:
+    for turn in count():
+        if search[core.STATE] != core.RUNNING or (turn == LATE and step_to_tie(problem, passes, search, late=True)):
+            break
         across = across_of(search) if has_missed and n_enclosed < MOST_ENCLOSED else math.nan
         if across <= 2.0 * widest:
             search[core.PRICE] = math.sqrt(search[core.LOW] * search[core.HIGH])
