@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 FEW = 4096  # items all of whose starts are known, up to
 LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
+FEW_WITHIN = 8  # starts within a bracket: of more, the next one may be a single item's
 VERY_LATE = 11  # steps of a search over many items, from which on it pays to look where all start
 LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
 
@@ -29,6 +30,7 @@ class StartSteps:
         self.has_starts, self.are_many = self.shape in STARTING, problem.n > FEW
         self.late = LATE_OF_MANY if self.are_many else LATE
         self._starts: Array | None = None  # of items, if they were asked for
+        self._within: Array | None = None  # of all items, between the ends of a bracket, and the next one
         self._ties: Array | None = None  # ends of clusters of them
         self._beside = list[float]()  # prices beside a start that are still to be tried
         self._crossings = MOST_TIES  # steps that may end beside such
@@ -51,12 +53,12 @@ class StartSteps:
         if not self.has_starts or self.count <= self.late:
             return False
         if self.are_many and self.count == VERY_LATE:
-            self._starts = self._all_within(search)
+            self._within = self._all_within(search)
         if not self._beside and (self.count - self.late) % TRIED == 0:
             wider = search.copy()
             wider[core.LOW] -= BESIDE * abs(wider[core.LOW])
             wider[core.HIGH] += BESIDE * abs(wider[core.HIGH])
-            start = nearest(self.starts(), wider)
+            start = nearest(self.starts() if self._within is None else self._within, wider)
             self._beside = [start - BESIDE * start, start + BESIDE * start]
         while self._beside:
             price = self._beside.pop()
@@ -101,10 +103,8 @@ class StartSteps:
         starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
         return starts[(counts > 1) | (starts.size == 1)]
 
-    def _all_within(self, search: Array) -> Array:
-        """Prices within a search's bracket at which items start, and the next one above it; what is known of them where
-        these are too many.
-        """
+    def _all_within(self, search: Array) -> Array | None:
+        """Prices within a search's bracket at which items start, and the next one above it; None if they are many."""
         low, high = float(search[core.LOW]), float(search[core.HIGH])
         found, above = np.empty(0), math.inf
         for part in parts_of(self.problem.n):
@@ -112,7 +112,7 @@ class StartSteps:
             found = np.union1d(found, starts[(starts >= low) & (starts <= high)])
             above = min(above, float(starts[starts > high].min(initial=math.inf)))
             if found.size > FEW:
-                return self.starts()
+                return None
         return np.append(found, above) if above < math.inf else found
 
     def _next_start(self, mu: float, top: float) -> float:
@@ -121,6 +121,6 @@ class StartSteps:
         """
         if not self.has_starts or self.count < self.late:
             return top
-        starts = self.starts()
+        starts = self.starts() if self._within is None or self._within.size > FEW_WITHIN else self._within
         later = starts[starts > mu]
         return float(later.min()) if later.size else top

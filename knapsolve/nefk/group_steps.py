@@ -45,7 +45,7 @@ MOST_STEPS = 40
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
-NEAR = 0.01  # how much of a step may be missing where there is a jump
+NEAR = 0.001  # how much of a step may be missing where there is a jump, and of a price
 
 
 class GroupSteps:
@@ -247,7 +247,7 @@ def price_by_groups(
             if abs(gap) <= MET * abs(sums[0] - target):
                 return at
             low, high = (t, high) if gap > 0.0 else (low, t)
-            if high - low <= NEAR * abs(t):  # where a sampled item starts, or T is met nowhere
+            if high - low <= NEAR * min(abs(t), 1.0):  # where a sampled item starts, or T is met nowhere
                 return at if max(-low, high) < FARTHEST else math.nan
             t += float(gap / ((steeper @ np.where(is_free, here, 0.0) + loose * now / first) * fall / now))
             if not low < t < high:

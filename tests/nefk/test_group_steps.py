@@ -145,6 +145,17 @@ def test_no_price_is_found_where_nothing_is_taken():
     assert math.isnan(price_by_groups(totals.problem, nothing, nothing, (0.0, 0.0, 0.0), 1e9, capacity))
 
 
+def test_no_price_is_led_to_at_which_caps_hold_too_little():
+    """Then steps only lead farther away, until they end."""
+    rates, weights, groups, caps, capacity = tight(N, 1000, (0.3, 0.9), 0.9)
+    options = {"weights": weights, "upper": None, "groups": groups, "group_caps": caps}
+    totals = totals_of("freshness", rates, options)
+    total, slope = totals.respond(1.0).T
+    total[0] = slope[0] = 0.0  # nothing outside groups, whose caps are all that they can take
+    sums = capped_sums(totals, total, slope)
+    assert math.isnan(price_by_groups(totals.problem, total, slope, sums, 1.0, 1.5 * float(caps.sum())))
+
+
 @pytest.mark.parametrize(
     ("size", "load", "passes"),
     [

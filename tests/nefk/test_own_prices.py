@@ -281,3 +281,11 @@ def test_another_item_that_comes_to_a_bound_next_to_the_start_leaves_no_residual
     weights = (starts * rates if kind is criteria.Freshness else starts).ravel()
     options |= {"weights": weights, "groups": np.repeat(np.arange(m), 3), "group_caps": caps}
     assert solve_nefk(kind(rates.ravel()), 0.999 * caps.sum(), **options).residual <= 1e-12
+
+
+@pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 1.4), (criteria.Detection, 0.2)])
+@pytest.mark.parametrize("size", [500, 1000, 4000])
+def test_items_that_start_below_the_budgets_price_need_no_evaluation(kind, most, size):
+    """At a price of 10, few items take anything: with the others there are 4 to 9 evaluations of all."""
+    taken = shares_of_what_is_taken(0.01, 0.3)
+    assert evaluations_of_own_prices(kind, taken, mu=10.0, n=16_000, size=size) <= most

@@ -94,3 +94,38 @@ def test_starts_close_to_each_other_are_one_cluster():
     np.testing.assert_array_equal(ends_of_ties(starts), [[0.5, 0.5], [1.0, 1.0 + 1e-12], [2.0, 2.0]])
     assert ends_of_ties(starts[:0]).shape == (0, 2)
     np.testing.assert_array_equal(ends_of_ties(starts[:1]), [[0.5, 0.5]])
+
+
+def many_classes(kind, share, over, spread=1.0):
+    """Passes for items of sixty rates and weights, in hosts by rank."""
+    generator, n, hosts, classes = np.random.default_rng(6), 110_000, 65, 60
+    rank = 1.0 / np.arange(1, hosts + 1)
+    groups = generator.choice(hosts, n, p=rank / rank.sum())
+    values = np.exp(generator.normal(0.0, [[spread], [0.1]], (2, classes)))
+    rates, weights = (some[generator.integers(0, classes, n)] for some in values)
+    capacity, caps = share * float(rates.sum()), np.bincount(groups, minlength=hosts) * generator.uniform(0.5, 2.0, hosts)
+    options = {"weights": weights, "groups": groups, "group_caps": caps * (over * capacity / caps.sum())}
+    result = solve_nefk(kind(rates), capacity, **options)
+    assert result.residual <= 1e-12
+    return result.n_passes
+
+
+@pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 9.0), (criteria.Detection, 13.5)])
+def test_few_passes_for_many_classes(kind, most):
+    """Without a look at the ends of brackets, and at how many items start there, 14.7 and 15."""
+    passes = [many_classes(kind, share, over) for share in (1e-3, 0.01, 0.1) for over in (1.001, 1.02)]
+    assert np.mean(passes) <= most
+
+
+@pytest.mark.parametrize(("kind", "most"), [(criteria.Freshness, 24), (criteria.Detection, 15)])
+@pytest.mark.parametrize("share", [1e-4, 3e-4])
+def test_totals_that_bounds_make_steps(kind, most, share):
+    """Late in the search, all starts within the bracket are looked up: else up to 27 and 18."""
+    generator, n, hosts, classes = np.random.default_rng(7), 97_000, 134, 20
+    values = np.exp(generator.normal(0.0, [[0.3], [0.1]], (2, classes)))
+    rates, weights = (some[generator.integers(0, classes, n)] for some in values)
+    capacity = share * float(rates.sum())
+    upper, caps = generator.uniform(1.0, 6.0, n) * capacity / n, generator.uniform(0.5, 1.5, hosts)
+    options = {"weights": weights, "upper": upper, "groups": np.arange(n) % hosts, "equality": False}
+    result = solve_nefk(kind(rates), capacity, **options, group_caps=caps * (1.02 * capacity / caps.sum()))
+    assert result.residual <= 1e-12 and result.n_passes <= most
