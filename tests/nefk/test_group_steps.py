@@ -147,7 +147,7 @@ def test_no_price_is_found_where_nothing_is_taken():
 
 def test_no_price_is_led_to_at_which_caps_hold_too_little():
     """Then steps only lead farther away, until they end."""
-    rates, weights, groups, caps, capacity = tight(N, 1000, (0.3, 0.9), 0.9)
+    rates, weights, groups, caps, _ = tight(N, 1000, (0.3, 0.9), 0.9)
     options = {"weights": weights, "upper": None, "groups": groups, "group_caps": caps}
     totals = totals_of("freshness", rates, options)
     total, slope = totals.respond(1.0).T

@@ -96,14 +96,15 @@ def test_starts_close_to_each_other_are_one_cluster():
     np.testing.assert_array_equal(ends_of_ties(starts[:1]), [[0.5, 0.5]])
 
 
-def many_classes(kind, share, over, spread=1.0):
+def many_classes(kind, share, over):
     """Passes for items of sixty rates and weights, in hosts by rank."""
     generator, n, hosts, classes = np.random.default_rng(6), 110_000, 65, 60
     rank = 1.0 / np.arange(1, hosts + 1)
     groups = generator.choice(hosts, n, p=rank / rank.sum())
-    values = np.exp(generator.normal(0.0, [[spread], [0.1]], (2, classes)))
+    values = np.exp(generator.normal(0.0, [[1.0], [0.1]], (2, classes)))
     rates, weights = (some[generator.integers(0, classes, n)] for some in values)
-    capacity, caps = share * float(rates.sum()), np.bincount(groups, minlength=hosts) * generator.uniform(0.5, 2.0, hosts)
+    capacity = share * float(rates.sum())
+    caps = np.bincount(groups, minlength=hosts) * generator.uniform(0.5, 2.0, hosts)
     options = {"weights": weights, "groups": groups, "group_caps": caps * (over * capacity / caps.sum())}
     result = solve_nefk(kind(rates), capacity, **options)
     assert result.residual <= 1e-12
