@@ -246,8 +246,8 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
         nefk_instructions_in_use()->advance(problem->shape, groups, at, NEFK_OWN_TOLERANCE, near);
         for (size_t k = 0; k < groups && halley; k++)
             if (space->met[k] == NEFK_RUNNING)
-                space->at[k] = steer(problem, space, k, (size_t)round, 1, tried[k], space->total[k], space->slope[k], space->from[k],
-                                     space->to[k], space->at[k]);
+                space->at[k] = steer(problem, space, k, (size_t)round, 1, tried[k], space->total[k], space->slope[k],
+                                     space->from[k], space->to[k], space->at[k]);
         if (halley && round == 0) nefk_enclose_corners(problem, space, groups, aim);
         answered += (double)m;
         groups = keep_open(groups, space);

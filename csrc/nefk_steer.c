@@ -67,10 +67,10 @@ static double away_from(double start, double price, double least) {
 }
 
 /* The price at which `alike` items and the others together take a target, where a total and its slope were found at a
- * price: those by the law of one, the others along their slope in log price. Which share of the gap is theirs, so that both
- * end at one price, is found by the Illinois method on how far both are from the item's start. */
-static double price_beside(const nefk_problem *problem, nefk_block item, double alike, double tried, double total, double slope,
-                           double target, double start) {
+ * price: those by the law of one that no bounds hold, the others along their slope in log price. Which share of the gap
+ * is theirs, so that both end at one price, is found by the Illinois method on how far both are from the item's start. */
+static double price_beside(const nefk_problem *problem, nefk_block item, double alike, double tried, double total,
+                           double slope, double target, double start) {
     const nefk_instructions *use = nefk_instructions_in_use();
     const double least = LEAST_AWAY * start;
     const double none = 0.0, any = INFINITY;
@@ -112,7 +112,7 @@ double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, 
                           double total, double slope, double target) {
     if (look->count && !(look->next == tried && total < target)) return look->nearest;
     double price = price_beside(problem, item, (double)look->alike, tried, total, slope, target, look->next);
-    price = price < look->high ? price : nextafter(look->high, 0.0);
+    price = price >= look->high ? nextafter(look->high, 0.0) : price; /* NaN where nothing falls */
     return price > look->low ? price : look->aim;
 }
 

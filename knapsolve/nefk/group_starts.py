@@ -31,6 +31,7 @@ class StartSteps:
         self.late = LATE_OF_MANY if self.are_many else LATE
         self._starts: Array | None = None  # of items, if they were asked for
         self._within: Array | None = None  # of all items, between the ends of a bracket, and the next one
+        self._has_looked = False  # for these
         self._ties: Array | None = None  # ends of clusters of them
         self._beside = list[float]()  # prices beside a start that are still to be tried
         self._crossings = MOST_TIES  # steps that may end beside such
@@ -52,8 +53,8 @@ class StartSteps:
         """
         if not self.has_starts or self.count <= self.late:
             return False
-        if self.are_many and self.count == VERY_LATE:
-            self._within = self._all_within(search)
+        if self.are_many and self.count >= VERY_LATE and not self._has_looked:
+            self._within, self._has_looked = self._all_within(search), True
         if not self._beside and (self.count - self.late) % TRIED == 0:
             wider = search.copy()
             wider[core.LOW] -= BESIDE * abs(wider[core.LOW])

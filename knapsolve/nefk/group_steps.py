@@ -45,7 +45,7 @@ MOST_STEPS = 40
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
 FARTHEST = 20.0  # of a step, in log price
-NEAR = 0.001  # how much of a step may be missing where there is a jump, and of a price
+NEAR = 0.001  # of a step, and in log price: how far from a jump it may end
 
 
 class GroupSteps:
@@ -142,7 +142,7 @@ class GroupSteps:
 
     def _enclose(self, search: Array) -> bool:
         """Move the search's price to the middle of its bracket, for a model of all of that; not often."""
-        if self.shape in LINEAR or not self.enclosing or not _halve(search):
+        if self.shape in LINEAR or not self.enclosing or not _split(search, 0.5):
             return False
         self.enclosing -= 1
         return True
@@ -192,22 +192,13 @@ class GroupSteps:
         return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONG else math.nan
 
 
-def _halve(search: Array) -> bool:
-    """Move a search's price to the middle of its bracket, which is positive; False if that is one of its ends."""
-    middle = math.sqrt(search[core.LOW]) * math.sqrt(search[core.HIGH])
-    if not search[core.LOW] < middle < search[core.HIGH]:
-        return False
-    search[core.PRICE] = middle
-    return True
-
-
-def _split(search: Array) -> bool:
-    """Move a search's price, if it is near an end of its bracket, which is positive, some way from that; False if the
+def _split(search: Array, least: float = LEAST_PART) -> bool:
+    """Move a search's price as far from both ends of its bracket, which is positive, as a part of that; False if the
     ends are too close for that.
     """
     across, low = across_of(search), float(search[core.LOW])
     away = math.log(float(search[core.PRICE]) / low)
-    price = low * math.exp(min(max(away, LEAST_PART * across), (1.0 - LEAST_PART) * across))
+    price = low * math.exp(min(max(away, least * across), (1.0 - least) * across))
     if not low < price < search[core.HIGH]:
         return False
     search[core.PRICE] = price

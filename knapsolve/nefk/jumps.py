@@ -103,7 +103,7 @@ def step_to_tie(problem: Problem, passes: Any, search: NDArray[np.float64], late
     the total is too low, and above the one before. If the answer seems to be there, or next below, that becomes the top
     by which Newton's method goes, else the search is where it was. Without bounds, steps mostly find it: only `late`.
     """
-    ties = np.empty(0) if has_no_bounds(problem) and not late else tied_starts(problem)
+    ties = tied_starts(problem) if late == has_no_bounds(problem) else np.empty(0)
     price, top, low, high = float(search[core.PRICE]), float(search[core.TOP]), 0, ties.size
     if not (np.abs(ties - price) <= NEARBY * price).any():
         return False

@@ -32,6 +32,7 @@ MARGIN = 0.4  # how far below the last step's end the next price lies, over the 
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 SMALL_MEAN = 16  # items of a group, in the mean, below which sums by group take long
 ERROR = 1.0  # margin of a sample's price times the square root of its size
+DOWN = 0.25  # a step to below a price at which T has no slope, in log price; the next ones are twice as long
 NEAR = 9e-2  # a step so short ends near the answer
 TRIES = 4
 SMOOTH = 2.0  # what a slope tells of a sample's rise, over that, or its inverse, at most
@@ -58,6 +59,14 @@ def middle(search: Array) -> float:
     """The geometric middle of a search's bracket, if both ends are positive and known; else NaN."""
     low, high = float(search[core.LOW]), float(search[core.HIGH])
     return math.sqrt(low) * math.sqrt(high) if 0.0 < low < high < FAR else math.nan
+
+
+def further_down(search: Array, tried: int) -> float:
+    """A price below a search's bracket's upper end, of which the lower one is not known: the farther, the more were
+    tried. NaN if that is not known either.
+    """
+    high = float(search[core.HIGH])
+    return high * math.exp(-DOWN * 2.0**tried) if search[core.LOW] <= 0.0 < high < FAR else math.nan
 
 
 def reduce(
@@ -162,6 +171,8 @@ def below_the_answer(
         low, taken = below(search, shape, price, margin), None  # room for the next
         if math.isnan(low):
             low = middle(search)
+        if math.isnan(low) and shape not in LINEAR:
+            low = further_down(search, TRIES - more)
         if math.isnan(low):
             return None
         taken, after = totals.respond(low), search.copy()

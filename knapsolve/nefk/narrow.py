@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -251,9 +250,9 @@ def settle_many(
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
-    for turn in count():
-        if search[core.STATE] != core.RUNNING or (turn == LATE and step_to_tie(problem, passes, search, late=True)):
-            break
+    turn = 0
+    while search[core.STATE] == core.RUNNING and not (turn == LATE and step_to_tie(problem, passes, search, late=True)):
+        turn += 1
         across = across_of(search) if has_missed and n_enclosed < MOST_ENCLOSED else math.nan
         if across <= 2.0 * widest:
             search[core.PRICE] = math.sqrt(search[core.LOW] * search[core.HIGH])

@@ -272,3 +272,19 @@ def test_totals_that_hardly_fall_are_enclosed(seed, monkeypatch):
     caps = np.full(n // 5, 1.5 * capacity / np.unique(groups).size)
     result = solve_nefk(criteria.Detection(rates), capacity, weights=weights, groups=groups, group_caps=caps, n_jobs=1)
     assert result.residual <= 1e-12 and result.n_passes <= 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "passes"), [(criteria.PoissonFreshness, 0.005, 25), (criteria.Logarithmic, 0.5, 24)]
+)
+def test_a_price_below_is_found_where_totals_have_no_slope(kind, share, passes):
+    """Hosts of few rates and weights each take nothing, or their caps: steps to a price of 0 took 30 and 32 passes."""
+    generator, n, hosts = np.random.default_rng(1), 300_000, 60_000
+    size = generator.pareto(1.1, hosts) + 0.05
+    groups = np.sort(generator.choice(hosts, n, p=size / size.sum()))
+    rates = np.array([1 / 365, 1 / 30, 1 / 7, 1.0])[generator.integers(0, 4, hosts)[groups]]
+    weights = np.array([0.1, 0.3, 1.0, 3.0, 10.0])[generator.integers(0, 5, hosts)[groups]]
+    capacity = share * float(rates.sum())
+    caps = np.bincount(groups, minlength=hosts) * 1.2 * capacity / n
+    result = solve_nefk(kind(rates), capacity, weights=weights, groups=groups, group_caps=caps, n_jobs=1)
+    assert result.residual <= 1e-12 and result.n_passes <= passes
