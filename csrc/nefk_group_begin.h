@@ -13,7 +13,8 @@ void nefk_begin_rows_as_one(int shape, nefk_tile_space *space, size_t n_rows, si
 
 /* Begin the searches of n groups of space->part, which[0] and so on, there, if their guesses are beyond. Where the items
  * that start first take the target before another one does, as bounds allow, its price is enclosed. Not of items with
- * lower bounds. Works in the items' x, d, y, e and price, and the groups' total, slope and curve, from the front. O(items). */
+ * lower bounds. Works at the front of the items' x, d, y, e and price, and of the groups' total, slope and curve.
+ * O(items). */
 void nefk_begin_as_one(const nefk_problem *problem, nefk_tile_space *space, size_t n, const uint32_t *which,
                        double floor);
 
