@@ -179,6 +179,7 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
     space.is_filled = 0;
     double x[NEFK_BLOCK], price[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
     nefk_audit total = {{0, 0}, {0, 0}, 0};
+    int is_inverse = problem->shape == NEFK_EXPONENTIAL;
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         const ptrdiff_t *own = group + (at - start);
@@ -186,7 +187,8 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
         for (size_t i = 0; i < m; i++) {
             if (at + i + NEFK_AHEAD < stop) __builtin_prefetch(&table[2 * (own[i + NEFK_AHEAD] + 1)], 0);
             const double *pair = &table[2 * (own[i] + 1)];
-            x[i] = pair[0] == pair[0] ? items.parameter[i] * pair[0] : amounts[at + i];
+            double part = is_inverse ? pair[0] / items.parameter[i] : pair[0] * items.parameter[i];
+            x[i] = pair[0] == pair[0] ? part : amounts[at + i];
             price[i] = pair[1];
         }
         double bad = use->audit(problem->shape, m, items, price, x, value, place);

@@ -13,10 +13,17 @@ from nefk_timing import best_of_each
 from knapsolve import criteria, solve_nefk
 
 DRAWS, REPEATS = 100, 3
+FAMILIES = {
+    "freshness, detection": [criteria.Freshness, criteria.Freshness, criteria.Detection],
+    "others": [
+        *(criteria.PoissonFreshness, criteria.Harmonic, criteria.Logarithmic),
+        lambda scales: criteria.Exponential(1.0 / scales),
+    ],
+}
 KINDS = ["all alike", "but for 1%", "but for 10%", "of few classes", "in proportion", "all different"]
 
 
-def draw(kind, seed):
+def draw(kind, family, seed):
     """A criterion, capacity, weights, groups, caps and equality: hosts even or not, of two to a thousand pages in the
     mean, capacities of .0001 to 10 times the rates, one cap for all, by size or by chance, .8 to 20 times that in all.
     """
@@ -43,7 +50,7 @@ def draw(kind, seed):
     elif kind == "in proportion":
         rates = np.exp(generator.normal(0.0, 1.5, n))
         weights = rates * rate[groups]
-    criterion = generator.choice([criteria.Freshness, criteria.Freshness, criteria.Detection])(rates)
+    criterion = generator.choice(FAMILIES[family])(rates)
     capacity = 10.0 ** generator.uniform(-4.0, 1.0) * rates.sum()
     over = generator.choice([0.8, 0.95, 1.02, 1.1, 1.5, 2.0, 5.0, 20.0])
     sizes = np.bincount(groups).astype(float)
@@ -52,11 +59,12 @@ def draw(kind, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_draws_of_hosts_beside_none(kind):
+@pytest.mark.parametrize("family", FAMILIES)
+def test_draws_of_hosts_beside_none(family, kind):
     """Rates and weights within a host: all alike, but for some, of few classes, in proportion to each other."""
     ratios, passes = [], []
     for seed in range(DRAWS):
-        criterion, capacity, weights, groups, caps, equality = draw(kind, seed)
+        criterion, capacity, weights, groups, caps, equality = draw(kind, family, seed)
         alone = partial(solve_nefk, criterion, capacity, weights=weights, n_jobs=1)
         capped = partial(alone, groups=groups, group_caps=caps, equality=equality)
         base, seconds = best_of_each([alone, capped], REPEATS, time.process_time)
@@ -65,4 +73,5 @@ def test_draws_of_hosts_beside_none(kind):
         ratios.append(seconds / base)
         passes.append(result.n_passes)
     quantiles = ", ".join(f"{np.quantile(ratios, q):.2f}" for q in (0.5, 0.9, 0.99, 1.0))
-    print(f"\n{kind}: {quantiles} times none in half, 90%, 99% and all of {DRAWS} draws; at most {max(passes)} passes")
+    most = f"at most {max(passes)} passes"
+    print(f"\n{family}, {kind}: {quantiles} times none in half, 90%, 99% and all of {DRAWS} draws; {most}")

@@ -1,8 +1,8 @@
 """Groups whose items mostly start at one price, as a host's pages of one rate and weight: those are one item.
 
-What an item of detection or freshness takes is its rate times a function of the price over the one at which it starts.
-Items of a group that start alike take together what one item of all their rates does, of which each has its share by
-rate. Where all do, the cap is that one's upper bound: a problem without groups, of as many items as there are groups.
+What an item takes is its scale times a function of the price over the one at which it starts. Items of a group that
+start alike take together what one item of all their scales does, of which each has its share by scale. Where all do,
+the cap is that one's upper bound: a problem without groups, of as many items as there are groups.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_sums as group_sums
 from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.alike_items import AlikeItems, even_rates, even_starts, find_alike, groups_of
+from knapsolve.nefk.alike_items import SHAPES, AlikeItems, as_items, find_alike, groups_of, scales_of, starts_of
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
-from knapsolve.nefk.criteria import Detection
+from knapsolve.nefk.criterion import LARGEST
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import Problem, check_feasible
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
-from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
-BY_ITEM = 60  # bytes of a group, or of an item beside others, as these are solved and their amounts shared out
+ALONE, BESIDE, IN_GROUPS = 47.7, 60.0, 70.0  # bytes of a group as it is solved and its amount shared out; if there are
+# items beside them, of both; if these have groups
 PASSES = 2  # over all items, beside one that shares out: how they start, and what groups take in the end
 
 
@@ -38,19 +38,23 @@ def solve_alike(
     """Prices, how the amounts settled, passes over the data, and own prices of groups (g,), NaN where a cap is loose;
     None where most items of a group differ, or that is not worth it. `solve` answers the smaller problem.
     """
-    is_one_of_these = narrows(problem, passes) and problem.criterion._shape in STARTING and has_no_bounds(problem)
+    is_one_of_these = narrows(problem, passes) and problem.criterion._shape in SHAPES and has_no_bounds(problem)
     if not (is_one_of_these and place.dtype == np.float64 and problem.order is None and problem.capacity > 0.0):
         return None
-    alike = find_alike(problem, int(MOST_ROOM / BY_ITEM * problem.n))
+    room = MOST_ROOM * problem.n
+    alike = find_alike(problem, int(room / ALONE), int(room / BESIDE))
     if alike is None:
         return None
     others, which = alike.others, problem.groups[alike.others].astype(np.intp, copy=False)
     in_groups = bool((which >= 0).any())
     has_all = bool((which >= 0).all())
-    most = float(problem.caps[~np.isnan(alike.starts)].sum()) if has_all else math.inf
+    most = float(problem.caps[alike.has_items].sum()) if has_all else math.inf
     check_feasible(problem, passes, (np.zeros(1), most))
-    one, has_rate = _as_items(problem, alike, which), alike.rates > 0.0
+    has_scale, one = alike.has_scale, _as_items(problem, alike, which)
     del alike
+    largest = max(float(np.max(one.criterion._parameter)), float(np.max(one.weights)))
+    if not largest <= LARGEST or (in_groups and one.n * IN_GROUPS > room):
+        return None
     try:
         answer = solve(one, n_jobs, Place(one.n, None), math.nan)
     except InfeasibleError:  # by the rounding of sums
@@ -59,11 +63,13 @@ def solve_alike(
         return None
     price, count = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n)
     few, total = answer.amounts[: others.size].copy(), float(answer.amounts.sum())
-    own, table = _price_groups(problem, has_rate, answer, one)
+    own, taken = _own_prices(problem, has_scale, answer, one), answer.amounts[others.size :]
+    np.divide(taken, scales_of(one, slice(others.size, None)), out=taken)
     del answer, one  # room
-    if in_groups:  # a table of those that have their amounts follows
-        np.add(which, len(problem.caps), out=which, where=which >= 0)
-        table = np.vstack([table, np.column_stack([np.full(len(problem.caps), np.nan), table[1:, 1]])])
+    table = _table_of(has_scale, taken, own, price, in_groups)
+    del taken
+    if in_groups:  # their rows have no amounts, as they have theirs
+        np.add(which, has_scale.size, out=which, where=which >= 0)
     amounts, side = place()
     amounts[others] = few
     settled = passes.share(partial(_rows_of, problem, others, which), table, amounts, side)
@@ -77,48 +83,51 @@ def solve_alike(
 
 
 def _as_items(problem: Problem, alike: AlikeItems, which: NDArray[Any]) -> Problem:
-    """The problem of the others, of some groups (m,), and of one item for every group that has a rate: what is left at
-    price 0 is for items. In groups, unless no group has others: then with upper bounds.
+    """The problem of the others, of some groups (m,), and of one item for every group that has a scale: what is left at
+    price 0 is for items. In groups, unless no group has others: then with upper bounds. Starts are used up.
     """
-    starts, rates, has_rate = alike.starts, alike.rates, alike.rates > 0.0
-    caps, has_all = problem.caps, has_rate.all()
-    if not has_all:
-        starts, rates = starts[has_rate], rates[has_rate]
+    scales, starts, caps = alike.scales, alike.starts, problem.caps
     if which.size:
-        alone = problem.take(alike.others, problem.capacity)
-        starts, rates = np.append(even_starts(alone), starts), np.append(even_rates(alone), rates)
-        del alone  # room
-    one = replace(problem, criterion=Detection(rates), n=rates.size, weights=starts)
+        scales = np.append(scales_of(problem, alike.others), scales)
+        starts = np.append(starts_of(problem, alike.others), starts)
+    one = as_items(problem, scales, starts)
     if (which >= 0).any():
-        return replace(one, groups=np.append(which, np.flatnonzero(has_rate)))
-    upper = caps if has_all else caps[has_rate]
-    if which.size:
-        upper = np.append(np.full(which.size, np.inf), upper)
-    return replace(one, groups=None, caps=np.empty(0), upper=upper)
+        return replace(one, groups=np.append(which, np.flatnonzero(alike.has_scale)), caps=caps)
+    upper = caps if alike.has_scale.all() else caps[alike.has_scale]
+    return replace(one, upper=np.append(np.full(which.size, np.inf), upper) if which.size else upper)
 
 
-def _price_groups(
-    problem: Problem, has_rate: NDArray[np.bool_], answer: NEFKResult, one: Problem
-) -> tuple[Array, Array]:
-    """Own prices of groups (g,), NaN where a cap is loose, and a table (g + 1, 2) as csrc/nefk_kernel.h has it, of the
-    answer of a problem whose last items are these, as far as they have a rate.
+def _own_prices(problem: Problem, has_scale: NDArray[np.bool_], answer: NEFKResult, one: Problem) -> Array:
+    """Own prices of groups (g,), NaN where a cap is loose, of the answer of a problem whose last items are these, as
+    far as they have a scale.
     """
-    groups, at = len(problem.caps), one.n - int(np.count_nonzero(has_rate))
-    own, table = np.full(groups, np.nan), np.zeros((groups + 1, 2))
-    table[0] = np.nan, answer.price
-    for part in parts_of(groups):
-        some = part.start + np.flatnonzero(has_rate[part])
+    own, at = np.full(has_scale.size, np.nan), one.n - int(np.count_nonzero(has_scale))
+    for part in parts_of(has_scale.size):
+        some = part.start + np.flatnonzero(has_scale[part])
         here = slice(at, at := at + some.size)
-        taken = answer.amounts[here]
-        table[1 + some, 0] = taken / even_rates(one, here)
         if answer.group_prices is None:
+            taken = answer.amounts[here]
             binds = taken >= problem.caps[some]
             own[some[binds]] = one.take(here, one.capacity).passes().worth(taken)[1][binds]
         else:
             binds = answer.group_prices[part] > 0.0
             own[part][binds] = answer.price + answer.group_prices[part][binds]
-    np.fmax(own, answer.price, out=table[1:, 1])
-    return own, table
+    return own
+
+
+def _table_of(has_scale: NDArray[np.bool_], taken: Array, own: Array, price: float, twice: bool) -> Array:
+    """A table (g + 1, 2) as csrc/nefk_kernel.h has it, of what groups that have a scale take over that, of own prices,
+    NaN where a cap is loose, and the budget's. If `twice`, rows of all groups without amounts follow.
+    """
+    groups = has_scale.size
+    table = np.zeros(((2 if twice else 1) * groups + 1, 2))
+    table[0] = np.nan, price
+    table[1 : 1 + groups, 0][has_scale] = taken
+    np.fmax(own, price, out=table[1 : 1 + groups, 1])
+    if twice:
+        table[1 + groups :, 0] = np.nan
+        table[1 + groups :, 1] = table[1 : 1 + groups, 1]
+    return table
 
 
 def _rows_of(problem: Problem, others: NDArray[np.intp], rows: NDArray[np.intp], part: slice) -> NDArray[np.intp]:

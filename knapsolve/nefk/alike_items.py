@@ -1,19 +1,28 @@
-"""Items that start at one price within their group, as a host's pages of one rate and weight, and those beside them."""
+"""Items that start at one price within their group, as a host's pages of one rate and weight, and those beside them.
+
+What an item takes is its scale times a function of the price over its start, a and v / p in csrc/nefk_shapes.h.
+Harmonic items start at no price, as they take something at any; theirs is what the price is measured by.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.group_sums as group_sums
+import knapsolve._core.nefk as core
+from knapsolve.nefk.criteria import Detection
 from knapsolve.nefk.passes import CHUNK, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
+from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
+PER_SCALE = (core.FRESHNESS, core.POISSON, core.HARMONIC, core.LOGARITHMIC)  # starts are weights over scales
+SHAPES = (core.DETECTION, *PER_SCALE, core.EXPONENTIAL)  # of which items have a scale and a start
 PAIRS = (3, 16)  # of one group among items that are looked at first, if groups are even, and then
 LEAST, MOST = 1e-150, 1e150  # prices at which items start, if they do
 WORTH = 4  # one in so many items may be a group or an other, if there are others
@@ -23,42 +32,53 @@ FEW = 16  # one in so many items, as many of which may be beside others until it
 
 @dataclass(frozen=True)
 class AlikeItems:
-    """Where those items of each group start that start alike (g,), NaN of groups without any; the sums of their rates
-    (g,); and the positions of all other items, those without a group among them.
+    """Which groups (g,) have items, and which such that start alike and have a scale; where these start, and the sums
+    of their scales (k,); and the positions of all other items, those without a group among them.
     """
 
+    has_items: NDArray[np.bool_]
+    has_scale: NDArray[np.bool_]
     starts: Array
-    rates: Array
+    scales: Array
     others: NDArray[np.intp]
 
 
-def find_alike(problem: Problem, most: int) -> AlikeItems | None:
-    """What starts alike; None unless items seem to do so that are most, with groups and others at most so many."""
-    if len(problem.caps) > most:
+def find_alike(problem: Problem, most: int, most_beside: int) -> AlikeItems | None:
+    """What starts alike; None unless items seem to do so that are most, with at most so many groups, or with others so
+    many of both.
+    """
+    groups = len(problem.caps)
+    if groups > most:
         return None
     share = _share_alike(problem)
-    most = most if share == 1.0 else min(most, problem.n // WORTH)
-    if not len(problem.caps) + (1.0 - share) * problem.n <= most:
-        return None
-    table = np.zeros((len(problem.caps), 3))
+    if share < 1.0:
+        most_beside = min(most_beside, problem.n // WORTH)
+        if not groups + (1.0 - share) * problem.n <= most_beside:
+            return None
+    table = np.zeros((groups, 3))
     table[:, 0] = np.nan
-    room = most - len(problem.caps)
-    others = _sum_rates(problem, table, min(room, problem.n // FEW) if share < 1.0 else room)
+    room = max(most_beside - groups, 0)
+    others = _sum_scales(problem, table, min(room, problem.n // FEW) if share < 1.0 else room)
     if others is None and share < 1.0:
         table[:, 0], table[:, 1:] = np.nan, 0.0
         _vote(problem, table)
-        others = _sum_rates(problem, table, room)
+        others = _sum_scales(problem, table, room)
     if others is None:
         return None
-    found = AlikeItems(table[:, 0].copy(), table[:, 1] + table[:, 2], others)
-    starts = found.starts[~np.isnan(found.starts)], problem.starts(others)
-    is_told = all(map(_are_told, starts)) and np.isfinite(found.rates).all()
-    return found if is_told and (others.size or found.rates.any()) else None
+    has_items, has_scale = ~np.isnan(table[:, 0]), table[:, 1] > 0.0
+    np.add(table[:, 1], table[:, 2], out=table[:, 1])
+    starts, scales, worthless = table[:, 0][has_scale], table[:, 1][has_scale], table[:, 0][has_items & ~has_scale]
+    del table  # room
+    is_told = all(map(_are_told, (starts, worthless, starts_of(problem, others)))) and np.isfinite(scales).all()
+    if not (is_told and (others.size or scales.size)):
+        return None
+    return AlikeItems(has_items, has_scale, starts, scales, others)
 
 
-def _are_told(starts: Any) -> bool:
+def _are_told(starts: Array) -> bool:
     """Whether prices are such that items start there, or nowhere."""
-    return bool(((starts == 0.0) | ((starts >= LEAST) & (starts <= MOST))).all())
+    parts = (starts[part] for part in parts_of(starts.size))
+    return all(((some == 0.0) | ((some >= LEAST) & (some <= MOST))).all() for some in parts)
 
 
 def groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:
@@ -66,19 +86,38 @@ def groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:
     return np.ascontiguousarray(problem.groups[part], dtype=np.intp)
 
 
-def even_rates(problem: Problem, part: slice = slice(None)) -> Array:
-    """Rates of a part of the items, one for each."""
-    rates = problem.criterion._parameter
-    return _even(rates[part] if isinstance(rates, np.ndarray) else rates, problem, part)
+def scales_of(problem: Problem, part: Any = slice(None)) -> Array:
+    """Scales of some items, (m,)."""
+    parameter = _even(problem.criterion._parameter, problem, part)
+    with np.errstate(divide="ignore"):
+        return 1.0 / parameter if problem.criterion._shape == core.EXPONENTIAL else parameter
 
 
-def even_starts(problem: Problem, part: slice = slice(None)) -> Array:
-    """Where items of a part of them start, a price for each."""
-    return _even(problem.starts(part), problem, part)
+def starts_of(problem: Problem, part: Any = slice(None)) -> Array:
+    """Where some items start, a price for each, (m,)."""
+    weights, shape = _even(problem.weights, problem, part), problem.criterion._shape
+    if shape == core.DETECTION:
+        return weights
+    parameter = _even(problem.criterion._parameter, problem, part)
+    with np.errstate(all="ignore"):
+        return weights / parameter if shape in PER_SCALE else weights * parameter
 
 
-def _even(column: Any, problem: Problem, part: slice) -> Array:
-    return np.ascontiguousarray(np.broadcast_to(column, len(range(*part.indices(problem.n)))), dtype=np.float64)
+def as_items(problem: Problem, scales: Array, starts: Array) -> Problem:
+    """The problem of items (m,) of some scales and starts, which are used up, without groups."""
+    shape, criterion = problem.criterion._shape, problem.criterion
+    items = replace(problem, n=scales.size, groups=None, caps=np.empty(0))
+    if shape in STARTING:
+        return replace(items, criterion=Detection(scales), weights=starts)
+    parameter = 1.0 / scales if shape == core.EXPONENTIAL else scales
+    return replace(items, criterion=criterion._with(parameter), weights=np.multiply(starts, scales, out=starts))
+
+
+def _even(column: Any, problem: Problem, part: Any) -> Array:
+    if isinstance(column, np.ndarray):
+        return np.ascontiguousarray(column[part], dtype=np.float64)
+    size = len(range(*part.indices(problem.n))) if isinstance(part, slice) else len(part)
+    return np.full(size, column, dtype=np.float64)
 
 
 def _share_alike(problem: Problem) -> float:
@@ -107,7 +146,7 @@ def _pairs(problem: Problem, which: NDArray[np.intp]) -> tuple[int, int]:
     later = 1 + np.flatnonzero((groups[1:] == groups[:-1]) & (groups[1:] >= 0))
     if not later.size:
         return 0, 0
-    before, starts = (np.broadcast_to(problem.starts(which[x]), later.shape) for x in (later - 1, later))
+    before, starts = (starts_of(problem, which[x]) for x in (later - 1, later))
     with np.errstate(invalid="ignore"):
         return later.size, int(np.count_nonzero(np.abs(starts - before) <= group_sums.ROUNDED * before))
 
@@ -117,18 +156,18 @@ def _vote(problem: Problem, table: Array) -> None:
     step = odd_stride(max(problem.n // (VOTES * len(problem.caps)), 1))
     for part in parts_of(problem.n, CHUNK * step):
         some = slice(part.start, part.stop, step)
-        group_sums.vote_alike(groups_of(problem, some), even_starts(problem, some), table)
+        group_sums.vote_alike(groups_of(problem, some), starts_of(problem, some), table)
     table[:, 1:] = 0.0
 
 
-def _sum_rates(problem: Problem, table: Array, room: int) -> NDArray[np.intp] | None:
-    """Add rates of items that start alike to those of their groups in a table (g, 3) as `group_sums.add_alike` has
+def _sum_scales(problem: Problem, table: Array, room: int) -> NDArray[np.intp] | None:
+    """Add scales of items that start alike to those of their groups in a table (g, 3) as `group_sums.add_alike` has
     it; positions of the others, None if they are more than `room`.
     """
     parts, found = [np.empty(0, dtype=np.intp)], np.empty(min(CHUNK, problem.n), dtype=np.intp)
     for part in parts_of(problem.n, CHUNK):
-        groups, starts, rates = groups_of(problem, part), even_starts(problem, part), even_rates(problem, part)
-        count = group_sums.add_alike(groups, starts, rates, table, found)
+        groups, starts, scales = groups_of(problem, part), starts_of(problem, part), scales_of(problem, part)
+        count = group_sums.add_alike(groups, starts, scales, table, found)
         parts.append(part.start + found[:count])
         room -= count
         if room < 0:
