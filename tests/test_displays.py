@@ -104,6 +104,7 @@ def style(line):
     return matplotlib.colors.to_hex(line.get_color()), line.get_marker()
 
 
+@pytest.mark.slow
 def test_a_policy_looks_alike_whichever_others_are_drawn(result):
     from knapsolve.displays import OTHER_COLOURS, OTHER_MARKERS, STYLES
     from knapsolve.replay import POLICIES

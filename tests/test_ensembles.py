@@ -131,6 +131,7 @@ def test_switching_ranks_give_the_reference_values(kind, n_perturbations, switch
     agrees(means, value, digits_of(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheduler", "expected"), [("edf", 0.9710), ("random", 0.9613)])
 def test_lazy_deadlines_serve_htraa_better_than_random_access(scheduler, expected):
     environment = BernoulliEnvironment(zipf_unchanged(N, 0.9, 1.5, 1_000, random_state=0))

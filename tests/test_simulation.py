@@ -182,7 +182,7 @@ RECORDED = {
 }
 
 
-@pytest.mark.parametrize("scheduler", ["edf", "random"])
+@pytest.mark.parametrize("scheduler", ["edf", pytest.param("random", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("learner", RECORDED.values(), ids=RECORDED)
 def test_recording_changes_nothing(learner, scheduler):
     """Amounts are told from what is held, and what is held stays as it was."""

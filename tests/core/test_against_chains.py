@@ -53,6 +53,7 @@ def test_lakg_agrees_with_its_chain(resolution, exponent, unchanged, capacity):
     agrees_with(chain, LAKG(resolution=resolution, exponent=exponent, capacity=capacity), unchanged, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", SCHEMES)
 @pytest.mark.parametrize(("resolution", "exponent"), [(10, 1.0), (8, 1.6)])
 def test_traa_agrees_with_its_chain(update, resolution, exponent):
@@ -68,6 +69,7 @@ def test_htraa_of_four_agrees_with_its_chain(update):
     agrees_with(chain, HTRAA(resolution=resolution, update=update), unchanged, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unchanged", "resolution"), [((0.3, 0.8, 0.6), 5), ((0.3, 0.8, 0.6, 0.9, 0.2), 3)])
 @pytest.mark.parametrize("update", SCHEMES)
 def test_htraa_of_leaves_at_two_depths_agrees_with_its_chain(update, unchanged, resolution):

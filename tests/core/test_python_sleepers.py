@@ -25,6 +25,7 @@ class Sleepers(Odd):
         return 0, 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "every"), [(3, None), (3, 7), (70_000, None)])
 def test_a_material_whose_amount_was_zero_comes_back(n, every):
     """In the tournament and in the calendar; neither from the start nor later is it lost, recorded often or not."""

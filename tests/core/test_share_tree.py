@@ -7,6 +7,7 @@ from knapsolve import HTRAA
 from knapsolve._core.schedulers import DeadlineOrder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resolution", [511, 700])
 def test_gates_of_a_visit_open_with_the_other_side_s_share_and_independently(resolution):
     """A rewarded poll of the first or last of 256 materials moves each of the 8 automata with chance 1/2 or so."""

@@ -81,6 +81,7 @@ def committed(state):
         return connection.execute("SELECT * FROM polls ORDER BY poll").fetchall()
 
 
+@pytest.mark.slow
 def test_a_kill_and_a_restart_lose_nothing(tmp_path, module):
     """What was acknowledged is there; the policy restored is the policy that was killed; copies are still known."""
     state = tmp_path / "state.db"

@@ -162,6 +162,7 @@ def test_in_the_loop_no_material_is_lost_for_good(criterion):
     assert (allocator.allocate() == 0).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["recursive", "bayes", "mle"])
 @pytest.mark.parametrize("criterion", ["freshness", "poisson", "renewal"])
 def test_no_material_stays_locked_out_by_polls_that_were_sure_to_find_a_change(criterion, estimator):

@@ -49,6 +49,7 @@ def test_distribution_is_the_eigenvector_of_the_chain(update, resolution):
     assert pi == pytest.approx(chain.pi, rel=1e-9, abs=1e-300)  # to the last small entry
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", SCHEMES)
 def test_distribution_solves_the_balance_of_a_thousand_states(update):
     q = np.arange(1, 1001) / 1001

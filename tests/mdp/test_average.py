@@ -13,6 +13,7 @@ from tests.mdp.oracles import multichain_gain, random_model
 METHODS = ["auto", "relative-value-iteration", "modified-policy-iteration", "policy-iteration"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_random_models_agree_with_linear_programming(method):
     rng = np.random.default_rng(0)

@@ -15,6 +15,7 @@ PROBLEMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize(
     "method", ["policy-iteration", "modified-policy-iteration", "relative-value-iteration"]

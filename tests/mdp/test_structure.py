@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_matrix
 
 from knapsolve.mdp import solve_average_cost, structure
@@ -106,6 +107,7 @@ def recurrent_sets(matrices, allowed):
         yield [set(np.flatnonzero(label == c)) for c in range(label.max() + 1)]
 
 
+@pytest.mark.slow
 def test_a_model_is_called_unichain_just_where_all_policies_share_a_recurrent_state():
     rng = np.random.default_rng(5)
     seen = {"unichain": 0, "communicating": 0, "weakly communicating": 0, "multichain": 0}

@@ -10,7 +10,8 @@ from knapsolve import InfeasibleError, criteria, solve_nefk
 from knapsolve.nefk.alike_groups import solve_alike
 
 N = 80_000
-KINDS = [*STARTING, criteria.PoissonFreshness, criteria.Harmonic, criteria.Logarithmic, criteria.Exponential]
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in (criteria.Harmonic, criteria.Logarithmic)]
+KINDS = [*STARTING, criteria.PoissonFreshness, criteria.Exponential, *SLOW]
 
 
 @pytest.fixture

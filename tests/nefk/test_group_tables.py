@@ -154,6 +154,7 @@ print(group_tables.vector_level())
 """
 
 
+@pytest.mark.slow
 def test_every_vector_width_gives_the_same_bits():
     answers, highest = [], group_tables.vector_level()
     for level in range(highest + 1):

@@ -69,7 +69,7 @@ KINDS = {name: lambda n, make=make: make(np.linspace(0.2, 0.9, n)) for name, mak
 }
 
 
-@pytest.mark.parametrize("n", [1, 3, 40, 40_000])
+@pytest.mark.parametrize("n", [1, 3, 40, pytest.param(40_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("per_group", [0, 1, 3, 20_000])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_price_is_negative_where_lower_bounds_take_all_and_capacity_may_be_left_over(kind, per_group, n):

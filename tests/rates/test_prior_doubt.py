@@ -23,6 +23,7 @@ def share_below(quantiles, changes, time, prior, power):
     return np.array(chances) @ np.array(shares) / np.sum(chances)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "time"), [([3.0], [4.0]), ([0.0, 5.0], [2.0, 9.0]), ([1.0, 1.0, 30.0, 4.0], [9.0, 2.0, 5.0, 5.0])]
 )

@@ -16,6 +16,7 @@ from knapsolve.reproduce import gpoks, gpoks_runs
 from knapsolve.reproduce.gpoks_tables import PAIRS, TABLE_1
 
 
+@pytest.mark.slow
 def test_the_report_has_every_table_figure_and_reading(tmp_path):
     text = gpoks.compute(2, tmp_path, 0)
     heads = ["Table 1.", "Table 2.", "Beside the prototype.", "Other readings", *(f"Figure {k}." for k in (1, 3, 4, 5))]

@@ -31,6 +31,7 @@ def tiny(request, tmp_path_factory):
     return module.compute(TINY, folder, seed=5), folder, request.param, figures
 
 
+@pytest.mark.slow
 def test_the_table_contains_every_figure_and_a_picture_of_each(tiny):
     text, folder, name, figures = tiny
     for figure in figures:

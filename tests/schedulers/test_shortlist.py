@@ -32,6 +32,7 @@ def world(n, seed):
     return rng, lambda items, gaps: rng.random(len(items)) < -np.expm1(-rates[items] * gaps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("balance", [0.0, 0.8, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_policy_that_polls_what_it_suggests_polls_what_a_look_at_all_would(seed, balance, lists_from_few_items):
