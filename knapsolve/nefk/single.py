@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.narrow import narrows, settle_many
-from knapsolve.nefk.passes import Prices, Settled
+from knapsolve.nefk.passes import CHUNK, Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
-from knapsolve.nefk.search import FAR, LINEAR, STARTING, find_prices, guess_price, new_searches
+from knapsolve.nefk.search import FAR, LINEAR, STARTING, find_prices, guess_price, new_searches, step_at
 
 FEWEST_ASKED = 4096  # items of which a pass costs more than a look at where they start
+EARLY = 6  # steps, after which a model costs less than those that would follow
 BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
 
 
@@ -61,7 +62,10 @@ def find_and_settle(
     before: float = math.nan,
 ) -> tuple[Prices, Settled]:
     """Run a search to its end and write the amounts; `before` as in settle_many."""
-    found = settle_many(problem, passes, search, amounts, side, n_jobs, before) if narrows(problem, passes) else None
+    if narrows(problem, passes):
+        found = settle_many(problem, passes, search, amounts, side, n_jobs, before)
+    else:
+        found = _settle_late(problem, passes, search, amounts, side, n_jobs)
     if found:
         return found
     are_asked = problem.n >= FEWEST_ASKED and passes.shape in STARTING
@@ -69,6 +73,21 @@ def find_and_settle(
     if not problem.equality and prices.high <= 0.0:
         prices = Prices(0.0, 0.0)
     return prices, passes.settle(prices, amounts, side)
+
+
+def _settle_late(
+    problem: Problem, passes: Any, search: NDArray[np.float64], amounts: Any, side: Any, n_jobs: int
+) -> tuple[Prices, Settled] | None:
+    """Let some steps go first, and if they do not end a search of not so many items, narrow."""
+    if problem.n <= CHUNK or passes.shape in LINEAR or not hasattr(passes, "expand"):  # fewer: in one compiled call
+        return None
+    for _ in range(EARLY):
+        if search[core.STATE] == core.RUNNING:
+            step_at(passes, search, float(search[core.PRICE]))
+    low, high = float(search[core.LOW]), float(search[core.HIGH])
+    if search[core.STATE] != core.RUNNING or not 0.0 < low < high < FAR:
+        return None
+    return settle_many(problem, passes, search, amounts, side, n_jobs, low)
 
 
 def edge_price(problem: Problem, passes: Any, at_lower: bool) -> float:

@@ -186,7 +186,8 @@ def _solve_single(
         price = edge_price(problem, passes, at_lower=False)
         all_take = beyond_edge(price, False) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
         return Prices(price, price), passes.settle(all_take, *place())
-    return find_and_settle(problem, passes, new_search(problem, passes, guess), *place(), n_jobs)
+    search = new_search(problem, passes, guess, bounds.upper)
+    return find_and_settle(problem, passes, search, *place(), n_jobs)
 
 
 def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | None:
