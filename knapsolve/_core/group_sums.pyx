@@ -1,5 +1,8 @@
 """Loops over items that add up what they are by group: amounts, and rates of those that start at one price."""
 
+from libc.math cimport INFINITY
+from libc.stdint cimport uint8_t
+
 from knapsolve._core.prefetch cimport LARGE_TABLE, NEFK_AHEAD, __builtin_prefetch
 
 ROUNDED = 1e-15  # relative difference of prices at which items start alike, but for rounding
@@ -62,6 +65,26 @@ def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const doubl
             table[g, 1] = after
             table[g, 2] += (before - (after - part)) + (rates[i] - part)
     return count
+
+
+def take_alike(const double[:, ::1] table, uint8_t[::1] has_items, uint8_t[::1] has_scale, double[::1] starts,
+               double[::1] scales, double least, double most):
+    """Which groups of a table (g, 3) as `add_alike` leaves it have items, and which such that have a scale, into flags
+    (g,); starts and scales of these (k,) into arrays with room for one more. Returns k; -1 if one starts neither at 0 nor
+    from `least` to `most`, or has an infinite scale.
+    """
+    cdef Py_ssize_t g, k = 0
+    cdef double start, scale
+    cdef bint is_told = True
+    with nogil:
+        for g in range(table.shape[0]):
+            start, scale = table[g, 0], table[g, 1] + table[g, 2]
+            has_items[g] = start == start
+            has_scale[g] = scale > 0.0
+            is_told &= start != start or ((start == 0.0 or (start >= least and start <= most)) and scale < INFINITY)
+            starts[k], scales[k] = start, scale
+            k += has_scale[g]
+    return k if is_told else -1
 
 
 def vote_alike(const Py_ssize_t[::1] group, const double[::1] starts, double[:, ::1] table):

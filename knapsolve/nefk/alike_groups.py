@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_sums as group_sums
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.alike_items import SHAPES, AlikeItems, as_items, find_alike, groups_of, scales_of, starts_of
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
@@ -29,7 +28,8 @@ from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
 Array = NDArray[np.float64]
 ALONE, BESIDE, IN_GROUPS = 47.7, 60.0, 70.0  # bytes of a group as it is solved and its amount shared out; if there are
 # items beside them, of both; if these have groups
-PASSES = 2  # over all items, beside one that shares out: how they start, and what groups take in the end
+PASSES = 1  # over all items, beside one that shares out: how they start
+BY_ROUNDING = 1e-15  # over what a group takes: more than its items' shares, each rounded thrice, may be off together
 
 
 def solve_alike(
@@ -61,6 +61,7 @@ def solve_alike(
         return None
     if not answer.residual <= DOUBTFUL:
         return None
+    over = answer.residual + BY_ROUNDING
     price, count = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n)
     few, total = answer.amounts[: others.size].copy(), float(answer.amounts.sum())
     own, taken = _own_prices(problem, has_scale, answer, one), answer.amounts[others.size :]
@@ -73,10 +74,8 @@ def solve_alike(
     amounts, side = place()
     amounts[others] = few
     settled = passes.share(partial(_rows_of, problem, others, which), table, amounts, side)
-    del table
-    settled = replace(settled, over=_over(problem, own, amounts))
-    is_all = abs(settled.total - total) <= DOUBTFUL * problem.capacity
-    if not (is_all and settled.residual <= DOUBTFUL and settled.over <= DOUBTFUL):
+    settled = replace(settled, over=over)
+    if not (abs(settled.total - total) <= DOUBTFUL * problem.capacity and settled.residual <= DOUBTFUL):
         place.clear()
         return None
     return Prices(price, price), settled, count, own
@@ -84,7 +83,7 @@ def solve_alike(
 
 def _as_items(problem: Problem, alike: AlikeItems, which: NDArray[Any]) -> Problem:
     """The problem of the others, of some groups (m,), and of one item for every group that has a scale: what is left at
-    price 0 is for items. In groups, unless no group has others: then with upper bounds. Starts are used up.
+    price 0 is for items. In groups, unless no group has others: then with upper bounds. Scales and starts are used up.
     """
     scales, starts, caps = alike.scales, alike.starts, problem.caps
     if which.size:
@@ -137,17 +136,3 @@ def _rows_of(problem: Problem, others: NDArray[np.intp], rows: NDArray[np.intp],
         groups = groups.copy()
         groups[others[first:last] - part.start] = rows[first:last]
     return groups
-
-
-def _over(problem: Problem, own: Array, amounts: Array) -> float:
-    """The largest relative error of a group's total where its cap binds, and excess where not."""
-    sums, lost = np.zeros((2, len(problem.caps) + 1))
-    for part in parts_of(problem.n):
-        group_sums.add_by_group(groups_of(problem, part), amounts[part], sums, lost)
-    np.add(sums, lost, out=sums)
-    gap = np.subtract(sums[1:], problem.caps, out=lost[1:])
-    with np.errstate(all="ignore"):
-        gap /= problem.caps
-    np.abs(gap, out=gap, where=~np.isnan(own))
-    gap[(problem.caps == np.inf) | (sums[1:] == 0.0)] = 0.0  # any other NaN stays
-    return float(np.max(gap, initial=0.0))

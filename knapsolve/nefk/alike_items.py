@@ -65,20 +65,17 @@ def find_alike(problem: Problem, most: int, most_beside: int) -> AlikeItems | No
         others = _sum_scales(problem, table, room)
     if others is None:
         return None
-    has_items, has_scale = ~np.isnan(table[:, 0]), table[:, 1] > 0.0
-    np.add(table[:, 1], table[:, 2], out=table[:, 1])
-    starts, scales, worthless = table[:, 0][has_scale], table[:, 1][has_scale], table[:, 0][has_items & ~has_scale]
-    del table  # room
-    is_told = all(map(_are_told, (starts, worthless, starts_of(problem, others)))) and np.isfinite(scales).all()
-    if not (is_told and (others.size or scales.size)):
+    has_items, has_scale = np.empty((2, groups), dtype=np.uint8)
+    starts, scales = np.empty(groups + 1), np.empty(groups + 1)
+    k = group_sums.take_alike(table, has_items, has_scale, starts, scales, LEAST, MOST)
+    if k < 0 or not (others.size or k) or not _are_told(starts_of(problem, others)):
         return None
-    return AlikeItems(has_items, has_scale, starts, scales, others)
+    return AlikeItems(has_items.view(bool), has_scale.view(bool), starts[:k], scales[:k], others)
 
 
 def _are_told(starts: Array) -> bool:
     """Whether prices are such that items start there, or nowhere."""
-    parts = (starts[part] for part in parts_of(starts.size))
-    return all(((some == 0.0) | ((some >= LEAST) & (some <= MOST))).all() for some in parts)
+    return bool(((starts == 0.0) | ((starts >= LEAST) & (starts <= MOST))).all())
 
 
 def groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:
@@ -104,13 +101,14 @@ def starts_of(problem: Problem, part: Any = slice(None)) -> Array:
 
 
 def as_items(problem: Problem, scales: Array, starts: Array) -> Problem:
-    """The problem of items (m,) of some scales and starts, which are used up, without groups."""
+    """The problem of items of some scales and starts (m,), which are used up, without groups."""
     shape, criterion = problem.criterion._shape, problem.criterion
     items = replace(problem, n=scales.size, groups=None, caps=np.empty(0))
     if shape in STARTING:
         return replace(items, criterion=Detection(scales), weights=starts)
-    parameter = 1.0 / scales if shape == core.EXPONENTIAL else scales
-    return replace(items, criterion=criterion._with(parameter), weights=np.multiply(starts, scales, out=starts))
+    weights = np.multiply(starts, scales, out=starts)
+    parameter = np.divide(1.0, scales, out=scales) if shape == core.EXPONENTIAL else scales
+    return replace(items, criterion=criterion._with(parameter), weights=weights)
 
 
 def _even(column: Any, problem: Problem, part: Any) -> Array:

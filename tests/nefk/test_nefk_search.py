@@ -287,3 +287,31 @@ def test_answers_next_to_where_an_item_starts_take_few_passes(n, kind):
         assert result.residual <= 3e-13
         passes.append(result.n_passes)
     assert max(passes) <= 30
+
+
+@pytest.mark.parametrize("n", [40_000, 60_000])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("share", [0.3, 0.01, 0.001])
+@pytest.mark.parametrize(("over", "most"), [(None, 13), (1.02, 20), (1.1, 20), (2.0, 20)])
+def test_late_steps_over_tens_of_thousands_of_items_narrow(over, most, share, kind, n):
+    """Newton's steps alone take up to 40, and over upper bounds, which together are so many times the capacity, 38."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        upper = np.exp(generator.standard_normal(n))
+        upper = None if over is None else upper * (over * share * n / upper.sum())
+        one, two = (solve_nefk(kind(rates), share * n, weights=weights, upper=upper, n_jobs=jobs) for jobs in (1, 2))
+        assert one.residual <= 3e-13 and one.n_passes <= most
+        np.testing.assert_array_equal(one.amounts, two.amounts)
+
+
+@pytest.mark.parametrize("n", [3, 5000, 40_000, 100_000])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.PoissonFreshness, criteria.Exponential])
+def test_upper_bounds_below_the_capacity_are_the_answer_at_price_zero(kind, n):
+    """No price needs to be searched: up to 22 passes."""
+    generator = np.random.default_rng(0)
+    rates, weights, upper = np.exp(generator.standard_normal((3, n)))
+    capacity = 1.25 * float(upper.sum())
+    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper, equality=False)
+    np.testing.assert_array_equal(result.amounts, upper)
+    assert result.price == 0.0 and result.residual <= 1e-12 and result.n_passes == 1
