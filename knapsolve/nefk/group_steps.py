@@ -33,6 +33,7 @@ LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a pri
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
 LEAP, LEAP_OF_LARGE = 1.5, 1.1  # the first one from a price at which caps hold all, over that; the next ones are the
 # square of the last
+DOWN = 1.0  # the first step below which nothing is known, in log price; the next ones are twice as long
 OPEN = 1.0  # a bracket, in log price, from which on its ends tell nothing of large groups between
 LOPSIDED = 0.1  # what T of large groups is off below the answer, over that above it, up to which a line tells nothing
 MOST_HELD = 2  # leads where caps hold nearly all of T: which group leaves its cap first is known badly
@@ -44,7 +45,7 @@ ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to b
 MOST_STEPS = 40
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
-FARTHEST = 20.0  # of a step, in log price
+FARTHEST = 64.0  # of a step, in log price
 NEAR = 0.001  # of a step, and in log price: how far from a jump it may end
 
 
@@ -64,6 +65,7 @@ class GroupSteps:
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
         self.leap = LEAP_OF_LARGE if self.are_large else LEAP
+        self.down = DOWN
 
     def next(self, search: Array, mu: float, taken: tuple[Slopes, Any], sums: tuple[float, float, float]) -> float:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
@@ -71,6 +73,7 @@ class GroupSteps:
         """
         self.starts.count += 1
         follows_ties = self.starts.newton(search, mu, sums)
+        self._fall(search, mu, sums[0])
         if search[core.STATE] == core.RUNNING and self.shape in STARTING and across_of(search) <= CLOSED:
             search[core.STATE] = core.ENCLOSED
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self.starts.try_start(search):
@@ -125,6 +128,14 @@ class GroupSteps:
                 search[core.PRICE] = price
                 return True
         return False
+
+    def _fall(self, search: Array, mu: float, total: float) -> None:
+        """Where no price below is known yet, go down by growing steps: a slope is that of the groups that are loose."""
+        is_open = search[core.STATE] == core.RUNNING and search[core.LOW] <= 0.0 and total < search[core.TARGET]
+        if self.shape in LINEAR or not is_open or not search[core.PRICE] < mu * math.exp(-self.down):
+            return
+        search[core.PRICE] = mu * math.exp(-self.down)
+        self.down *= 2.0
 
     def _leap(self, search: Array, mu: float, sums: tuple[float, float, float]) -> bool:
         """Where caps hold all of T, or nearly so, leave in growing leaps; False elsewhere."""

@@ -289,3 +289,20 @@ def test_searches_of_few_items_do_not_creep_towards_starts():
         assert result.residual <= 2e-13
         passes.append(result.n_passes)
     assert max(passes) <= 20
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(criteria.PoissonFreshness, 2), (criteria.Logarithmic, 4)])
+def test_prices_below_which_nothing_is_known_are_tried_from_near_to_far(kind, seed):
+    """From a sample's price above the answer's, where few groups are loose, slopes led to 0, and halves of all doubles
+    up again: 16 and 14 passes.
+    """
+    generator, n, m = np.random.default_rng(seed), 100_000, 100_000 // 6
+    shares = 1.0 + generator.pareto(1.1, m)
+    groups = np.sort(generator.choice(m, n, p=shares / shares.sum()))
+    scales, weights = np.exp(generator.normal(0, 2, n)), np.exp(generator.standard_normal(n))
+    capacity = 1e-4 * scales.sum()
+    caps = np.bincount(groups, minlength=m) * np.exp(generator.standard_normal(m))
+    caps *= 1.02 * capacity / caps.sum()
+    result = solve_nefk(kind(scales), capacity, weights=weights, groups=groups, group_caps=caps, n_jobs=1)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 11
