@@ -172,6 +172,8 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
     *audit = total;
 }
 
+static const double LEAST_SHARE = 1e-290;
+
 void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, const double *table, size_t start, size_t stop,
                        double *amounts, int8_t *side, nefk_audit *audit) {
     const nefk_instructions *use = nefk_instructions_in_use();
@@ -179,7 +181,7 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
     space.is_filled = 0;
     double x[NEFK_BLOCK], price[NEFK_BLOCK], value[NEFK_BLOCK], place[NEFK_BLOCK];
     nefk_audit total = {{0, 0}, {0, 0}, 0};
-    int is_inverse = problem->shape == NEFK_EXPONENTIAL;
+    int is_inverse = problem->shape == NEFK_EXPONENTIAL, is_lost = 0;
     for (size_t at = start; at < stop; at += NEFK_BLOCK) {
         size_t m = block_size(at, stop);
         const ptrdiff_t *own = group + (at - start);
@@ -190,6 +192,7 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
             double part = is_inverse ? pair[0] / items.parameter[i] : pair[0] * items.parameter[i];
             x[i] = pair[0] == pair[0] ? part : amounts[at + i];
             price[i] = pair[1];
+            is_lost |= (pair[0] > 0.0) & (items.parameter[i] > 0.0) & !(part >= LEAST_SHARE);
         }
         double bad = use->audit(problem->shape, m, items, price, x, value, place);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */
@@ -197,6 +200,7 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
         nefk_add(&total.value.high, &total.value.low, use->sum(m, value));
         nefk_store(m, NULL, at, x, place, amounts, NULL, side, 0);
     }
+    if (is_lost) total.residual = INFINITY;
     *audit = total;
 }
 

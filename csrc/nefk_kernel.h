@@ -85,7 +85,8 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
 
 /* Write amounts (n,), and their sides, of items [start, stop) of groups (stop - start,) that share what these take by
  * scale, the a of csrc/nefk_shapes.h; `table` (g + 1, 2), of no group first, has what a group takes, over the sum of
- * these, NaN where its items have their amounts, and its price. No quadratic or power items. O(items). */
+ * these, NaN where its items have their amounts, and its price. No quadratic or power items. The residual is infinite
+ * where shares are so small that they have lost digits. O(items). */
 void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, const double *table, size_t start, size_t stop,
                        double *amounts, int8_t *side, nefk_audit *audit);
 

@@ -70,8 +70,8 @@ def add_alike(const Py_ssize_t[::1] group, const double[::1] starts, const doubl
 def take_alike(const double[:, ::1] table, uint8_t[::1] has_items, uint8_t[::1] has_scale, double[::1] starts,
                double[::1] scales, double least, double most):
     """Which groups of a table (g, 3) as `add_alike` leaves it have items, and which such that have a scale, into flags
-    (g,); starts and scales of these (k,) into arrays with room for one more. Returns k; -1 if one starts neither at 0 nor
-    from `least` to `most`, or has an infinite scale.
+    (g,); starts and scales of these into the first k entries of arrays (g,). Returns k; -1 if one starts neither at 0
+    nor from `least` to `most`, or has an infinite scale.
     """
     cdef Py_ssize_t g, k = 0
     cdef double start, scale

@@ -24,12 +24,14 @@ from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import Problem, check_feasible
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import MOST_ROOM, has_no_bounds
+from knapsolve.nefk.search import STARTING
 
 Array = NDArray[np.float64]
 ALONE, BESIDE, IN_GROUPS = 47.7, 60.0, 70.0  # bytes of a group as it is solved and its amount shared out; if there are
 # items beside them, of both; if these have groups
+LEAST_SHARE = 1e-290  # of an item, and over its scale: less loses digits; as in csrc/nefk_kernel.c
 PASSES = 1  # over all items, beside one that shares out: how they start
-BY_ROUNDING = 1e-15  # over what a group takes: more than its items' shares, each rounded thrice, may be off together
+BY_ROUNDING = 1e-15  # over what a group takes: more than its items' shares, which have all digits, are off together
 
 
 def solve_alike(
@@ -52,8 +54,7 @@ def solve_alike(
     check_feasible(problem, passes, (np.zeros(1), most))
     has_scale, one = alike.has_scale, _as_items(problem, alike, which)
     del alike
-    largest = max(float(np.max(one.criterion._parameter)), float(np.max(one.weights)))
-    if not largest <= LARGEST or (in_groups and one.n * IN_GROUPS > room):
+    if not _is_allowed(one) or (in_groups and one.n * IN_GROUPS > room):
         return None
     try:
         answer = solve(one, n_jobs, Place(one.n, None), math.nan)
@@ -61,11 +62,12 @@ def solve_alike(
         return None
     if not answer.residual <= DOUBTFUL:
         return None
-    over = answer.residual + BY_ROUNDING
+    over = answer.budget_residual + BY_ROUNDING
     price, count = answer.price, PASSES + math.ceil(answer.n_passes * one.n / problem.n)
     few, total = answer.amounts[: others.size].copy(), float(answer.amounts.sum())
     own, taken = _own_prices(problem, has_scale, answer, one), answer.amounts[others.size :]
-    np.divide(taken, scales_of(one, slice(others.size, None)), out=taken)
+    if not _share_by_scale(taken, scales_of(one, slice(others.size, None))):
+        return None
     del answer, one  # room
     table = _table_of(has_scale, taken, own, price, in_groups)
     del taken
@@ -94,6 +96,24 @@ def _as_items(problem: Problem, alike: AlikeItems, which: NDArray[Any]) -> Probl
         return replace(one, groups=np.append(which, np.flatnonzero(alike.has_scale)), caps=caps)
     upper = caps if alike.has_scale.all() else caps[alike.has_scale]
     return replace(one, upper=np.append(np.full(which.size, np.inf), upper) if which.size else upper)
+
+
+def _is_allowed(one: Problem) -> bool:
+    """Whether parameters and weights are none that would overflow, or NaN; infinite rates of detection are other
+    items', and known to be allowed.
+    """
+    columns = [one.weights] if one.criterion._shape in STARTING else [one.weights, one.criterion._parameter]
+    return all(bool(np.max(column) <= LARGEST) for column in columns)
+
+
+def _share_by_scale(taken: Array, scales: Array) -> bool:
+    """Divide what groups take by their scales, (k,) each; False if quotients have lost digits."""
+    for part in parts_of(taken.size):
+        takes = taken[part] > 0.0
+        taken[part] /= scales[part]
+        if (takes & (taken[part] < LEAST_SHARE)).any():
+            return False
+    return True
 
 
 def _own_prices(problem: Problem, has_scale: NDArray[np.bool_], answer: NEFKResult, one: Problem) -> Array:

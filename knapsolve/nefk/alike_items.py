@@ -66,7 +66,7 @@ def find_alike(problem: Problem, most: int, most_beside: int) -> AlikeItems | No
     if others is None:
         return None
     has_items, has_scale = np.empty((2, groups), dtype=np.uint8)
-    starts, scales = np.empty(groups + 1), np.empty(groups + 1)
+    starts, scales = np.empty(groups), np.empty(groups)
     k = group_sums.take_alike(table, has_items, has_scale, starts, scales, LEAST, MOST)
     if k < 0 or not (others.size or k) or not _are_told(starts_of(problem, others)):
         return None
@@ -86,7 +86,7 @@ def groups_of(problem: Problem, part: slice) -> NDArray[np.intp]:
 def scales_of(problem: Problem, part: Any = slice(None)) -> Array:
     """Scales of some items, (m,)."""
     parameter = _even(problem.criterion._parameter, problem, part)
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):
         return 1.0 / parameter if problem.criterion._shape == core.EXPONENTIAL else parameter
 
 
@@ -106,7 +106,8 @@ def as_items(problem: Problem, scales: Array, starts: Array) -> Problem:
     items = replace(problem, n=scales.size, groups=None, caps=np.empty(0))
     if shape in STARTING:
         return replace(items, criterion=Detection(scales), weights=starts)
-    weights = np.multiply(starts, scales, out=starts)
+    with np.errstate(all="ignore"):
+        weights = np.multiply(starts, scales, out=starts)
     parameter = np.divide(1.0, scales, out=scales) if shape == core.EXPONENTIAL else scales
     return replace(items, criterion=criterion._with(parameter), weights=weights)
 

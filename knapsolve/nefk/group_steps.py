@@ -33,7 +33,7 @@ LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a pri
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
 LEAP, LEAP_OF_LARGE = 1.5, 1.1  # the first one from a price at which caps hold all, over that; the next ones are the
 # square of the last
-DOWN = 1.0  # the first step below which nothing is known, in log price; the next ones are twice as long
+DOWN, MOST_DOWN = 1.0, 2.0  # steps below which nothing is known, in log price, before a slope is followed further
 OPEN = 1.0  # a bracket, in log price, from which on its ends tell nothing of large groups between
 LOPSIDED = 0.1  # what T of large groups is off below the answer, over that above it, up to which a line tells nothing
 MOST_HELD = 2  # leads where caps hold nearly all of T: which group leaves its cap first is known badly
@@ -45,7 +45,7 @@ ALIKE = 8.0  # how many times as steep as all, or as flat, groups are taken to b
 MOST_STEPS = 40
 MET = 1e-3  # gap of the total that ends the search of a step, over the first
 CLOSED = 2e-15  # a bracket, in log price, whose ends tell the answer: of both sides of a start
-FARTHEST = 64.0  # of a step, in log price
+FARTHEST = 20.0  # of a step, in log price
 NEAR = 0.001  # of a step, and in log price: how far from a jump it may end
 
 
@@ -132,7 +132,9 @@ class GroupSteps:
     def _fall(self, search: Array, mu: float, total: float) -> None:
         """Where no price below is known yet, go down by growing steps: a slope is that of the groups that are loose."""
         is_open = search[core.STATE] == core.RUNNING and search[core.LOW] <= 0.0 and total < search[core.TARGET]
-        if self.shape in LINEAR or not is_open or not search[core.PRICE] < mu * math.exp(-self.down):
+        if self.shape in LINEAR or not is_open or self.down > MOST_DOWN:
+            return
+        if not search[core.PRICE] < mu * math.exp(-self.down):
             return
         search[core.PRICE] = mu * math.exp(-self.down)
         self.down *= 2.0

@@ -20,7 +20,17 @@ from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.jumps import enclose, step_to_tie
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, SAMPLE_STEPS, across_of, find_prices, new_searches, step, within
+from knapsolve.nefk.search import (
+    LINEAR,
+    SAMPLE_STEPS,
+    STARTING,
+    Secant,
+    across_of,
+    find_prices,
+    new_searches,
+    step,
+    within,
+)
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
@@ -38,7 +48,9 @@ SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter 
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 MOST_ENCLOSED, ROUNDED = 2, 1e-15  # in one search; more than the ends of a bracket are off, in log price
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
-LATE = 4  # turns that most searches need
+FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
+NARROWER = 2.0  # than a bracket of which a series would leave too much out, for another to be tried
+LATE, MOST_TURNS = 4, 16  # turns that most searches need, and after which to look where items start
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
@@ -185,27 +197,36 @@ def next_half(shape: int, before: float, price: float, widest: float, moved: flo
     return min(max(MARGIN * moved, LEAST_HALF), widest) if moved <= LONG * widest else math.nan
 
 
-def series_model(
-    problem: Problem, passes: Any, search: NDArray[np.float64], half: float, n_jobs: int
-) -> SeriesModel | None:
-    """The model of the total about the search's price, if the answer is there.
-
-    If it is not, the search goes on from the nearer end, or from the price itself.
+def _holds(model: SeriesModel, search: NDArray[np.float64]) -> bool:
+    """Whether the answer is in a model about the search's price. If not, the search goes on from the nearer end, or
+    from the price itself.
     """
     target, price = float(search[core.TARGET]), float(search[core.PRICE])
-    rough, terms = passes.expand(price, half * size_of(passes.shape, price), BENT)
-    if rough is None:
-        step(search, passes.shape, *passes.respond(price))
-        return None
-    model = SeriesModel(problem, rough, price, half * size_of(passes.shape, price), terms, n_jobs)
     for end, sign in zip(model.ends, (1.0, -1.0)):
         total, slope = model.respond(end)
         if sign * (total - target) <= 0.0:
             sure = sign * (total - target) < -SURE * target and search[core.LOW] < end < search[core.HIGH]
             search[core.PRICE] = end if sure else price
-            step(search, passes.shape, *((total, slope) if sure else model.respond(price)))
-            return None
-    return model
+            step(search, model.shape, *((total, slope) if sure else model.respond(price)))
+            return False
+    return True
+
+
+def _step_by_line(passes: Any, search: NDArray[np.float64], between: Secant | None) -> None:
+    """One step; where upper bounds hold nearly all, and a slope tells nothing of what totals fall between prices on
+    both sides, along the straight line between these: Newton's method only halves there.
+    """
+    price = float(search[core.PRICE])
+    total, slope = passes.respond(price)
+    step(search, passes.shape, total, slope)
+    if between is None:
+        return
+    along, fall = search.copy(), math.nan
+    if not math.isnan(between.narrow(along, price, total)):
+        fall = between.fall()
+    is_flat = slope * across_of(search) < FLAT * fall and fall < search[core.TARGET]
+    if search[core.STATE] == core.RUNNING and is_flat:
+        search[core.PRICE] = along[core.PRICE]
 
 
 def settle_model(
@@ -233,7 +254,7 @@ def settle_many(
     n_jobs: int,
     before: float = math.nan,
 ) -> tuple[Prices, Settled] | None:
-    """Search by passes, narrow when close, settle when found; None where the search ends by itself.
+    """Search by passes, narrow when close, settle when found; None where the search ends by itself, or is to go on so.
 
     `before` is the price from which a step over all items led to the search's.
     """
@@ -250,23 +271,35 @@ def settle_many(
     else:
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
-    turn = 0
-    while search[core.STATE] == core.RUNNING and not (turn == LATE and step_to_tie(problem, passes, search, late=True)):
+    turn, too_wide = 0, math.inf
+    is_held = passes.shape in STARTING and (is_column(problem.upper) or problem.upper < math.inf)
+    between = Secant(passes.shape) if is_held else None
+    while search[core.STATE] == core.RUNNING:
+        if between and turn == MOST_TURNS:
+            break
+        if turn == LATE and step_to_tie(problem, passes, search, late=True):
+            break
         turn += 1
         across = across_of(search) if has_missed and n_enclosed < MOST_ENCLOSED else math.nan
         if across <= 2.0 * widest:
             search[core.PRICE] = math.sqrt(search[core.LOW] * search[core.HIGH])
             half, n_enclosed = 0.5 * across + ROUNDED, n_enclosed + 1
         price = float(search[core.PRICE])
-        if half > 0.0 and has_bracket(passes.shape, price):
-            model = series_model(problem, passes, search, half, n_jobs)
-            found = settle_model(passes, model, search, amounts, side) if model else None
+        model = None
+        if half > 0.0 and half * NARROWER <= too_wide and has_bracket(passes.shape, price):
+            away = half * size_of(passes.shape, price)
+            rough, terms = passes.expand(price, away, BENT)
+            has_missed = passes.shape not in LINEAR
+            if rough is None:
+                too_wide = half if between else math.inf
+            else:
+                model = SeriesModel(problem, rough, price, away, terms, n_jobs)
+        if model is None:
+            _step_by_line(passes, search, between)
+        elif _holds(model, search):
+            found = settle_model(passes, model, search, amounts, side)
             if found:
                 return found
-            if model:
-                step(search, passes.shape, *passes.respond(price))
-            has_missed = passes.shape not in LINEAR
-        else:
             step(search, passes.shape, *passes.respond(price))
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)
     return None

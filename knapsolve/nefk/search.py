@@ -115,6 +115,10 @@ class Secant:
             search[core.PRICE] = next_
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
 
+    def fall(self) -> float:
+        """What totals fall between the prices that it goes by."""
+        return self.less[1] - self.more[1]
+
 
 def across_of(search: NDArray[np.float64]) -> float:
     """How wide a search's bracket is, in log price; NaN where that makes no sense."""

@@ -1,5 +1,8 @@
 """Groups of items that start at one price are solved as one item each: the answer is what other ways give."""
 
+import math
+import warnings
+
 import numpy as np
 import pytest
 from peak_memory import peak_of, warm_up
@@ -311,3 +314,40 @@ def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes
     result = solve_nefk(criteria.Freshness(rates), share * rates.sum(), weights=starts * rates, upper=upper)
     assert result.residual <= 1e-12
     assert result.n_passes <= passes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("scale", "cap"), [(2.0, 1e-320), (1e130, 1e-175)])
+def test_caps_so_small_that_shares_lose_digits_are_told(kind, scale, cap):
+    """Their totals are measured, and warned of where they are off: shares of them were taken to be exact."""
+    n = 80_000
+    groups, starts = np.arange(n) % 1000, np.exp(np.random.default_rng(0).standard_normal(1000))
+    parameters, weights = items_of(kind, np.full(n, scale), starts[groups])
+    caps = np.full(1000, 10.0 * scale)
+    caps[7] = cap
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        result = solve_nefk(kind(parameters), 7500.0 * scale, weights=weights, groups=groups, group_caps=caps)
+    off = abs(math.fsum(result.amounts[groups == 7]) - cap) / cap
+    assert off <= 1.01 * result.residual + 1e-12
+    assert result.residual <= 1e-9 or warned
+
+
+def test_items_without_a_rate_beside_others_are_no_warning(found):
+    n = 80_000
+    groups, rates = np.arange(n) % 1000, np.full(n, 2.0)
+    groups[3], rates[3] = -1, 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = solve_nefk(criteria.Exponential(rates), 15_000.0, groups=groups, group_caps=20.0)
+    assert result.residual <= 1e-12 and result.amounts[3] == 0.0
+
+
+def test_infinite_rates_beside_others_are_left_beside(found):
+    n, generator = 100_000, np.random.default_rng(0)
+    groups, weights = np.arange(n) % 5000, np.exp(generator.standard_normal(5000))
+    rates, odd = np.full(n, 2.0), generator.choice(n, 3)
+    weights = weights[groups]
+    rates[odd], groups[odd] = np.inf, -1
+    result = solve_nefk(criteria.Detection(rates), 0.3 * n, weights=weights, groups=groups, group_caps=8.0)
+    assert found == [True] and result.residual <= 1e-12
