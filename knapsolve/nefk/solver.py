@@ -93,7 +93,8 @@ def solve_nefk(
     -----
     ConvergenceWarning
         The residual is above 1e-9, as at amounts so small that their slopes differ by less than rounding; or the price
-        is below 2.2e-308, where doubles have few digits.
+        is below 2.2e-308, where doubles have few digits (not of exponential items, whose prices are found in
+        logarithms: where these underflow, prices are 0 though nothing is left over).
 
     References
     ----------
