@@ -281,10 +281,23 @@ def test_three_arrays_of_memory(groups, without, odd, kind, found):
 
 
 def test_many_groups_have_no_room(found):
-    rates, capacity, options = problem_of(criteria.Freshness, 1, 0.3, 1.3)
-    options |= {"groups": options["groups"] // 2, "equality": False}  # as many groups again have no items
-    assert solve_nefk(criteria.Freshness(rates), capacity, **options, n_jobs=1).residual <= 1e-12
+    groups = np.arange(N) % 42_000
+    rates = np.random.default_rng(0).uniform(1.0, 2.0, 42_000)[groups]
+    assert solve_nefk(criteria.Freshness(rates), 0.3 * N, groups=groups, group_caps=1.0, n_jobs=1).residual <= 1e-12
     assert found == [False]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("odd", [0.0, 0.01])
+def test_the_budget_s_residual_holds_the_errors_of_groups(kind, odd):
+    """They are not measured, but known not to be larger."""
+    parameters, capacity, options = problem_of(kind, 50, 0.3, 0.8, same_rate=False)
+    options["weights"][np.random.default_rng(1).random(N) < odd] *= 2.0
+    result = solve_nefk(kind(parameters), capacity, **options)
+    caps, order = options["group_caps"], np.argsort(options["groups"], kind="stable")
+    totals = [math.fsum(some) for some in result.amounts[order].reshape(-1, 50).tolist()]
+    off = np.abs(np.array(totals) - caps) / caps
+    assert 0.0 < off.max() <= result.budget_residual <= 1e-12
 
 
 @pytest.mark.parametrize("kind", STARTING)
@@ -317,7 +330,7 @@ def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("scale", "cap"), [(2.0, 1e-320), (1e130, 1e-175)])
+@pytest.mark.parametrize(("scale", "cap"), [(2.0, 1e-320), (1e-35, 1e-320), (1e130, 1e-184)])
 def test_caps_so_small_that_shares_lose_digits_are_told(kind, scale, cap):
     """Their totals are measured, and warned of where they are off: shares of them were taken to be exact."""
     n = 80_000
@@ -341,6 +354,7 @@ def test_items_without_a_rate_beside_others_are_no_warning(found):
         warnings.simplefilter("error")
         result = solve_nefk(criteria.Exponential(rates), 15_000.0, groups=groups, group_caps=20.0)
     assert result.residual <= 1e-12 and result.amounts[3] == 0.0
+    assert found == [False]
 
 
 def test_infinite_rates_beside_others_are_left_beside(found):
