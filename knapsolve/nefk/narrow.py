@@ -29,6 +29,7 @@ from knapsolve.nefk.search import (
     find_prices,
     new_searches,
     step,
+    step_by_line,
     within,
 )
 
@@ -48,7 +49,6 @@ SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter 
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 MOST_ENCLOSED, ROUNDED = 2, 1e-15  # in one search; more than the ends of a bracket are off, in log price
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
-FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 NARROWER = 2.0  # than a bracket of which a series would leave too much out, for another to be tried
 LATE, MOST_TURNS = 4, 16  # turns that most searches need, and after which to look where items start
 CORRECTIONS = 4  # settling passes before the search goes on
@@ -212,23 +212,6 @@ def _holds(model: SeriesModel, search: NDArray[np.float64]) -> bool:
     return True
 
 
-def _step_by_line(passes: Any, search: NDArray[np.float64], between: Secant | None) -> None:
-    """One step; where upper bounds hold nearly all, and a slope tells nothing of what totals fall between prices on
-    both sides, along the straight line between these: Newton's method only halves there.
-    """
-    price = float(search[core.PRICE])
-    total, slope = passes.respond(price)
-    step(search, passes.shape, total, slope)
-    if between is None:
-        return
-    along, fall = search.copy(), math.nan
-    if not math.isnan(between.narrow(along, price, total)):
-        fall = between.fall()
-    is_flat = slope * across_of(search) < FLAT * fall and fall < search[core.TARGET]
-    if search[core.STATE] == core.RUNNING and is_flat:
-        search[core.PRICE] = along[core.PRICE]
-
-
 def settle_model(
     passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
 ) -> tuple[Prices, Settled] | None:
@@ -295,7 +278,7 @@ def settle_many(
             else:
                 model = SeriesModel(problem, rough, price, away, terms, n_jobs)
         if model is None:
-            _step_by_line(passes, search, between)
+            step_by_line(passes, search, between)
         elif _holds(model, search):
             found = settle_model(passes, model, search, amounts, side)
             if found:

@@ -24,6 +24,7 @@ SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets to be halved
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
+FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
 
@@ -194,3 +195,20 @@ def sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: f
         step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
     price = float(search[core.PRICE])
     return price if 0.0 < price < np.inf or passes.shape in LINEAR else guess
+
+
+def step_by_line(passes: Any, search: NDArray[np.float64], between: Secant | None) -> None:
+    """One step; where upper bounds hold nearly all, and a slope tells nothing of what totals fall between prices on
+    both sides, along the straight line between these: Newton's method only halves there.
+    """
+    price = float(search[core.PRICE])
+    total, slope = passes.respond(price)
+    step(search, passes.shape, total, slope)
+    if between is None:
+        return
+    along, fall = search.copy(), math.nan
+    if not math.isnan(between.narrow(along, price, total)):
+        fall = between.fall()
+    is_flat = slope * across_of(search) < FLAT * fall and fall < search[core.TARGET]
+    if search[core.STATE] == core.RUNNING and is_flat:
+        search[core.PRICE] = along[core.PRICE]
