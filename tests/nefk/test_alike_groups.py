@@ -1,6 +1,5 @@
 """Groups of items that start at one price are solved as one item each: the answer is what other ways give."""
 
-import math
 import warnings
 
 import numpy as np
@@ -285,65 +284,6 @@ def test_many_groups_have_no_room(found):
     rates = np.random.default_rng(0).uniform(1.0, 2.0, 42_000)[groups]
     assert solve_nefk(criteria.Freshness(rates), 0.3 * N, groups=groups, group_caps=1.0, n_jobs=1).residual <= 1e-12
     assert found == [False]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("odd", [0.0, 0.01])
-def test_the_budget_s_residual_holds_the_errors_of_groups(kind, odd):
-    """They are not measured, but known not to be larger."""
-    parameters, capacity, options = problem_of(kind, 50, 0.3, 0.8, same_rate=False)
-    options["weights"][np.random.default_rng(1).random(N) < odd] *= 2.0
-    result = solve_nefk(kind(parameters), capacity, **options)
-    caps, order = options["group_caps"], np.argsort(options["groups"], kind="stable")
-    totals = [math.fsum(some) for some in result.amounts[order].reshape(-1, 50).tolist()]
-    off = np.abs(np.array(totals) - caps) / caps
-    assert 0.0 < off.max() <= result.budget_residual <= 1e-12
-
-
-@pytest.mark.parametrize("kind", STARTING)
-@pytest.mark.parametrize("share", [1e-4, 0.01, 0.1, 0.2])
-@pytest.mark.parametrize("alike", [False, True])
-def test_bounded_items_that_start_together_take_few_passes(kind, share, alike):
-    """More items than one compiled search takes, of few starts, which bounds hold: 55 passes without a look at ties."""
-    n, generator = 200_000, np.random.default_rng(3)
-    rates, starts = generator.choice([1.0, 2.0, 5.0], n), generator.choice([1.0, 3.0], n)
-    weights = starts * rates if kind is criteria.Freshness else starts
-    upper = 2.0 * share * (rates if alike else np.full(n, rates.mean()) * generator.uniform(0.2, 1.8, n))
-    capacity = share * float(rates.sum())
-    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper)
-    assert result.residual <= 1e-12 and result.n_passes <= 18
-    assert result.amounts.sum() == pytest.approx(capacity, rel=1e-13)
-
-
-@pytest.mark.parametrize(("share", "tied"), [(0.3, 0.5), (0.3, 0.9), (1.0, 0.5), (0.1, 0.9)])
-@pytest.mark.parametrize(("n_ties", "passes"), [(1, 9), (5, 11)])
-def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes(share, tied, n_ties, passes):
-    """Where searches went on from these, up to 12."""
-    n, generator = 500_000, np.random.default_rng(0)
-    starts = np.exp(generator.standard_normal(n))
-    starts = np.where(generator.random(n) < tied, generator.integers(1, n_ties + 1, n).astype(float), starts)
-    rates = np.exp(generator.standard_normal(n))
-    upper = 3.0 * share * rates * generator.uniform(0.2, 1.8, n)
-    result = solve_nefk(criteria.Freshness(rates), share * rates.sum(), weights=starts * rates, upper=upper)
-    assert result.residual <= 1e-12
-    assert result.n_passes <= passes
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("scale", "cap"), [(2.0, 1e-320), (1e-35, 1e-320), (1e130, 1e-184)])
-def test_caps_so_small_that_shares_lose_digits_are_told(kind, scale, cap):
-    """Their totals are measured, and warned of where they are off: shares of them were taken to be exact."""
-    n = 80_000
-    groups, starts = np.arange(n) % 1000, np.exp(np.random.default_rng(0).standard_normal(1000))
-    parameters, weights = items_of(kind, np.full(n, scale), starts[groups])
-    caps = np.full(1000, 10.0 * scale)
-    caps[7] = cap
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        result = solve_nefk(kind(parameters), 7500.0 * scale, weights=weights, groups=groups, group_caps=caps)
-    off = abs(math.fsum(result.amounts[groups == 7]) - cap) / cap
-    assert off <= 1.01 * result.residual + 1e-12
-    assert result.residual <= 1e-9 or warned
 
 
 def test_items_without_a_rate_beside_others_are_no_warning(found):

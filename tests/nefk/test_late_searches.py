@@ -1,0 +1,74 @@
+"""Searches of many items whose first steps do not lead to the answer, or need not be taken."""
+
+import numpy as np
+import pytest
+
+from knapsolve import criteria, solve_nefk
+
+
+@pytest.mark.parametrize("n", [40_000, 60_000])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("share", [0.3, 0.01, 0.001])
+@pytest.mark.parametrize(("over", "most"), [(None, 13), (1.02, 20), (1.1, 20), (2.0, 20)])
+def test_late_steps_over_tens_of_thousands_of_items_narrow(over, most, share, kind, n):
+    """Newton's steps alone take up to 40, and over upper bounds, which together are so many times the capacity, 38."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        upper = np.exp(generator.standard_normal(n))
+        upper = None if over is None else upper * (over * share * n / upper.sum())
+        one, two = (solve_nefk(kind(rates), share * n, weights=weights, upper=upper, n_jobs=jobs) for jobs in (1, 2))
+        assert one.residual <= 3e-13 and one.n_passes <= most
+        np.testing.assert_array_equal(one.amounts, two.amounts)
+
+
+@pytest.mark.parametrize("n", [3, 5000, 40_000, 100_000])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.PoissonFreshness, criteria.Exponential])
+def test_upper_bounds_below_the_capacity_are_the_answer_at_price_zero(kind, n):
+    """No price needs to be searched: up to 22 passes."""
+    generator = np.random.default_rng(0)
+    rates, weights, upper = np.exp(generator.standard_normal((3, n)))
+    capacity = 1.25 * float(upper.sum())
+    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper, equality=False)
+    np.testing.assert_array_equal(result.amounts, upper)
+    assert result.price == 0.0 and result.residual <= 1e-12 and result.n_passes == 1
+
+
+@pytest.mark.parametrize(("near", "most"), [(1e-12, 40), (1e-6, 40), (1e-3, 14), (1e-2, 10)])
+def test_nearly_alike_items_that_a_bound_just_lets_share_take_few_passes(near, most):
+    """All reach their bounds within a thousandth of a price, or less: by halves from far below, 108, 75, 37, 22."""
+    n = 100_000
+    rates = 1.7 * (1.0 + near * np.random.default_rng(0).standard_normal(n))
+    capacity = 0.01 * rates.sum()
+    result = solve_nefk(criteria.Freshness(rates), capacity, weights=np.full(n, 0.8), upper=1.02 * capacity / n)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= most
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.1, 0.2])
+@pytest.mark.parametrize("alike", [False, True])
+def test_bounded_items_that_start_together_take_few_passes(kind, share, alike):
+    """More items than one compiled search takes, of few starts, which bounds hold: 55 passes without a look at ties."""
+    n, generator = 200_000, np.random.default_rng(3)
+    rates, starts = generator.choice([1.0, 2.0, 5.0], n), generator.choice([1.0, 3.0], n)
+    weights = starts * rates if kind is criteria.Freshness else starts
+    upper = 2.0 * share * (rates if alike else np.full(n, rates.mean()) * generator.uniform(0.2, 1.8, n))
+    capacity = share * float(rates.sum())
+    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper)
+    assert result.residual <= 1e-12 and result.n_passes <= 18
+    assert result.amounts.sum() == pytest.approx(capacity, rel=1e-13)
+
+
+@pytest.mark.parametrize(("share", "tied"), [(0.3, 0.5), (0.3, 0.9), (1.0, 0.5), (0.1, 0.9)])
+@pytest.mark.parametrize(("n_ties", "passes"), [(1, 9), (5, 11)])
+def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes(share, tied, n_ties, passes):
+    """Where searches went on from these, up to 12."""
+    n, generator = 500_000, np.random.default_rng(0)
+    starts = np.exp(generator.standard_normal(n))
+    starts = np.where(generator.random(n) < tied, generator.integers(1, n_ties + 1, n).astype(float), starts)
+    rates = np.exp(generator.standard_normal(n))
+    upper = 3.0 * share * rates * generator.uniform(0.2, 1.8, n)
+    result = solve_nefk(criteria.Freshness(rates), share * rates.sum(), weights=starts * rates, upper=upper)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= passes
