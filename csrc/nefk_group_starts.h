@@ -7,13 +7,6 @@
 #include "nefk_newton.h"
 #include "nefk_tile.h"
 
-/* Whether items of a shape have a price above which they take nothing; and with a slope without end there. */
-static inline int has_starts(int shape) {
-    return shape != NEFK_HARMONIC && shape != NEFK_POWER && shape != NEFK_LOG_EXPONENTIAL;
-}
-
-static inline int has_jumps(int shape) { return shape == NEFK_DETECTION || shape == NEFK_FRESHNESS; }
-
 static inline double largest(const double *x, size_t m) {
     double lane[4] = {0};
     size_t i = 0;

@@ -39,11 +39,14 @@ static double newton(const nefk_search *s, int shape, double total, double slope
 #undef NEWTON
 }
 
-/* Newton creeps up from one side: step beyond it, further each time, or halve where that is nearer. */
-static double overshot(nefk_search *s, double proposal) {
-    double beyond = proposal + (proposal - s->price) * ldexp(1.0, (int)(s->slow < 60.0 ? s->slow : 60.0) - PATIENCE);
+/* Newton creeps up from one side: step beyond it, further each time, or halve where that is nearer. Down towards 0, in
+ * logs: along a line, a step would soon be below 0. */
+static double overshot(nefk_search *s, int unsigned_price, double proposal) {
+    double times = ldexp(1.0, (int)(s->slow < 60.0 ? s->slow : 60.0) - PATIENCE);
+    double beyond = proposal + (proposal - s->price) * times;
     double half = nefk_middle(s->low < 0.0 && s->high > 0.0 ? 0.0 : s->low, s->high);
-    if (fabs(beyond - s->price) < fabs(half - s->price)) return beyond;
+    if (unsigned_price && proposal > 0.0 && proposal < s->price) beyond = proposal * pow(proposal / s->price, times);
+    if (proposal < s->price ? beyond > half : beyond < half) return beyond;
     s->slow = 0.0;
     return NAN;
 }
@@ -57,15 +60,15 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     if (total > s->target) s->low = s->price;
     else s->high = s->price;
     s->slow = width(s) <= 0.5 * before ? 0.0 : s->slow + 1.0;
-    int is_early = s->slow < PATIENCE, ends_at_top = (shape == NEFK_DETECTION) | (shape == NEFK_FRESHNESS);
+    int is_early = s->slow < PATIENCE, ends_at_top = has_jumps(shape);
     proposal = newton(s, shape, total, slope);
     if (proposal == s->price) proposal = nextafter(s->price, total > s->target ? s->high : s->low);
-    if (s->slow >= PATIENCE) proposal = overshot(s, proposal);
     int unsigned_price = shape != NEFK_QUADRATIC && shape != NEFK_LOG_EXPONENTIAL;
+    if (s->slow >= PATIENCE) proposal = overshot(s, unsigned_price, proposal);
     double low = unsigned_price && s->low < 0.0 ? 0.0 : s->low;
     if (unsigned_price && s->low < 0.0) {
         int nothing_moves = !(slope > 0.0) && total < s->target;
-        int is_held = nothing_moves && ends_at_top && s->price < s->top; /* by all that has started; others may */
+        int is_held = nothing_moves && has_starts(shape) && s->price < s->top; /* by all that has started */
         if (proposal < SMALLEST || nothing_moves || s->high < SMALLEST) proposal = 0.0; /* settles the sign */
         if (is_held && is_early) proposal = s->price * ldexp(1.0, -(2 << (int)s->slow));
     }

@@ -22,6 +22,13 @@ enum nefk_shape {
     NEFK_LOG_EXPONENTIAL /* exponential where its price would underflow: `mu` is the logarithm of the price */
 };
 
+/* Whether items of a shape have a price above which they take nothing; and with a slope without end there. */
+static inline int has_starts(int shape) {
+    return shape != NEFK_HARMONIC && shape != NEFK_POWER && shape != NEFK_LOG_EXPONENTIAL;
+}
+
+static inline int has_jumps(int shape) { return shape == NEFK_DETECTION || shape == NEFK_FRESHNESS; }
+
 /* A switch that does DO(shape) with the shape as a constant. */
 #define NEFK_EACH_SHAPE(DO)                                                                                       \
     switch (shape) {                                                                                         \

@@ -73,7 +73,7 @@ class GroupSteps:
         """
         self.starts.count += 1
         follows_ties = self.starts.newton(search, mu, sums)
-        self._fall(search, mu, sums[0])
+        self._fall(search, mu, sums)
         if search[core.STATE] == core.RUNNING and self.shape in STARTING and across_of(search) <= CLOSED:
             search[core.STATE] = core.ENCLOSED
         if search[core.STATE] != core.RUNNING or self._try_tie(search) or self.starts.try_start(search):
@@ -129,10 +129,10 @@ class GroupSteps:
                 return True
         return False
 
-    def _fall(self, search: Array, mu: float, total: float) -> None:
+    def _fall(self, search: Array, mu: float, sums: tuple[float, float, float]) -> None:
         """Where no price below is known yet, go down by growing steps: a slope is that of the groups that are loose."""
-        is_open = search[core.STATE] == core.RUNNING and search[core.LOW] <= 0.0 and total < search[core.TARGET]
-        if self.shape in LINEAR or not is_open or self.down > MOST_DOWN:
+        is_open = search[core.STATE] == core.RUNNING and search[core.LOW] <= 0.0 and sums[0] < search[core.TARGET]
+        if self.shape in LINEAR or not is_open or (self.down > MOST_DOWN and sums[2] < MOSTLY * sums[0]):
             return
         if not search[core.PRICE] < mu * math.exp(-self.down):
             return

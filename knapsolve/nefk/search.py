@@ -13,6 +13,7 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
+POWERS = (core.HARMONIC, core.POWER)  # shapes of which totals are near a power of the price at any price
 STARTING = (core.DETECTION, core.FRESHNESS)  # shapes of which items start to take something below some price
 FAR = 1e300
 UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
@@ -99,7 +100,12 @@ class Secant:
         """Take in a total, and move the search's price between both sides; how far off it may be, relatively (NaN if
         the other side is not known).
         """
-        gap = total - float(search[core.TARGET])
+        target = float(search[core.TARGET])
+        gap = total - target
+        if self.shape in POWERS and 0.0 < total < math.inf and target > 0.0:
+            gap = target * math.log(total / target)
+        elif 0.0 < target < gap < math.inf:  # so far from it a total falls as a power of the price, not along a line
+            gap = target * (1.0 + math.log(gap / target))
         left = 0.5 if gap * self._last > 0.0 else 1.0
         if gap > 0.0:
             self.less, self.more = (price, gap), (self.more[0], self.more[1] * left)
