@@ -31,6 +31,7 @@ MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 MORE = 4.0  # times as wide as others such a model may be
 LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a price that splits it
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
+FAST = 0.25  # of the last gap of T, up to which what is left tells that steps do not creep
 LEAP, LEAP_OF_LARGE = 1.5, 1.1  # the first one from a price at which caps hold all, over that; the next ones are the
 # square of the last
 DOWN, MOST_DOWN = 1.0, 2.0  # steps below which nothing is known, in log price, before a slope is followed further
@@ -66,19 +67,24 @@ class GroupSteps:
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
         self.leap = LEAP_OF_LARGE if self.are_large else LEAP
         self.down = DOWN
+        self.gap = 0.0  # of T at the last price
 
     def next(self, search: Array, mu: float, taken: tuple[Slopes, Any], sums: tuple[float, float, float]) -> float:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
         NaN if the step was too long for one.
         """
         self.starts.count += 1
+        gap = abs(sums[0] - float(search[core.TARGET]))
+        creeps, self.gap = gap >= FAST * self.gap, gap
+        if not creeps:
+            search[core.SLOW] = 0.0
         follows_ties = self.starts.newton(search, mu, sums)
         self._fall(search, mu, sums)
         if search[core.STATE] == core.RUNNING and self.shape in STARTING and across_of(search) <= CLOSED:
             search[core.STATE] = core.ENCLOSED
-        if search[core.STATE] != core.RUNNING or self._try_tie(search) or self.starts.try_start(search):
+        if search[core.STATE] != core.RUNNING or (creeps and (self._try_tie(search) or self.starts.try_start(search))):
             return math.nan
-        if self.starts.cross(search, mu) or follows_ties:  # they take nearly all that T falls by
+        if (creeps and self.starts.cross(search, mu)) or follows_ties:  # they take nearly all that T falls by
             return math.nan
         half, width = math.nan, self.between.narrow(search, mu, sums[0])
         is_enclosed, across = not math.isnan(width), across_of(search)

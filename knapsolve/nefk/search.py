@@ -24,6 +24,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets to be halved
+NEARER = 0.1
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 LATE = 7  # steps that most searches need
@@ -118,6 +119,9 @@ class Secant:
         self.count += 1
         width, part = math.log(high / low), above / (above - below)
         next_ = low * math.exp(width * part)
+        nearer = -above / below if gap > 0.0 else -below / above
+        if nearer < NEARER and low < search[core.PRICE] < high:
+            next_ = float(search[core.PRICE])
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
