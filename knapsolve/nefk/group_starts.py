@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 FEW = 4096  # items all of whose starts are known, up to
 LATE_OF_MANY = 2  # steps of a search over more, which cost more
 TRIED = 3  # late steps to one, or two, beside a start
+SKIPPED = 8.0  # times as far as the next start, in logs: a step that does not stop there
 FEW_WITHIN = 8  # starts within a bracket: of more, the next one may be a single item's
 VERY_LATE = 11  # steps of a search over many items, from which on it pays to look where all start
 LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
@@ -41,8 +42,15 @@ class StartSteps:
         do, next above the price.
         """
         top = float(search[core.TOP])
-        search[core.TOP] = self._next_start(mu, top)
-        follows_ties = self.are_many and top != search[core.TOP] <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
+        near = self._next_start(mu, top)
+        follows_ties = self.are_many and top != near <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
+        if mu < near < top and not follows_ties:
+            further = search.copy()
+            step_beside(further, self.shape, *sums)
+            if further[core.PRICE] > mu * (near / mu) ** SKIPPED:  # a few starts change little of such a step
+                search[:] = further
+                return False
+        search[core.TOP] = near
         step_beside(search, self.shape, *sums)
         search[core.TOP] = top
         return follows_ties
