@@ -24,7 +24,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets to be halved
-NEARER = 0.1
+NEARER, STEEPER = 0.3, 1.2
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 LATE = 7  # steps that most searches need
@@ -97,7 +97,7 @@ class Secant:
         self.shape, self.less, self.more, self.count = shape, (math.nan, math.nan), (math.nan, math.nan), 0
         self._last = math.nan
 
-    def narrow(self, search: NDArray[np.float64], price: float, total: float) -> float:
+    def narrow(self, search: NDArray[np.float64], price: float, total: float, slope: float = 0.0) -> float:
         """Take in a total, and move the search's price between both sides; how far off it may be, relatively (NaN if
         the other side is not known).
         """
@@ -120,7 +120,7 @@ class Secant:
         width, part = math.log(high / low), above / (above - below)
         next_ = low * math.exp(width * part)
         nearer = -above / below if gap > 0.0 else -below / above
-        if nearer < NEARER and low < search[core.PRICE] < high:
+        if (nearer < NEARER or slope * width > STEEPER * (above - below)) and low < search[core.PRICE] < high:
             next_ = float(search[core.PRICE])
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_
