@@ -44,10 +44,11 @@ class StartSteps:
         top = float(search[core.TOP])
         near = self._next_start(mu, top)
         follows_ties = self.are_many and top != near <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
-        if mu < near < top and not follows_ties:
+        if 0.0 < mu < near < top and not follows_ties:
             further = search.copy()
             step_beside(further, self.shape, *sums)
-            if further[core.PRICE] > mu * (near / mu) ** SKIPPED:  # a few starts change little of such a step
+            step = float(further[core.PRICE]) / mu
+            if step > 1.0 and math.log(step) > SKIPPED * math.log(near / mu):  # a few starts change little of it
                 search[:] = further
                 return False
         search[core.TOP] = near

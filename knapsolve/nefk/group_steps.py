@@ -86,7 +86,8 @@ class GroupSteps:
             return math.nan
         if (creeps and self.starts.cross(search, mu)) or follows_ties:  # they take nearly all that T falls by
             return math.nan
-        half, width = math.nan, self.between.narrow(search, mu, sums[0], sums[1])
+        slope = sums[1] if sums[2] < MOSTLY * sums[0] else 0.0  # groups that leave their caps soon make more of it
+        half, width = math.nan, self.between.narrow(search, mu, sums[0], slope)
         is_enclosed, across = not math.isnan(width), across_of(search)
         if sums[0] > search[core.TARGET]:
             self.low = sums[0] - float(search[core.TARGET]), sums[1] if sums[2] > MOSTLY * sums[0] else math.inf

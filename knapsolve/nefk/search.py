@@ -24,7 +24,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets to be halved
-NEARER, STEEPER = 0.3, 1.2
+NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.2
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 LATE = 7  # steps that most searches need
@@ -118,10 +118,10 @@ class Secant:
             return math.nan
         self.count += 1
         width, part = math.log(high / low), above / (above - below)
-        next_ = low * math.exp(width * part)
-        nearer = -above / below if gap > 0.0 else -below / above
-        if (nearer < NEARER or slope * width > STEEPER * (above - below)) and low < search[core.PRICE] < high:
-            next_ = float(search[core.PRICE])
+        next_, newton = low * math.exp(width * part), float(search[core.PRICE])
+        least = FLATTER if min(part, 1.0 - part) < NEARER else STEEPER
+        if slope * width > least * (above - below) and low < newton < high:
+            next_, part = newton, math.log(newton / low) / width
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
