@@ -44,7 +44,7 @@ class StartSteps:
         top = float(search[core.TOP])
         near = self._next_start(mu, top)
         follows_ties = self.are_many and top != near <= mu * (1.0 + NEAR_TIES) and sums[1] > 0.0
-        if 0.0 < mu < near < top and not follows_ties:
+        if 0.0 < mu < near < top and sums[1] > 0.0 and not follows_ties:
             further = search.copy()
             step_beside(further, self.shape, *sums)
             step = float(further[core.PRICE]) / mu

@@ -28,6 +28,7 @@ WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
+OFTEN = 0.9  # the same, where a slope is less than what T falls by further on
 MORE = 4.0  # times as wide as others such a model may be
 LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a price that splits it
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
@@ -86,7 +87,7 @@ class GroupSteps:
             return math.nan
         if (creeps and self.starts.cross(search, mu)) or follows_ties:  # they take nearly all that T falls by
             return math.nan
-        slope = sums[1] if sums[2] < MOSTLY * sums[0] else 0.0  # groups that leave their caps soon make more of it
+        slope = sums[1] if sums[2] < OFTEN * sums[0] else 0.0  # more of which is of groups that leave their caps
         half, width = math.nan, self.between.narrow(search, mu, sums[0], slope)
         is_enclosed, across = not math.isnan(width), across_of(search)
         if sums[0] > search[core.TARGET]:

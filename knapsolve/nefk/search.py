@@ -24,7 +24,8 @@ LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
 MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets to be halved
-NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.2
+NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the line leads close by, and how steep a
+# total must be there, and elsewhere, over that line for Newton's step
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 LATE = 7  # steps that most searches need
@@ -90,7 +91,8 @@ def find_prices(
 class Secant:
     """Totals of which parts become fixed, or start, within any step: Newton's steps go too far. Once prices on both
     sides of the answer are known, the straight line between their totals leads to the next, some times; the gap of a
-    side that stays is halved (the Illinois method: Dowell and Jarratt, BIT 11 (1971)).
+    side that stays is halved (the Illinois method: Dowell and Jarratt, BIT 11 (1971)). Where a slope tells of a longer
+    fall than the line does, Newton's step stays.
     """
 
     def __init__(self, shape: int) -> None:
@@ -98,15 +100,15 @@ class Secant:
         self._last = math.nan
 
     def narrow(self, search: NDArray[np.float64], price: float, total: float, slope: float = 0.0) -> float:
-        """Take in a total, and move the search's price between both sides; how far off it may be, relatively (NaN if
-        the other side is not known).
+        """Take in a total and what it falls by, and move the search's price, which is that of Newton's step, between
+        both sides; how far off it may be, relatively (NaN if the other side is not known).
         """
         target = float(search[core.TARGET])
         gap = total - target
         if self.shape in POWERS and 0.0 < total < math.inf and target > 0.0:
-            gap = target * math.log(total / target)
+            gap, slope = target * math.log(total / target), slope * (target / total)
         elif 0.0 < target < gap < math.inf:  # so far from it a total falls as a power of the price, not along a line
-            gap = target * (1.0 + math.log(gap / target))
+            gap, slope = target * (1.0 + math.log(gap / target)), slope * (target / gap)
         left = 0.5 if gap * self._last > 0.0 else 1.0
         if gap > 0.0:
             self.less, self.more = (price, gap), (self.more[0], self.more[1] * left)
@@ -121,7 +123,7 @@ class Secant:
         next_, newton = low * math.exp(width * part), float(search[core.PRICE])
         least = FLATTER if min(part, 1.0 - part) < NEARER else STEEPER
         if slope * width > least * (above - below) and low < newton < high:
-            next_, part = newton, math.log(newton / low) / width
+            next_ = newton
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
