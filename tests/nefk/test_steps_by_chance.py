@@ -1,0 +1,104 @@
+"""Passes of searches over problems by chance: hosts of all sizes, ties, bounds, capacities far and near."""
+
+import numpy as np
+import pytest
+from nefk_oracle import FAMILIES
+
+import knapsolve._core.nefk as core
+from knapsolve import InfeasibleError, solve_nefk
+from knapsolve.nefk.search import Secant, new_searches, step
+
+
+def problem(family, seed):
+    """A criterion, a capacity and options; caps of hosts are one for all, by size or by chance."""
+    generator = np.random.default_rng([5, seed])
+    n, spread = int(10 ** generator.uniform(3.0, 3.8)), generator.choice([0.0, 0.1, 1.5, 3.0])
+    hosts = max(int(n / 10 ** generator.uniform(0.3, 3.0)), 1)
+    powers = family == "power"
+    rates = generator.uniform(0.05, 0.95, n) if powers else np.exp(spread * generator.standard_normal(n))
+    weights = np.exp(generator.choice([0.0, 0.5, 2.0]) * generator.standard_normal(n))
+    groups = np.minimum((hosts * generator.random(n) ** generator.uniform(1.0, 4.0)).astype(int), hosts - 1)
+    groups = np.where(generator.random(n) < generator.choice([0.0, 0.02, 0.5]), -1, groups)
+    if not powers and generator.random() < 0.3:  # hosts of alike items, some of which are odd
+        alike = np.exp(1.5 * generator.standard_normal((2, hosts + 1)))[:, groups + 1]
+        odd = generator.random(n) < generator.choice([0.0, 0.01, 0.2])
+        rates, weights = np.where(odd, rates, alike[0]), np.where(odd, weights, alike[1])
+    capacity = float((np.full(n, 1.0) if powers else rates).sum()) * 10 ** generator.uniform(-3.0, 1.0)
+    if family == "quadratic":
+        capacity = float((1.0 / rates).sum()) * generator.uniform(0.01, 0.95)
+    size = np.bincount(groups + 1, minlength=hosts + 1)[1:]
+    caps = [np.sign(size), size, np.exp(generator.standard_normal(hosts)) * size][generator.integers(3)].astype(float)
+    caps *= generator.choice([0.7, 1.001, 1.05, 1.3, 3.0]) * capacity / max(caps.sum(), 1e-300)
+    options = {"weights": weights, "groups": groups, "group_caps": caps, "equality": bool(generator.random() < 0.6)}
+    if generator.random() < 0.4:
+        options["upper"] = float(capacity / n * 10 ** generator.uniform(0.0, 1.5))
+    return FAMILIES[family](rates), capacity, options
+
+
+def passes(family, seed):
+    criterion, capacity, options = problem(family, seed)
+    try:
+        result = solve_nefk(criterion, capacity, **options)
+    except InfeasibleError:
+        return 0
+    assert result.residual <= 1e-12
+    return result.n_passes
+
+
+MEANS = {  # of 60 problems each, half way to what they were when steps down were halved soon, and lines led everywhere
+    "detection": 8.7,
+    "freshness": 9.0,
+    "poisson": 7.1,
+    "harmonic": 7.3,
+    "logarithmic": 7.9,
+    "exponential": 7.7,
+    "quadratic": 5.6,
+    "power": 9.3,
+}
+
+
+@pytest.mark.parametrize("family", MEANS)
+def test_few_passes_do_in_the_mean(family):
+    assert np.mean([passes(family, seed) for seed in range(60)]) <= MEANS[family]
+
+
+def test_late_steps_towards_0_grow_in_logs():
+    """A total that hardly rises: a step along a line would soon be below 0, and was halved to 1e-157 or so."""
+    search = new_searches(core.DETECTION, np.array([1.0]), 1.0, 1e-6)[0]
+    prices = []
+    for _ in range(6):
+        step(search, core.DETECTION, 0.99, 0.01)
+        prices.append(float(search[core.PRICE]))
+    falls = -np.diff(np.log(prices))
+    assert falls[:3] == pytest.approx(falls[0], rel=1e-3)
+    assert 1.5 * falls[0] < falls[-1] < 20.0
+
+
+def test_a_straight_line_leads_between_totals_of_powers_in_logs():
+    """Also where they are many times the target: along a line in the totals, steps stayed at the other end."""
+    search = new_searches(core.HARMONIC, np.array([1.0]), 1.0, 1.0)[0]
+    search[core.LOW], search[core.HIGH] = 1e-9, 10.0
+    between = Secant(core.HARMONIC)
+    between.narrow(search, 10.0, 0.01)
+    between.narrow(search, 1e-9, 1e18)  # 1 / price^2
+    assert search[core.PRICE] == pytest.approx(1.0)
+
+
+def test_far_totals_are_compared_by_their_logarithms():
+    search = new_searches(core.LOGARITHMIC, np.array([1.0]), 1.0, 1.0)[0]
+    search[core.LOW], search[core.HIGH] = 1e-9, 10.0
+    between = Secant(core.LOGARITHMIC)
+    between.narrow(search, 10.0, 0.5)
+    between.narrow(search, 1e-9, 1e9)
+    assert 1e-2 < search[core.PRICE] < 9.0  # a line in the totals leads to 10 (1 - 1e-8)
+
+
+@pytest.mark.parametrize(("slope", "stays"), [(0.0, False), (0.05, False), (0.5, True)])
+def test_newtons_step_stays_where_the_slope_is_that_of_the_fall(slope, stays):
+    search = new_searches(core.FRESHNESS, np.array([1.0]), 3.0, 1.0)[0]
+    search[core.LOW], search[core.HIGH], search[core.PRICE] = 1.0, 2.0, 1.3
+    between = Secant(core.FRESHNESS)
+    between.narrow(search, 1.0, 1.1)
+    search[core.PRICE] = 1.3
+    between.narrow(search, 2.0, 0.9, slope)
+    assert search[core.PRICE] == (1.3 if stays else pytest.approx(2**0.5))
