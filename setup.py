@@ -6,6 +6,7 @@ KNAPSOLVE_BUILD_JOBS sets how many files compile at once. All metadata lives in 
 """
 
 import os
+from copy import copy
 from glob import glob
 from itertools import count
 from pathlib import Path
@@ -119,7 +120,9 @@ class BuildExtensions(build_ext):
             self.copy_file(in_place, made)
             return
         print(f"[{next(self.started)}/{len(self.extensions)}] {ext.name}", flush=True)
-        super().build_extension(ext)
+        own = copy(self)  # with objects of its own: several extensions have a source, and are built at once
+        own.build_temp = os.path.join(self.build_temp, ext.name)
+        super(BuildExtensions, own).build_extension(ext)
 
 
 directives = {
