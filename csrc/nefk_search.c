@@ -68,7 +68,7 @@ void nefk_search_update(nefk_search *s, int shape, double total, double slope) {
     double low = unsigned_price && s->low < 0.0 ? 0.0 : s->low;
     if (unsigned_price && s->low < 0.0) {
         int nothing_moves = !(slope > 0.0) && total < s->target;
-        int is_held = nothing_moves && has_starts(shape) && s->price < s->top; /* by all that has started */
+        int is_held = nothing_moves && has_starts(shape) && s->price < s->top; /* others may start */
         if (proposal < SMALLEST || nothing_moves || s->high < SMALLEST) proposal = 0.0; /* settles the sign */
         if (is_held && is_early) proposal = s->price * ldexp(1.0, -(2 << (int)s->slow));
     }

@@ -2,9 +2,9 @@
  *
  * Keeps the bracket total(low) >= target >= total(high). Newton runs in the coordinate in which the family's
  * total is (nearly) straight. From the fifth step in a row on that does not halve the bracket in the order of
- * doubles, steps go beyond Newton's, doubly so each time, to move the other end; a step that leaves the bracket, or
- * goes further than its middle, gives way to the middle. So it ends after some hundred totals at worst, and
- * usually 5. At a vertical piece (an item that activates, a tie) it ends with neighbouring doubles.
+ * doubles, steps go beyond Newton's, doubly so each time (towards 0 in logs), to move the other end; a step that leaves
+ * the bracket, or goes further than its middle, gives way to the middle. So it ends after some hundred totals at
+ * worst, and usually 5. At a vertical piece (an item that activates, a tie) it ends with neighbouring doubles.
  * Units: totals and targets in capacity, prices in value per capacity. O(1) a step.
  */
 #ifndef NEFK_SEARCH_H

@@ -154,7 +154,6 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
 }
 
 size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most) {
-    int has_jumps = problem->shape == NEFK_DETECTION || problem->shape == NEFK_FRESHNESS;
     nefk_trail trail = nefk_new_trail();
     size_t step = 0;
     for (; search->state == NEFK_RUNNING && step < most; step++) {
@@ -166,7 +165,7 @@ size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *searc
         total = out.amount.high + out.amount.low;
         slope = out.slope.high + out.slope.low;
         nefk_search_update(search, problem->shape, total, slope);
-        if (has_jumps && search->state == NEFK_RUNNING)
+        if (has_jumps(problem->shape) && search->state == NEFK_RUNNING)
             search->price = steer(problem, n, &trail, step, tried, total, slope, search);
     }
     return step;

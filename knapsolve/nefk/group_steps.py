@@ -32,7 +32,8 @@ OFTEN = 0.9  # the same, where a slope is less than what T falls by further on
 MORE = 4.0  # times as wide as others such a model may be
 LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a price that splits it
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of
-FAST = 0.25  # of the last gap of T, up to which what is left tells that steps do not creep
+FAST, MOST_FAST = 0.25, 12  # of the last gap of T, on one side, up to which what is left tells that steps do not creep;
+# such steps in one search: steps from side to side may never end
 LEAP, LEAP_OF_LARGE = 1.5, 1.1  # the first one from a price at which caps hold all, over that; the next ones are the
 # square of the last
 DOWN, MOST_DOWN = 1.0, 2.0  # steps below which nothing is known, in log price, before a slope is followed further
@@ -68,16 +69,18 @@ class GroupSteps:
         self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
         self.leap = LEAP_OF_LARGE if self.are_large else LEAP
         self.down = DOWN
-        self.gap = 0.0  # of T at the last price
+        self.gap, self.fast = 0.0, MOST_FAST  # of T at the last price
 
     def next(self, search: Array, mu: float, taken: tuple[Slopes, Any], sums: tuple[float, float, float]) -> float:
         """One step from what groups take at a price, beside `capped_sums` of that; half a bracket about the next price,
         NaN if the step was too long for one.
         """
         self.starts.count += 1
-        gap = abs(sums[0] - float(search[core.TARGET]))
-        creeps, self.gap = gap >= FAST * self.gap, gap
+        gap = sums[0] - float(search[core.TARGET])
+        creeps = not (0.0 < gap / self.gap < FAST and self.fast) if self.gap else True
+        self.gap = gap
         if not creeps:
+            self.fast -= 1
             search[core.SLOW] = 0.0
         follows_ties = self.starts.newton(search, mu, sums)
         self._fall(search, mu, sums)
@@ -138,7 +141,9 @@ class GroupSteps:
         return False
 
     def _fall(self, search: Array, mu: float, sums: tuple[float, float, float]) -> None:
-        """Where no price below is known yet, go down by growing steps: a slope is that of the groups that are loose."""
+        """Where no price below is known yet, go down by growing steps: a slope is that of the groups that are loose.
+        Two of them, or as many as there are while caps hold nearly all.
+        """
         is_open = search[core.STATE] == core.RUNNING and search[core.LOW] <= 0.0 and sums[0] < search[core.TARGET]
         if self.shape in LINEAR or not is_open or (self.down > MOST_DOWN and sums[2] < MOSTLY * sums[0]):
             return

@@ -91,8 +91,8 @@ def find_prices(
 class Secant:
     """Totals of which parts become fixed, or start, within any step: Newton's steps go too far. Once prices on both
     sides of the answer are known, the straight line between their totals leads to the next, some times; the gap of a
-    side that stays is halved (the Illinois method: Dowell and Jarratt, BIT 11 (1971)). Where a slope tells of a longer
-    fall than the line does, Newton's step stays.
+    side that stays is halved (the Illinois method: Dowell and Jarratt, BIT 11 (1971)). Where a slope tells of more
+    than the line does, or close to an end of a tenth of that, Newton's step stays.
     """
 
     def __init__(self, shape: int) -> None:
@@ -106,9 +106,9 @@ class Secant:
         target = float(search[core.TARGET])
         gap = total - target
         if self.shape in POWERS and 0.0 < total < math.inf and target > 0.0:
-            gap, slope = target * math.log(total / target), slope * (target / total)
+            gap, slope = target * (math.log(total) - math.log(target)), slope * (target / total)
         elif 0.0 < target < gap < math.inf:  # so far from it a total falls as a power of the price, not along a line
-            gap, slope = target * (1.0 + math.log(gap / target)), slope * (target / gap)
+            gap, slope = target * (1.0 + math.log(gap) - math.log(target)), slope * (target / gap)
         left = 0.5 if gap * self._last > 0.0 else 1.0
         if gap > 0.0:
             self.less, self.more = (price, gap), (self.more[0], self.more[1] * left)
@@ -129,7 +129,7 @@ class Secant:
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
 
     def fall(self) -> float:
-        """What totals fall between the prices that it goes by."""
+        """What totals fall between the prices that it goes by; less where they are more than twice the target."""
         return self.less[1] - self.more[1]
 
 

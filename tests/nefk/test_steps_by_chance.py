@@ -1,11 +1,15 @@
 """Passes of searches over problems by chance: hosts of all sizes, ties, bounds, capacities far and near."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from nefk_oracle import FAMILIES
 
 import knapsolve._core.nefk as core
-from knapsolve import InfeasibleError, solve_nefk
+from knapsolve import InfeasibleError, criteria, solve_nefk
+from knapsolve.nefk.group_steps import GroupSteps
+from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.search import Secant, new_searches, step
 
 
@@ -36,30 +40,40 @@ def problem(family, seed):
 
 
 def passes(family, seed):
+    """How many a solve takes; None of a problem whose bounds leave no answer."""
     criterion, capacity, options = problem(family, seed)
-    try:
-        result = solve_nefk(criterion, capacity, **options)
-    except InfeasibleError:
-        return 0
+    if options["equality"] and _most(criterion, options) < capacity:
+        with pytest.raises(InfeasibleError):
+            solve_nefk(criterion, capacity, **options)
+        return None
+    result = solve_nefk(criterion, capacity, **options)
     assert result.residual <= 1e-12
     return result.n_passes
 
 
+def _most(criterion, options):
+    """What all can take within their bounds and caps."""
+    groups, caps = options["groups"] + 1, options["group_caps"]
+    upper = np.full(groups.size, options.get("upper", np.inf))
+    return float(np.minimum(np.bincount(groups, upper, caps.size + 1), np.append(np.inf, caps)).sum())
+
+
 MEANS = {  # of 60 problems each, half way to what they were when steps down were halved soon, and lines led everywhere
-    "detection": 8.7,
-    "freshness": 9.0,
-    "poisson": 7.1,
-    "harmonic": 7.3,
-    "logarithmic": 7.9,
-    "exponential": 7.7,
-    "quadratic": 5.6,
-    "power": 9.3,
+    "detection": 9.1,
+    "freshness": 9.4,
+    "poisson": 7.5,
+    "harmonic": 7.7,
+    "logarithmic": 8.3,
+    "exponential": 8.1,
+    "quadratic": 5.9,
+    "power": 9.4,
 }
 
 
 @pytest.mark.parametrize("family", MEANS)
 def test_few_passes_do_in_the_mean(family):
-    assert np.mean([passes(family, seed) for seed in range(60)]) <= MEANS[family]
+    counts = [count for count in (passes(family, seed) for seed in range(60)) if count is not None]
+    assert len(counts) > 50 and np.mean(counts) <= MEANS[family]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +88,29 @@ def test_few_passes_do_in_the_mean(family):
 )
 def test_searches_that_took_many_passes(family, seed, most):
     assert 0 < passes(family, seed) <= most
+
+
+def test_steps_from_side_to_side_are_not_taken_for_fast_ones():
+    """Newton's steps that fall from a large gap below the answer to a small one above it, and back, come to no end."""
+    generator = np.random.default_rng(1)
+    n = 4000
+    problem = check_problem(
+        criteria.Exponential(np.ones(n)), 1.0, generator.uniform(0.5, 1.0, n), 0.0, None, None, None, True
+    )
+    passes = SimpleNamespace(given=problem, shape=core.EXPONENTIAL, caps=np.ones(1), is_rough=False)
+    search = new_searches(core.EXPONENTIAL, np.array([1.0]), 1.0, 0.5)[0]
+    steps, slows = GroupSteps(passes), []
+    for k in range(40):
+        mu = 0.4 if k % 2 else 0.6
+        steps.next(search, mu, (np.ones(1), np.ones(1)), (1.5, 1.0, 0.0) if k % 2 else (0.95, 1.0, 0.0))
+        slows.append(steps.fast)
+    assert min(slows) == max(slows)
+
+
+def test_totals_far_from_a_target_do_not_underflow():
+    """Powers of exponent .9 at a capacity of 1e29, one group of which has a cap of 1e-10."""
+    options = {"weights": [1.0, 1.0, 1e36], "groups": [0, 0, 1], "group_caps": [1e-10, np.inf]}
+    assert solve_nefk(criteria.Power(np.full(3, 0.9)), 1e29, **options).residual <= 1e-12
 
 
 def test_late_steps_towards_0_grow_in_logs():
