@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_totals import capped_sums
+from knapsolve.nefk.group_totals import FEW, capped_sums
 from knapsolve.nefk.problem import Problem, odd_stride
 from knapsolve.nefk.search import LINEAR, guess_price, sampled_price, step_beside
 
@@ -19,14 +19,17 @@ SAMPLE_STEPS = 8
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 MUCH = 2.0  # times their share of the capacity, from which on what items of no group take tells the price
-MOST_BESIDE, CLOSE = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
+SAMPLED, CLOSE = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
 
 
-def price_beside_caps(problem: Problem, sum_of_caps: float, find: Callable[[], NDArray[np.intp] | None]) -> float:
+def price_beside_caps(
+    problem: Problem, sum_of_caps: float, find: Callable[[], NDArray[np.intp] | None], n_jobs: int = 1
+) -> float:
     """The price at which the items of no group take what is left beside all caps, which the budget's is at most: near
     that where most caps bind. NaN unless they are to take far more than their share of the capacity.
 
-    `find` tells the positions of those items, None if it can't. Of many, some are asked.
+    `find` tells the positions of those items, None if it can't. Of many, some are asked, and then all, if these are a
+    small part of the problem: a price that is off costs more.
     """
     left = problem.capacity - sum_of_caps
     if not left > 0.0 or problem.criterion._shape in LINEAR:
@@ -34,9 +37,14 @@ def price_beside_caps(problem: Problem, sum_of_caps: float, find: Callable[[], N
     which = find()
     if which is None or not which.size or left <= MUCH * problem.capacity * which.size / problem.n:
         return math.nan
-    some = which[:: odd_stride(-(-which.size // MOST_BESIDE))]
+    some = which[:: odd_stride(-(-which.size // SAMPLED))]
     part = problem.take(some, left * (some.size / which.size))
-    return sampled_price(part, part.passes(), *guess_price(part), CLOSE)
+    top, guess = guess_price(part)
+    price = sampled_price(part, part.passes(), top, guess, CLOSE)
+    if some.size == which.size or which.size * FEW > problem.n:
+        return price
+    part = problem.take(which, left, n_jobs)
+    return sampled_price(part, part.passes(n_jobs), top, price, CLOSE)
 
 
 class GroupSample:

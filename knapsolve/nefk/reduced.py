@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.all_but import set_aside
 from knapsolve.nefk.beside_filled import Solve
-from knapsolve.nefk.first_prices import MOST_BESIDE, price_beside_caps
+from knapsolve.nefk.first_prices import price_beside_caps
 from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import sampled_groups_of
@@ -74,7 +74,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
     least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         return None
-    beside = price_beside_caps(problem, totals.sum_of_caps(), totals.ungrouped_items)
+    beside = price_beside_caps(problem, totals.sum_of_caps(), totals.ungrouped_items, n_jobs)
     search = new_search(problem, passes, beside, most)
     is_met = search[core.STATE] == core.MET
     if passes.shape == core.QUADRATIC and not (problem.equality or is_met):  # its price could be negative
@@ -83,7 +83,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
     highest = math.nan
-    if fills and (is_met or totals.ungrouped <= MOST_BESIDE):
+    if fills:  # items of no group are few if a price is known, and were all asked
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
     if not (is_met or search[core.STATE] == core.RUNNING):
         return None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tight_problems import tight, told_by_caps
 
+import knapsolve.nefk.first_prices as first_prices
 import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
@@ -34,6 +35,17 @@ def test_filled_caps_give_the_answer_of_totals(size, kind, by_caps, filled, requ
     np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
     np.testing.assert_allclose(result.group_prices, other.group_prices, rtol=1e-9, atol=1e-11 * other.price)
     np.testing.assert_array_equal(result.side, other.side)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_items_of_no_group_tell_the_price_where_these_are_few(seed, filled, monkeypatch):
+    """Some of them are off by far more than what is known of the price beside all caps."""
+    monkeypatch.setattr(first_prices, "SAMPLED", 64)
+    criterion, given = tight(150_000, 5, criteria.Freshness, seed)
+    result = solve_nefk(criterion, **given)
+    assert filled == [True]
+    assert filled.above[0] == pytest.approx(result.price * (1.0 + reduced.ABOVE), rel=0.1 * reduced.ABOVE)
+    assert result.n_passes == 2
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
