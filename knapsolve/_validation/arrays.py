@@ -149,10 +149,10 @@ def check_column(
 
     Unlike `check_vector` it makes no temporary arrays as long as the column, and keeps float32 as it is.
     """
+    refuse_masks(name, values)
     if _is_one(values):
         value = values.item() if isinstance(values, np.ndarray) else values
         return _check_one(name, value, or_infinite, low=low, high=high, low_open=low_open, high_open=high_open)
-    refuse_masks(name, values)
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biufO" or _stamps(given) or _has_texts(given):
@@ -232,4 +232,6 @@ def check_states(states: np.ndarray, resolution: int) -> None:
 def refuse_masks(name: str, values: Any) -> None:
     """Raise on masked entries: as a plain array they would count with what lies beneath the mask."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked, got {np.ma.count_masked(values)} masked entries")
+        first = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(values))[0].tolist()))
+        where = f", the first at position {first}" if first else ""
+        raise ValueError(f"{name} must not be masked, got {np.ma.count_masked(values)} masked entries{where}")

@@ -131,7 +131,7 @@ def check_problem(
         allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"
         raise ValueError(f"capacity must be {allowed}, got {shown(capacity)}")
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
-    low = check_column("lower", lower, low=0.0, high=LARGEST)
+    low = 0.0 if lower is None else check_column("lower", lower, low=0.0, high=LARGEST)
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
     group, last = (None, -1) if groups is None else _check_groups(groups, n_jobs)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})

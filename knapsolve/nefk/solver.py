@@ -40,7 +40,7 @@ def solve_nefk(
     capacity: float,
     *,
     weights: ArrayLike | None = None,
-    lower: ArrayLike = 0.0,
+    lower: ArrayLike | None = 0.0,
     upper: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     group_caps: ArrayLike | None = None,
@@ -63,7 +63,7 @@ def solve_nefk(
         Weight of each item's value; non-negative. None weighs all items by 1. Columns go by position: labels of a
         pandas Series are not looked at.
     lower, upper : float or array-like of shape (n,), default=0 and None
-        Bounds of each amount; None or infinity means no upper bound.
+        Bounds of each amount; None means 0, and no upper bound, which infinity means, too.
     groups : array-like of int of shape (n,), default=None
         Group of each item, a number from 0 on, -1 for none.
     group_caps : float or array-like of shape (n_groups,), default=None

@@ -47,6 +47,7 @@ NAN = float("nan")
             ["rate", "timedelta64[s]", "(1, 'h') / interval"],
         ),
         (lambda: Freshness(np.ma.masked_array([1.0, 2.0], [0, 1])), ValueError, ["rate", "1 masked"]),
+        (lambda: solve_nefk(F, 1.0, lower=np.ma.masked), ValueError, ["lower", "1 masked entries"]),
         (lambda: Detection([NAN]), ValueError, ["rate", "or infinite"]),
         (lambda: Logarithmic(0.0), ValueError, ["scale", "(0, 1e+140]"]),
         (lambda: Power(1.0), ValueError, ["exponent", "(0, 1)"]),
@@ -87,7 +88,7 @@ NAN = float("nan")
         (
             lambda: solve_nefk(F, 1.0, groups=np.ma.masked_array([0, 0, 0], [0, 1, 0]), group_caps=[1.0]),
             ValueError,
-            ["groups", "1 masked"],
+            ["groups", "1 masked", "position 1"],
         ),
         (lambda: solve_nefk(F, 1.0, upper=NAN), ValueError, ["upper", "or infinite, got nan"]),
         (lambda: solve_nefk(F, 1.0, upper="5/day"), TypeError, ["upper", "a number or an array", "'5/day'"]),
@@ -301,3 +302,8 @@ def test_derivatives_with_caps_need_no_capacity():
     of = {"weights": [1.0, 1.0], "equality": False, "groups": [0, 0], "group_caps": [5.0]}
     result = solve_nefk(FromDerivative(lambda x: (1.0 + x) * np.exp(-x)), np.inf, **of)
     assert result.amounts == pytest.approx([2.5, 2.5])
+
+
+def test_none_is_no_bound():
+    expected = solve_nefk(F, 1.0, lower=0.0, upper=np.inf)
+    np.testing.assert_array_equal(solve_nefk(F, 1.0, lower=None, upper=None).amounts, expected.amounts)

@@ -41,7 +41,7 @@ class Answer:
 def _passes(criterion: Criterion, columns: dict[str, Any]) -> Passes:
     """The items of one partition; their capacity is not known here."""
     weights, lower, upper = (columns.get(name) for name in ("weights", "lower", "upper"))
-    problem = check_problem(criterion, 1.0, weights, 0.0 if lower is None else lower, upper, None, None, True)
+    problem = check_problem(criterion, 1.0, weights, lower, upper, None, None, True)
     return problem.passes(1)
 
 
