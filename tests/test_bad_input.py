@@ -206,14 +206,14 @@ def test_n_materials_may_not_change_between_batches(learner):
 
 def test_masked_entries_are_not_taken_for_numbers():
     masked = np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0])
-    with pytest.raises(ValueError, match="amounts must not be masked, got 1 masked entries, the first at position 1$"):
+    with pytest.raises(ValueError, match=r"amounts must not be masked, got 1 masked entries, the first at position 1$"):
         EDFScheduler(masked)
     with pytest.raises(ValueError, match="unchanged must not be masked"):
         BernoulliEnvironment(masked / 4)
     EDFScheduler(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 0])).next(3)
     log = np.ma.masked_array([[0.0, 1.0], [1.0, 2.0], [0.0, 3.0]], [[0, 0], [0, 1], [0, 0]])
     for learner in (LAKG(resolution=50), ChangeRateEstimator()):
-        with pytest.raises(ValueError, match="X must not be masked, got 1 masked entries, the first at position 1, 1$"):
+        with pytest.raises(ValueError, match=r"X must not be masked, got 1 .*first at position 1, 1$"):
             learner.fit(log, [1, 0, 1])
         with pytest.raises(ValueError, match="y must not be masked"):
             learner.fit(log.data, np.ma.masked_array([1, 0, 1], [0, 1, 0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
-from knapsolve._validation import check_column, check_flag, check_real, refuse_masks, shown
+from knapsolve._validation import check_column, check_flag, check_real, shown
 from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.check_groups import check_caps, check_groups
 from knapsolve.nefk.criterion import LARGEST, Criterion, is_column, pick
 from knapsolve.nefk.passes import parts_of
 
-SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 MANY_TAKEN = 65536  # items of which threads take one column each
 FEWEST_STRIDES, SMALL_FACTORS = 10, 2 * 3 * 5 * 7  # strides from there on have none of these factors
 SLACK = 5e-13  # relative difference of sums that counts as none
@@ -133,23 +131,13 @@ def check_problem(
     weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
     low = 0.0 if lower is None else check_column("lower", lower, low=0.0, high=LARGEST)
     high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
-    group, last = (None, -1) if groups is None else _check_groups(groups, n_jobs)
+    group, last = (None, -1) if groups is None else check_groups(groups, n_jobs)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
     low, high = _as_number(low), _as_number(high)
     if (groups is None) != (group_caps is None):
         given, other = ("groups", "group_caps") if group_caps is None else ("group_caps", "groups")
         raise ValueError(f"{other} must be given with {given}, got None")
-    caps = np.empty(0)
-    if group_caps is not None:
-        _check_labels(group_caps)
-        checked = check_column("group_caps", group_caps, low=0.0, high=LARGEST, or_infinite=True)
-        if isinstance(checked, float) and last >= max(SPARSE * n, MOST_SPARSE):
-            allowed = "numbered without gaps (pandas.factorize does it) where group_caps is one number"
-            raise ValueError(f"groups must be {allowed}, got {last} among {n} items")
-        caps = np.full(last + 1, checked) if isinstance(checked, float) else np.asarray(checked, dtype=np.float64)
-    if last >= len(caps):
-        got = f"got {last} at position {int(np.argmax(group == last))}"
-        raise ValueError(f"groups must be below the number of group_caps, {len(caps)} (one number is every cap), {got}")
+    caps = np.empty(0) if group_caps is None else check_caps(group_caps, group, last, n)
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
 
 
@@ -159,61 +147,6 @@ def _as_number(bounds: Any) -> Any:
         return bounds
     is_even = all((bounds[part] == bounds[0]).all() for part in parts_of(bounds.size))
     return float(bounds[0]) if is_even else bounds
-
-
-def _check_labels(caps: Any) -> None:
-    """Caps go by group number: other labels of a pandas Series would be lost without a word."""
-    if isinstance(caps, Mapping):
-        raise TypeError(f"group_caps must be a number or an array in order of the groups' numbers, got {shown(caps)}")
-    labels = getattr(caps, "index", None)
-    if labels is not None and not callable(labels) and not np.array_equal(labels, np.arange(len(labels))):
-        allowed = "in order of the groups' numbers; of a Series by name, caps.reindex(names).to_numpy()"
-        raise ValueError(f"group_caps must be {allowed}, got a Series of labels like {shown(next(iter(labels)))}")
-
-
-def _check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
-    """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
-    refuse_masks("groups", groups)
-    try:
-        given = np.asarray(groups)
-    except ValueError:  # lists of several lengths
-        given = np.asarray(groups, dtype=object)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
-        allowed = "a one-dimensional array of integers, -1 for no group"
-        raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
-    first, last = _extent_of(given, n_jobs)
-    if first < -1:
-        raise ValueError(f"groups must be at least -1 (no group), got {first} at position {int(np.argmin(given))}")
-    return given, last
-
-
-def _extent_of(groups: NDArray[Any], n_jobs: int) -> tuple[int, int]:
-    """The least and the largest of the groups' numbers, and of -1."""
-    if groups.dtype == np.intp and groups.flags.c_contiguous:
-        find = group_layout.extent
-    else:
-        def find(part: NDArray[Any]) -> tuple[int, int]:  # both at once, while they are in the cache
-            return int(part.min()), int(part.max())
-
-    ends = work_through(lambda part: find(groups[part]), list(parts_of(groups.size)), n_jobs)
-    return min((low for low, _ in ends), default=-1), max((high for _, high in ends), default=-1)
-
-
-def _strange_group(given: NDArray[Any]) -> str:
-    """What is no integer, or no one-dimensional array, and what makes it one."""
-    if given.ndim != 1:
-        return f"an array of shape {given.shape}"
-    if given.dtype.kind == "f":
-        if np.isnan(given).any():
-            return f"nan at position {int(np.isnan(given).argmax())}: fill it with -1, and make all integers"
-        is_whole = np.isfinite(given) & (given == np.floor(given))
-        if not is_whole.all():
-            return f"{given[is_whole.argmin()]} at position {int(is_whole.argmin())}"
-    for place, value in enumerate(given.tolist() if given.dtype.kind == "O" else ()):
-        if not isinstance(value, int):
-            return f"{shown(value)} at position {place}: pandas.factorize(names)[0] makes integers"
-    makes = "groups.astype(int)" if given.dtype.kind in "fO" else "pandas.factorize(names)[0]"
-    return f"{given.dtype}, of which {makes} makes integers"
 
 
 def common_size(columns: dict[str, Any]) -> int:

@@ -91,6 +91,8 @@ def solve_nefk(
 
     Warns
     -----
+    UserWarning
+        Caps look as if they went by item instead of by group.
     ConvergenceWarning
         The residual is above 1e-9, as at amounts so small that their slopes differ by less than rounding; or the price
         is below 2.2e-308, where doubles have few digits (not of exponential items, whose prices are found in

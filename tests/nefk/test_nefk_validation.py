@@ -307,3 +307,30 @@ def test_derivatives_with_caps_need_no_capacity():
 def test_none_is_no_bound():
     expected = solve_nefk(F, 1.0, lower=0.0, upper=np.inf)
     np.testing.assert_array_equal(solve_nefk(F, 1.0, lower=None, upper=None).amounts, expected.amounts)
+
+
+@pytest.mark.parametrize("n", [6, 6000])
+def test_caps_by_item_in_place_of_by_group_are_warned_of(n):
+    groups = np.arange(n) // 3
+    groups[-1] = -1
+    by_group = 0.1 + 0.01 * np.arange(groups.max() + 1.0)
+    by_item = by_group[groups]
+    given = {"groups": groups, "equality": False}
+    with pytest.warns(UserWarning, match=f"each of the {n} items.*that of group k"):
+        solve_nefk(Freshness(np.ones(n)), 1.0, group_caps=by_item, **given)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("groups", "caps"),
+    [
+        ([0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0]),  # groups without items
+        ([0, 1, -1, -1], [1.0, 2.0, 3.0, 4.0]),  # one item each
+        ([0, 0, 1, 1], [2.0, 2.0, 2.0, 2.0]),  # the same either way
+        ([0, 0, 3, 3], [1.0, 1.0, 2.0, 2.0]),  # as many groups as caps
+        ([-1, -1, -1, -1], [1.0, 2.0, 3.0, 4.0]),
+        ([0, 0, 1, 1], [1.0, 1.0]),
+    ],
+)
+def test_caps_by_group_are_not_warned_of(groups, caps):
+    solve_nefk(Freshness(np.ones(4)), 1.0, groups=groups, group_caps=caps, equality=False)
