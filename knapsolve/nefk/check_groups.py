@@ -15,7 +15,6 @@ from knapsolve._validation import calls_from_outside, check_column, refuse_masks
 from knapsolve.nefk.criterion import LARGEST
 from knapsolve.nefk.passes import parts_of
 
-SOME = 4096  # items that tell whether caps are by item, if they are not
 SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than so many, that one cap is not made for
 
 
@@ -76,26 +75,29 @@ def check_caps(group_caps: Any, groups: Any, last: int, n: int) -> NDArray[np.fl
         got = f"got {last} at position {int(np.argmax(groups == last))}"
         raise ValueError(f"groups must be below the number of group_caps, {len(caps)} (one number is every cap), {got}")
     if _are_by_item(caps, groups, last):
-        message = f"group_caps has an entry for each of the {n} items, alike within groups; entry k is that of group k"
+        taken = f"entry k is that of group k: if so, the first {last + 1} say the same"
+        message = f"group_caps has an entry for each of the {n} items, alike within groups; {taken}"
         warnings.warn(message, UserWarning, stacklevel=calls_from_outside())
     return caps
 
 
 def _are_by_item(caps: NDArray[np.float64], groups: NDArray[np.integer], last: int) -> bool:
     """Whether caps (g,) are as many as the items, more than the groups, and the same for all items of each, but not for
-    those of all groups that have several: they were likely meant by item. Some are asked first.
+    those of all groups that have several: they were likely meant by item.
     """
-    if len(caps) != groups.size or last + 1 >= len(caps):
+    if len(caps) != groups.size or last + 1 >= len(caps) or (caps == caps[0]).all():
         return False
-    for part in (slice(SOME), slice(None)):
+    of_group, count = np.full(last + 1, np.nan), np.zeros(last + 1, dtype=np.int64)
+    for part in parts_of(groups.size):
         named = groups[part] >= 0
-        names, some = groups[part][named], caps[part][named]
-        of_group = np.empty(last + 1)
+        names, some = groups[part][named].astype(np.intp), caps[part][named]
+        before = of_group[names]
         of_group[names] = some
-        if (of_group[names] != some).any():
+        if ((before != some) & ~np.isnan(before)).any() or (of_group[names] != some).any():
             return False
-    some = some[np.bincount(names)[names] > 1]
-    return bool((some[:-1] != some[1:]).any())
+        np.add.at(count, names, 1)
+    several = of_group[count > 1]
+    return bool((several[1:] != several[:-1]).any())
 
 
 def _check_labels(caps: Any) -> None:

@@ -83,7 +83,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
     highest = math.nan
-    if fills:  # items of no group are few if a price is known, and were all asked
+    if fills:  # a price beside caps is that of all items of no group here: see ungrouped_items
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
     if not (is_met or search[core.STATE] == core.RUNNING):
         return None

@@ -215,7 +215,7 @@ def _solve_groups(problem: Problem, passes: Any, grouped: GroupPasses, place: Pl
     else:
         if math.isnan(guess):
             caps = group_tables.sum_marked(problem.caps, None)
-            guess = price_beside_caps(problem, caps, lambda: np.flatnonzero(problem.groups < 0))
+            guess = price_beside_caps(problem, caps, lambda: np.flatnonzero(problem.groups < 0), grouped.n_jobs)
         search = new_search(problem, passes, guess, most)
         sampled_guess(grouped, search)
         prices, own, settled = solve_groups(grouped, search, place, [])

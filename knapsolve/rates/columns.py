@@ -98,7 +98,8 @@ def group_columns(groups: Any, caps: Any, materials: np.ndarray) -> tuple[Any, A
         others = f" and {len(strange) - 1} others" if len(strange) > 1 else ""
         message = f"groups names {shown(strange[0])}{others}, for which group_caps has no cap: taken as no group"
         warnings.warn(message, UserWarning, stacklevel=calls_from_outside())
-    return table[codes], _check_caps(caps)
+    numbers, checked = table[codes], _check_caps(caps)
+    return numbers, checked[: max(int(numbers.max()) + 1, 1)] if is_named else checked  # others have no materials
 
 
 def _as_array(groups: Any) -> np.ndarray:

@@ -115,3 +115,18 @@ def test_one_cap_is_every_groups_by_number_or_by_name():
     assert expected[[0, 2]].sum() <= 0.2 * (1 + 1e-12)
     with pytest.raises(ValueError, match=r"groups must be below the number of group_caps, 2, .*names ask"):
         allocator.set_params(groups=["x", "y", "x", None]).allocate()
+
+
+@pytest.mark.filterwarnings("error")
+def test_caps_by_name_are_not_taken_for_caps_by_material():
+    log, changed = [[k % 6, 1.0] for k in range(60)], [k % 2 for k in range(60)]
+
+    def amounts(groups, caps):
+        return RateAllocator(n_materials=6, groups=groups, group_caps=caps, capacity=3.0).fit(log, changed).amounts_
+
+    caps = {"a": 2.0, "b": 2.0, "c": 2.0, "d": 3.0, "e": 3.0, "f": 3.0}
+    expected = amounts(list("aaabbb"), {"a": 2.0, "b": 2.0})
+    np.testing.assert_array_equal(amounts(list("aaabbb"), caps), expected)
+    with pytest.warns(UserWarning, match="each of the 6 items") as said:
+        np.testing.assert_array_equal(amounts([0, 0, 0, 1, 1, 1], list(caps.values())), expected)
+    assert said[0].filename == __file__

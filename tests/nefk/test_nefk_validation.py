@@ -1,6 +1,7 @@
 """Bad input is named before any work; nothing comes out silently wrong."""
 
 import inspect
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -309,15 +310,23 @@ def test_none_is_no_bound():
     np.testing.assert_array_equal(solve_nefk(F, 1.0, lower=None, upper=None).amounts, expected.amounts)
 
 
-@pytest.mark.parametrize("n", [6, 6000])
-def test_caps_by_item_in_place_of_by_group_are_warned_of(n):
-    groups = np.arange(n) // 3
-    groups[-1] = -1
-    by_group = 0.1 + 0.01 * np.arange(groups.max() + 1.0)
-    by_item = by_group[groups]
-    given = {"groups": groups, "equality": False}
-    with pytest.warns(UserWarning, match=f"each of the {n} items.*that of group k"):
-        solve_nefk(Freshness(np.ones(n)), 1.0, group_caps=by_item, **given)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.int64])
+@pytest.mark.parametrize("n", [7, 150_000])
+def test_caps_by_item_in_place_of_by_group_are_warned_of(n, dtype):
+    groups = np.arange(n) // max(n // 100, 3)
+    groups[-1] = -1 if dtype != np.uint64 else 0
+    caps = (0.1 + 0.01 * np.arange(groups.max() + 1.0))[groups]
+    given = {"groups": groups.astype(dtype), "equality": False}
+    with pytest.warns(UserWarning, match=f"each of the {n} items.*the first {groups.max() + 1} say the same") as said:
+        solve_nefk(Freshness(np.ones(n)), 1.0, group_caps=caps, **given)
+    assert said[0].filename == __file__
+    groups[-1] = 0
+    for odd in (1, n - 1):  # one item that is not like others of its group
+        other = caps.copy()
+        other[[n - 1, odd]] = caps[0], 1.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            solve_nefk(Freshness(np.ones(n)), 1.0, group_caps=other, **given | {"groups": groups})
 
 
 @pytest.mark.filterwarnings("error")
@@ -326,6 +335,7 @@ def test_caps_by_item_in_place_of_by_group_are_warned_of(n):
     [
         ([0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0]),  # groups without items
         ([0, 1, -1, -1], [1.0, 2.0, 3.0, 4.0]),  # one item each
+        ([0, 0, 1, -1], [1.0, 1.0, 2.0, 3.0]),  # one group of several
         ([0, 0, 1, 1], [2.0, 2.0, 2.0, 2.0]),  # the same either way
         ([0, 0, 3, 3], [1.0, 1.0, 2.0, 2.0]),  # as many groups as caps
         ([-1, -1, -1, -1], [1.0, 2.0, 3.0, 4.0]),
