@@ -19,7 +19,7 @@ SAMPLE_STEPS = 8
 SAMPLED_TILES = 6
 LARGE_SAMPLE = 2048  # items of a large group in a sample
 MUCH = 2.0  # times their share of the capacity, from which on what items of no group take tells the price
-SAMPLED, CLOSE = 32768, 1e-6  # how many of them are asked, and the relative gap of what they take
+SAMPLED, CLOSE = 32768, 1e-6  # how many of them are asked at first, and the relative gap of what they take
 
 
 def price_beside_caps(
