@@ -84,4 +84,11 @@ typedef struct { uint32_t *entry; double *over; } nefk_left;
 size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, int guesses, double above,
                       double *own, double *doubles, float *singles, nefk_left left, nefk_tile_audit *audit);
 
+/* Upper bounds of linear items as the caps of their groups leave them: the items of largest weight have all that theirs
+ * allow, the last ones share what is left as their room is, others are left with their lower bounds. Own prices are
+ * written to `own` (g,), NaN where a cap holds nothing. `audit` has the sum of those bounds, the error of the groups'
+ * totals, and how many lower bounds exceed upper ones, or their sums caps. O(items times log of a group's). */
+void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *own, double *doubles,
+                     nefk_tile_audit *audit);
+
 #endif

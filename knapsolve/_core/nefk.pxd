@@ -98,6 +98,8 @@ cdef extern from "nefk_groups.h":
     size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, bint guesses, double above,
                           double *own, double *doubles, float *singles, nefk_left left,
                           nefk_tile_audit *audit) noexcept nogil
+    void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *own,
+                         double *doubles, nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
     size_t NEFK_DEPTH

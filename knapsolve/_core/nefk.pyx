@@ -341,6 +341,20 @@ cdef class Tiles:
                 k += 1
         return np.asarray(rows)[:k].tolist()
 
+    def serve(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double[::1] own, double[::1] upper):
+        """Upper bounds (n,) of linear items as caps leave them, and own prices (g,): see csrc/nefk_groups.h. The pair of
+        their sum, the error of the groups' totals, and how many are infeasible: a row for each tile.
+        """
+        cdef double[:, ::1] rows = np.empty((tiles.shape[0], 4))
+        cdef nefk_tile_audit out
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(tiles.shape[0]):
+                nefk_tile_serve(&self.view, tile_of(&tiles[k, 0]), space.view, &own[0], &upper[0], &out)
+                rows[k, 0], rows[k, 1] = out.audit.amount.high, out.audit.amount.low
+                rows[k, 2], rows[k, 3] = out.over, out.n_wrong
+        return np.asarray(rows).tolist()
+
     def settle(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double low, double high, double share,
                double floor, double[::1] own, double[::1] doubles, float[::1] singles):
         """As `settle`, then the error of the groups' totals, passes for own prices, groups misjudged: a row for each

@@ -243,6 +243,16 @@ class GroupPasses:
         violations = [part[4] for part in parts] + [one.residual for one, _ in large]
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
+    def serve(self, own: Array, place: Place) -> tuple[float, float, bool]:
+        """Write upper bounds of linear items as caps leave them, where amounts go, and own prices into `own` (g + 1,), NaN
+        where a cap holds nothing: their sum, the error of groups' totals, and whether bounds and caps clash.
+        """
+        upper, self.count = self.layout.target(place), self.count + 1
+        large = self.each_large(lambda one: one.serve(own, upper))
+        parts = self._run(lambda tiles, space: self._tiles.serve(tiles, space, own, upper))
+        rows = [*parts, *((total, 0.0, over, wrong) for total, over, wrong in large)]
+        return fold(rows, 0), worst(row[2] for row in rows), any(row[3] for row in rows)
+
     def fill(self, above: float, own: Array, guesses: bool, place: Place) -> tuple[Settled, Left]:
         """Write the amounts of all groups at own prices, and these into `own` (g + 1,), NaN where there is none; how
         those turned out whose own prices are above a price, and the items of all others. With `guesses`, these are what

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.criterion import pick
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.search import share_of
@@ -57,6 +58,26 @@ class LargeGroup:
             return None
         own[self.group], settled = self.solve(math.nan, above, amounts)
         return replace(settled, over=abs(settled.total - self.cap) / self.cap)
+
+    def serve(self, own: Array, bounds: Any) -> tuple[float, float, bool]:
+        """Write its part of the bounds that `GroupPasses.serve` asks for: the same of it alone."""
+        lower, upper, crossed = self.passes.bounds()
+        if crossed < self.problem.n or lower > self.cap * (1 + SLACK):
+            return 0.0, 0.0, True
+        if upper <= self.cap:
+            own[self.group] = np.nan
+            where = self.problem.order if self.where is None else self.where
+            bounds[where] = pick(self.problem.upper, where if self.where is None else slice(None))
+            return upper, 0.0, False
+        if lower >= self.cap * (1 - SLACK):
+            own[self.group] = edge = edge_price(self.problem, self.passes, at_lower=True)
+            total = self.settle(beyond_edge(edge, True), bounds).total
+        else:
+            all_of_it = replace(self, problem=replace(self.problem, equality=True))
+            own[self.group], settled = all_of_it.solve(math.nan, math.nan, bounds)
+            total = settled.total
+        off = abs(total - self.cap)
+        return total, off / self.cap if off else 0.0, False
 
     def _search(self, problem: Problem, passes: Any, guess: float, floor: float, x: Any) -> tuple[float, Settled]:
         search = new_search(problem, passes, guess)

@@ -136,7 +136,7 @@ def keep_all(
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
     runs = None if sample is None else totals.even_runs(sample.sizes_of_groups())
     return Reduced(
-        kept, totals.caps, [], search, [(None, runs or _starts(totals, totals.sizes[1:]))], curve, totals.count, above
+        kept, totals.caps, [], search, [(None, runs or starts_of(totals, totals.sizes[1:]))], curve, totals.count, above
     )
 
 
@@ -239,7 +239,7 @@ def without_loose_caps(
     sizes = totals.sizes[1:]  # may be counted only now, where there is room
     if k < kept.size:
         caps, sizes = _take(caps, kept, k), _take(sizes, kept, k)
-    starts = _starts(totals, sizes)
+    starts = starts_of(totals, sizes)
     if k < kept.size:
         names = np.empty(kept.size + 1, dtype=np.int32)  # of groups, -1 first
         group_tables.name_kept(kept.view(np.uint8), names)
@@ -261,7 +261,7 @@ def put_back(table: Array, kept: NDArray[np.bool_]) -> Array:
     return out
 
 
-def _starts(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def starts_of(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Where groups of some sizes (k,) start, after all others: (k + 3,), two zeros first. Uses up the totals' sizes."""
     starts = np.empty(len(sizes) + 3, dtype=np.uint32)
     starts[:2] = 0

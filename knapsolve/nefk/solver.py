@@ -24,6 +24,7 @@ from knapsolve.nefk.first_prices import price_beside_caps, sampled_guess
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.layouts import copy_few
+from knapsolve.nefk.linear_groups import are_linear, solve_linear
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
@@ -169,6 +170,9 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
     lone = _solve_lone(problem, n_jobs, place)
     if lone:
         return lone
+    if are_linear(problem):
+        prices, settled, count, own = solve_linear(problem, passes, n_jobs, place, _solve_single)
+        return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)
     reduced = solve_alike(problem, passes, n_jobs, place, _solve)
     reduced = reduced or solve_reduced(problem, passes, n_jobs, place, _solve)
     if reduced:

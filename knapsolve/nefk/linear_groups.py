@@ -1,0 +1,106 @@
+"""Linear items in groups: caps become upper bounds, and the rest is a problem without groups.
+
+Groups are disjoint, so the greedy choice is the best one for each of them by itself (the constraints are a polymatroid):
+whatever the price, a group takes no more of an item than if its cap were all that there is, served by weight. With upper
+bounds cut to that, caps hold by themselves. What remains of a group's cap is its price: the weight of its last item that
+is served, where that is above the budget's price.
+
+Reference: Edmonds, "Submodular functions, matroids, and certain polyhedra" (1970), for the greedy choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_sums as group_sums
+import knapsolve._core.nefk as core
+from knapsolve.nefk.group_order import LARGEST_ORDER
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
+from knapsolve.nefk.group_totals import GroupTotals
+from knapsolve.nefk.layouts import lay_out, list_items
+from knapsolve.nefk.loose_caps import FEWEST, starts_of
+from knapsolve.nefk.narrow import narrows
+from knapsolve.nefk.passes import Prices, Settled, parts_of
+from knapsolve.nefk.problem import SLACK, Problem, check_feasible
+from knapsolve.nefk.result import Place
+from knapsolve.nefk.single import new_search
+
+Array = NDArray[np.float64]
+Single = Callable[[Problem, Any, Place, int], tuple[Prices, Settled]]  # the answer without groups
+BELOW = 0.02  # of a sample's price: so far below, a sample is asked whether any caps bind
+
+
+def are_linear(problem: Problem) -> bool:
+    """Whether `solve_linear` answers a problem with groups."""
+    criterion = problem.criterion
+    is_straight = criterion._shape == core.QUADRATIC and not isinstance(criterion._parameter, np.ndarray)
+    return is_straight and criterion._parameter == 0.0 and problem.n < LARGEST_ORDER
+
+
+def solve_linear(
+    problem: Problem, passes: Any, n_jobs: int, place: Place, single: Single
+) -> tuple[Prices, Settled, int, Array]:
+    """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,), NaN
+    where a cap is loose. `single` solves problems without groups.
+    """
+    starts = None
+    if narrows(problem, passes):
+        totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n), False)
+        if place.dtype == np.float64 and _seem_loose(totals, passes):
+            prices, settled = single(replace(problem, groups=None, caps=np.empty(0)), passes, place, n_jobs)
+            if _are_loose(totals, place.amounts()):
+                return prices, settled, 0, np.full(len(problem.caps), np.nan)
+            place.clear()
+        starts = starts_of(totals, totals.sizes[1:])
+        del totals
+    bounded, own, over, count = _serve(problem, passes, n_jobs, starts)
+    rest = bounded.passes(n_jobs)
+    prices, settled = single(bounded, rest, place, n_jobs)
+    del bounded
+    place.mark_sides(problem.lower, problem.upper)
+    return prices, replace(settled, over=over), rest.count + count, own
+
+
+def _seem_loose(totals: GroupTotals, passes: Any) -> bool:
+    """Whether a sample of the groups has none whose cap binds."""
+    if totals.listed is None:
+        return False
+    sample = SampledTotals(totals)
+    if sample.totals.problem.n < FEWEST:
+        return False
+    price = float(new_search(replace(totals.problem, groups=None), passes)[core.PRICE])
+    sample.respond(price * (1.0 - BELOW))
+    return sample.capped == 0.0
+
+
+def _are_loose(totals: GroupTotals, amounts: Array) -> bool:
+    """Whether amounts (n,) exceed no cap."""
+    sums, lost = np.zeros((2, len(totals.caps) + 1))
+    for part in parts_of(amounts.size):
+        group_sums.add_by_group(totals.groups(part), amounts[part], sums, lost)
+    return bool((sums[1:] + lost[1:] <= totals.caps * (1.0 + SLACK)).all())
+
+
+def _serve(problem: Problem, passes: Any, n_jobs: int, starts: Any) -> tuple[Problem, Array, float, int]:
+    """The problem without groups whose upper bounds are what caps leave, own prices of groups (g,), NaN where a cap holds
+    nothing, the error of their totals, and passes over all items.
+
+    `starts` says where groups begin, as `lay_out` has it, unless the items are few.
+    """
+    there, own = Place(problem.n, None), np.empty(len(problem.caps) + 1)
+    layout = list_items(problem) if starts is None else lay_out(problem, [(None, starts)], there, n_jobs)
+    grouped = GroupPasses(problem, n_jobs, layout)
+    total, over, clash = grouped.serve(own, there)
+    is_short = problem.equality and total < problem.capacity * (1.0 - SLACK)
+    if clash or is_short or total == problem.capacity == np.inf:
+        check_feasible(problem, passes, GroupTotals(problem, passes.items, n_jobs).bounds_by_group())
+    count = grouped.count
+    del grouped
+    layout.deliver(there)
+    return replace(problem, groups=None, caps=np.empty(0), upper=there.amounts()), own[1:], over, count
