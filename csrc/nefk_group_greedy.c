@@ -5,111 +5,60 @@
 
 #include "every_width.h"
 #include "nefk_math.h"
+#include "nefk_ramps.h"
 #include "nefk_tile.h"
 
-enum { STRIP = 16 /* groups of a row side by side */, HALVED = 40 /* pivots, after which bits are halved */ };
+enum { STRIP = NEFK_ROW_LANES /* groups of a row side by side */ };
 static const double SLACK = 5e-13; /* relative difference of sums that counts as none */
 
 /* Items of n groups in rows (size, n), lower bounds, and beyond them room; `left` (n,) is what caps leave beyond lower
  * bounds. */
 typedef struct { const double *weight, *lower, *upper, *room, *left; double *x, *own; } served;
 
-/* Serve m groups, from one on, of those in rows: every item against all others of its group, without a branch. */
-NEFK_INLINE void serve_strip(size_t size, size_t n, size_t m, size_t first, served to) {
-    double whole[STRIP] = {0}, least[STRIP], best[STRIP];
-    for (size_t l = 0; l < m; l++) least[l] = INFINITY, best[l] = -1.0;
-    for (size_t j = 0; j < size; j++) {
-        const double *own = to.weight + j * n + first, *room = to.room + j * n + first;
-        const double *lower = to.lower + j * n + first, *upper = to.upper + j * n + first;
-        double above[STRIP] = {0}, tied[STRIP] = {0};
-        for (size_t k = 0; k < size; k++) {
-            const double *other = to.weight + k * n + first, *more = to.room + k * n + first;
-            for (size_t l = 0; l < m; l++) {
-                double r = more[l];
-                above[l] += other[l] > own[l] ? r : 0.0;
-                tied[l] += other[l] == own[l] ? r : 0.0;
-            }
-        }
-        for (size_t l = 0; l < m; l++) {
-            double w = own[l], r = room[l], rest = to.left[first + l] - above[l];
-            int has_room = r > 0.0, is_served = has_room & (rest > 0.0);
-            double share = r * (rest / tied[l]), part = is_served ? share : 0.0, x = lower[l] + part;
-            x = x < upper[l] ? x : upper[l];
-            to.x[j * n + first + l] = tied[l] <= rest ? upper[l] : x;
-            whole[l] += r;
-            least[l] = is_served & (w < least[l]) ? w : least[l];
-            best[l] = has_room & (w > best[l]) ? w : best[l];
-        }
-    }
-    for (size_t l = 0; l < m; l++) {
-        double left = to.left[first + l], price = left > 0.0 ? least[l] : best[l];
-        to.own[first + l] = whole[l] > left ? price : NAN;
+/* Add the room of a row's items that weigh more than those of another, and as much. */
+NEFK_INLINE void add_room(const double *other, const double *room, const double *own, double *restrict above,
+                          double *restrict tied) {
+    for (size_t l = 0; l < STRIP; l++) {
+        uint64_t r = nefk_to_bits(room[l]), more = 0 - (uint64_t)(other[l] > own[l]);
+        uint64_t same = 0 - (uint64_t)(other[l] == own[l]);
+        above[l] += nefk_from_bits(r & more);
+        tied[l] += nefk_from_bits(r & same);
     }
 }
 
+/* Serve the groups in rows, a strip at a time: every item against all others of its group, without a branch. What
+ * follows the last group in a row is no matter, but must be there to be read. */
 NEFK_INLINE void serve_rows(size_t size, size_t n, served to) {
-    size_t first = 0;
-    for (; first + STRIP <= n; first += STRIP) serve_strip(size, n, STRIP, first, to);
-    if (first < n) serve_strip(size, n, n - first, first, to);
+    for (size_t first = 0; first < n; first += STRIP) {
+        size_t m = n - first < STRIP ? n - first : STRIP;
+        double whole[STRIP] = {0}, least[STRIP], best[STRIP], x[STRIP];
+        for (size_t l = 0; l < STRIP; l++) least[l] = INFINITY, best[l] = -1.0;
+        for (size_t j = 0; j < size; j++) {
+            size_t at = j * n + first;
+            const double *own = to.weight + at, *room = to.room + at, *lower = to.lower + at, *upper = to.upper + at;
+            double above[STRIP] = {0}, tied[STRIP] = {0};
+            for (size_t k = 0; k < size; k++)
+                add_room(to.weight + k * n + first, to.room + k * n + first, own, above, tied);
+            for (size_t l = 0; l < STRIP; l++) {
+                double w = own[l], r = room[l], rest = to.left[first + l] - above[l];
+                int has_room = r > 0.0, is_served = has_room & (rest > 0.0);
+                double share = r * (rest / tied[l]), part = is_served ? share : 0.0, some = lower[l] + part;
+                some = some < upper[l] ? some : upper[l];
+                x[l] = tied[l] <= rest ? upper[l] : some;
+                whole[l] += r;
+                least[l] = is_served & (w < least[l]) ? w : least[l];
+                best[l] = has_room & (w > best[l]) ? w : best[l];
+            }
+            memcpy(to.x + at, x, m * sizeof *x);
+        }
+        for (size_t l = 0; l < m; l++) {
+            double left = to.left[first + l], price = left > 0.0 ? least[l] : best[l];
+            to.own[first + l] = whole[l] > left ? price : NAN;
+        }
+    }
 }
 
 AT_EVERY_WIDTH(void, nefk_serve_rows, serve_rows, (size_t size, size_t n, served to), (size, n, to))
-
-/* Sums over m items of the room of those that weigh more than a pivot, and as much. */
-NEFK_INLINE void sum_above(size_t m, const double *weight, const double *room, double pivot, double *above, double *tied) {
-    enum { LANES = 8 };
-    double more[LANES] = {0}, same[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= m; i += LANES)
-        for (size_t l = 0; l < LANES; l++) {
-            double w = weight[i + l], r = room[i + l];
-            more[l] += w > pivot ? r : 0.0;
-            same[l] += w == pivot ? r : 0.0;
-        }
-    for (; i < m; i++) {
-        more[0] += weight[i] > pivot ? room[i] : 0.0;
-        same[0] += weight[i] == pivot ? room[i] : 0.0;
-    }
-    *above = ((more[0] + more[4]) + (more[2] + more[6])) + ((more[1] + more[5]) + (more[3] + more[7]));
-    *tied = ((same[0] + same[4]) + (same[2] + same[6])) + ((same[1] + same[5]) + (same[3] + same[7]));
-}
-
-AT_EVERY_WIDTH(void, nefk_sum_above, sum_above,
-               (size_t m, const double *weight, const double *room, double pivot, double *above, double *tied),
-               (m, weight, room, pivot, above, tied))
-
-static double middle_of(double a, double b, double c) {
-    double low = a < b ? a : b, high = a < b ? b : a;
-    return c < low ? low : (c > high ? high : c);
-}
-
-/* The weight of the last item of one group that is served, if all its m items have more room than there is left, which
- * is positive: quickselect by sums of room. Uses up copies of both columns. O(m), or O(m) times 64 at worst. */
-static double find_last(size_t m, double *weight, double *room, double left) {
-    double low = -1.0, high = INFINITY; /* weights that it lies between */
-    for (size_t tries = 0; m > 1; tries++) {
-        double pivot = middle_of(weight[0], weight[m / 2], weight[m - 1]), above, tied;
-        if (tries >= HALVED) {
-            uint64_t least = low > 0.0 ? nefk_to_bits(low) : 0, most = nefk_to_bits(high);
-            pivot = nefk_from_bits(least + (most - least) / 2);
-        }
-        nefk_sum_above(m, weight, room, pivot, &above, &tied);
-        int is_above = above >= left;
-        if (!is_above && above + tied >= left) return pivot;
-        if (!is_above) left -= above + tied;
-        *(is_above ? &low : &high) = pivot;
-        size_t kept = 0;
-        for (size_t i = 0; i < m; i++) { /* no branch */
-            double w = weight[i], r = room[i];
-            weight[kept] = w;
-            room[kept] = r;
-            kept += is_above ? w > pivot : w < pivot;
-        }
-        if (!kept) return pivot; /* by rounding, there is less room than left */
-        m = kept;
-    }
-    return weight[0];
-}
 
 /* Serve the m items of one group. */
 static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, double *own) {
@@ -117,6 +66,7 @@ static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, 
     const double *upper = space->all.entries[3] + at, *room = space->d + at;
     const nefk_instructions *use = nefk_instructions_in_use();
     double *x = space->x + at, *some = space->y, *others = space->e, best = -1.0;
+    nefk_ramps ramps = {some, space->price, others};
     if (sum_of(use, room, m) <= left) {
         memcpy(x, upper, m * sizeof *x);
         *own = NAN;
@@ -129,7 +79,8 @@ static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, 
         with_room += room[i] > 0.0;
         best = (room[i] > 0.0) & (weight[i] > best) ? weight[i] : best;
     }
-    *own = left > 0.0 ? find_last(with_room, some, others, left) : best;
+    memcpy(ramps.end, some, with_room * sizeof *some);
+    *own = left > 0.0 ? nefk_cross(with_room, ramps, left).high : best;
     for (size_t i = 0; i < m; i++) {
         some[i] = weight[i] > *own ? room[i] : 0.0;
         others[i] = weight[i] == *own ? room[i] : 0.0;

@@ -101,6 +101,17 @@ cdef extern from "nefk_groups.h":
     void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *own,
                          double *doubles, nefk_tile_audit *audit) noexcept nogil
 
+cdef extern from "nefk_ramps.h":
+    ctypedef struct nefk_ramps:
+        double *top
+        double *end
+        double *rise
+    ctypedef struct nefk_crossing:
+        double low
+        double price
+        double high
+    nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, double target) noexcept nogil
+
 cdef extern from "nefk_blocks.h":
     size_t NEFK_DEPTH
     int nefk_use_level(int level) noexcept nogil

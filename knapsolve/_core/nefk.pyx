@@ -202,6 +202,19 @@ def search(Items items, size_t n, double[::1] state, int n_most):
     return count
 
 
+def cross(Items items, size_t n, double target):
+    """Two prices next to each other at which some of n quadratic items, n > 0, begin to take something or have all that
+    they can, and the one between at which they take a target in all: (low, price, high), as good as rounding.
+    """
+    cdef double[:, ::1] room = np.empty((3, n))
+    cdef nefk_ramps ramps
+    cdef nefk_crossing found
+    ramps.top, ramps.end, ramps.rise = &room[0, 0], &room[1, 0], &room[2, 0]
+    with nogil:
+        found = nefk_cross_items(&items.problem, n, ramps, target)
+    return found.low, found.price, found.high
+
+
 TILE, TILE_BITS, TILE_GROUPS = NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS  # most items and groups of a tile
 DEPTH = NEFK_DEPTH  # most items of a group that single precision leads
 SHORT = NEFK_SHORT - 1  # most items of a group that lies in rows with others

@@ -33,7 +33,7 @@ from knapsolve.nefk.single import new_search
 
 Array = NDArray[np.float64]
 Single = Callable[[Problem, Any, Place, int], tuple[Prices, Settled]]  # the answer without groups
-BELOW = 0.02  # of a sample's price: so far below, a sample is asked whether any caps bind
+ABOVE = 0.02  # of a sample's price: so far above, a sample is asked whether any caps bind
 
 
 def are_linear(problem: Problem) -> bool:
@@ -75,7 +75,7 @@ def _seem_loose(totals: GroupTotals, passes: Any) -> bool:
     if sample.totals.problem.n < FEWEST:
         return False
     price = float(new_search(replace(totals.problem, groups=None), passes)[core.PRICE])
-    sample.respond(price * (1.0 - BELOW))
+    sample.respond(price * (1.0 + ABOVE))
     return sample.capped == 0.0
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk.passes import Prices
+from knapsolve.nefk.passes import Passes, Prices
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 POWERS = (core.HARMONIC, core.POWER)  # shapes of which totals are near a power of the price at any price
@@ -28,6 +28,7 @@ NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the l
 # total must be there, and elsewhere, over that line for Newton's step
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
+MOST_CROSSED = 65536  # quadratic items of which copies may be made
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
 
@@ -64,6 +65,7 @@ def find_prices(
     ones try the nearest start, from both sides, and go by the next one above. Where items start, the passes know of
     some, or `find_starts` tells.
     """
+    step_to_crossing(passes, search)
     passes.search(search)
     tried = 0
     starts, top = np.empty(0), float(search[core.TOP])
@@ -161,6 +163,22 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
     core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
 
 
+def step_to_crossing(passes: Any, search: NDArray[np.float64]) -> None:
+    """Take a search (8,) over not too many quadratic items to between two of the prices where what they take, which falls
+    straight between, bends or jumps: Newton's method only halves where many are close to each other.
+    """
+    if not (isinstance(passes, Passes) and passes.shape == core.QUADRATIC and passes.n <= MOST_CROSSED):
+        return
+    if search[core.STATE] != core.RUNNING:
+        return
+    low, price, high = core.cross(passes.items, passes.n, float(search[core.TARGET]))
+    ends = (math.nextafter(price, -math.inf),) if low == high else (math.nan, low, high)
+    for at in (price, *ends):
+        at = float(search[core.PRICE]) if math.isnan(at) else at  # Newton's next, for what rounding left
+        if search[core.LOW] < at < search[core.HIGH] and search[core.STATE] == core.RUNNING:
+            step_at(passes, search, at)
+
+
 def step_beside(search: NDArray[np.float64], shape: int, total: float, slope: float, fixed: float) -> None:
     """One step of one search (8,) of whose total a part is `fixed` at any price: Newton goes by the rest."""
     target, tolerance = float(search[core.TARGET]), float(search[core.TOLERANCE])
@@ -200,6 +218,7 @@ def sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: f
     """The price that solves a sample roughly."""
     search = new_searches(passes.shape, np.array([part.capacity]), top, guess)[0]
     search[core.TOLERANCE] = tolerance
+    step_to_crossing(passes, search)
     passes.search(search)
     for _ in range(SAMPLE_STEPS):
         if search[core.STATE] != core.RUNNING:

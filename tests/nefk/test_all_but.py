@@ -213,7 +213,7 @@ def test_items_without_caps_share_what_is_left_where_totals_jump(layouts):
     weights = np.where(generator.random(N) < 0.5, 1.0, generator.uniform(0.5, 2.0, N))
     upper = generator.uniform(0.5, 1.5, N)
     options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": 20.0}
-    result = solve_nefk(criteria.Linear(), 0.5 * N, **options)
+    result = solve_nefk(criteria.Quadratic(np.zeros(N)), 0.5 * N, **options)
     assert layouts[-1].others.is_exact
     ties = result.amounts[(groups < 0) & (weights == result.price)]
     assert (ties > 0.0).all() and (ties < upper[(groups < 0) & (weights == result.price)]).all()

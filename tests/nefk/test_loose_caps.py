@@ -231,16 +231,16 @@ def test_sides_are_those_of_amounts_rounded_to_the_output(tight):
     np.testing.assert_array_equal(result.at_upper, at_upper)
 
 
-@pytest.mark.parametrize("kind", [criteria.Linear, criteria.Quadratic])
+@pytest.mark.parametrize("kind", ["straight", "curved"])
 @pytest.mark.parametrize(("share", "is_used_up"), [(0.3, True), (0.9, True), (1.0, False), (1.5, False)])
 def test_caps_are_left_out_where_capacity_need_not_be_used_up_but_is(kind, share, is_used_up, monkeypatch):
     """Of items whose price could be negative: 0 is tried first."""
     generator = np.random.default_rng(21)
     n, n_groups, found = 30_000, 5000, []
-    criterion = criteria.Linear() if kind is criteria.Linear else kind(np.exp(generator.standard_normal(n)))
+    criterion = criteria.Quadratic((kind == "curved") * np.exp(generator.standard_normal(n)))
     weights, upper = np.exp(generator.standard_normal(n)), generator.uniform(0.3, 1.5, n)
     groups = np.arange(n) % n_groups
-    most = upper if kind is criteria.Linear else np.minimum(upper, 1.0 / criterion._parameter)
+    most = np.minimum(upper, 1.0 / criterion._parameter) if kind == "curved" else upper
     by_group = np.bincount(groups, most)
     caps = by_group * generator.choice([0.5, 1.5], n_groups)
     capacity = share * np.minimum(by_group, caps).sum()

@@ -1,0 +1,137 @@
+/* Comparisons may become masks: no value changes, only which floating-point exception flags are raised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#include "nefk_ramps.h"
+
+#include "every_width.h"
+#include "nefk_load.h"
+#include "nefk_math.h"
+#include "nefk_search.h"
+
+enum { LANES = 8, HALVED = 48 /* pivots, after which doubles are halved */, MOST = 120 /* in all */ };
+
+/* Sum over fixed lanes. */
+NEFK_INLINE double sum_lanes(const double *lane) {
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/* What m ramps take in all just above a price, and what more just below it. */
+NEFK_INLINE void take_at(size_t m, nefk_ramps ramps, double price, double *taken, double *jump) {
+    double more[LANES] = {0}, tied[LANES] = {0};
+    for (size_t start = 0; start < m; start += LANES) {
+        size_t lanes = m - start < LANES ? m - start : LANES;
+        for (size_t l = 0; l < lanes; l++) {
+            double top = ramps.top[start + l], end = ramps.end[start + l], rise = ramps.rise[start + l];
+            double share = (top - price) / (top - end), part = share < 1.0 ? share * rise : rise;
+            uint64_t takes = 0 - (uint64_t)(top > price), jumps = 0 - (uint64_t)((top == price) & (end == price));
+            more[l] += nefk_from_bits(nefk_to_bits(part) & takes);
+            tied[l] += nefk_from_bits(nefk_to_bits(rise) & jumps);
+        }
+    }
+    *taken = sum_lanes(more);
+    *jump = sum_lanes(tied);
+}
+
+AT_EVERY_WIDTH(void, nefk_take_at, take_at,
+               (size_t m, nefk_ramps ramps, double price, double *taken, double *jump), (m, ramps, price, taken, jump))
+
+/* An end of a ramp within a bracket. */
+static double end_within(nefk_ramps ramps, size_t i, nefk_crossing at, size_t tries) {
+    double first = ramps.top[i], second = ramps.end[i];
+    int is_second = !(first > at.low && first < at.high) || ((tries & 1) && second > at.low && second < at.high);
+    return is_second ? second : first;
+}
+
+static double middle_of(double a, double b, double c) {
+    double low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : (c > high ? high : c);
+}
+
+/* What ramps take that have no end within a bracket: some all that they can, and others `through` it a share of what
+ * they take at a price, less `fall` for each unit beyond. */
+typedef struct { double all, through, price, fall; } folded;
+
+/* Add those of m ramps. */
+NEFK_INLINE void fold_through(size_t m, nefk_ramps ramps, double low, double high, folded *others) {
+    double all[LANES] = {0}, through[LANES] = {0}, fall[LANES] = {0};
+    for (size_t start = 0; start < m; start += LANES) {
+        size_t lanes = m - start < LANES ? m - start : LANES;
+        for (size_t l = 0; l < lanes; l++) {
+            double top = ramps.top[start + l], end = ramps.end[start + l], rise = ramps.rise[start + l];
+            double by_unit = rise / (top - end);
+            uint64_t is_full = 0 - (uint64_t)(end >= high), passes = 0 - (uint64_t)((end <= low) & (top >= high));
+            all[l] += nefk_from_bits(nefk_to_bits(rise) & is_full);
+            by_unit = nefk_from_bits(nefk_to_bits(by_unit) & passes);
+            through[l] += (top - others->price) * by_unit;
+            fall[l] += by_unit;
+        }
+    }
+    others->all += sum_lanes(all);
+    others->through += sum_lanes(through);
+    others->fall += sum_lanes(fall);
+}
+
+AT_EVERY_WIDTH(void, nefk_fold_through, fold_through,
+               (size_t m, nefk_ramps ramps, double low, double high, folded *others), (m, ramps, low, high, others))
+
+/* Keep the ramps that have an end within the bracket; returns how many. */
+static size_t keep_within(size_t m, nefk_ramps ramps, double low, double high) {
+    size_t kept = 0;
+    for (size_t i = 0; i < m; i++) { /* no branch */
+        double top = ramps.top[i], end = ramps.end[i], rise = ramps.rise[i];
+        ramps.top[kept] = top;
+        ramps.end[kept] = end;
+        ramps.rise[kept] = rise;
+        kept += ((top > low) & (top < high)) | ((end > low) & (end < high));
+    }
+    return kept;
+}
+
+nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target) {
+    nefk_crossing at = {-INFINITY, 0.0, INFINITY};
+    folded others = {0.0, 0.0, 0.0, 0.0};
+    for (size_t tries = 0; m && tries < MOST; tries++) {
+        double price = middle_of(end_within(ramps, 0, at, tries), end_within(ramps, m / 2, at, tries),
+                                 end_within(ramps, m - 1, at, tries));
+        if (tries >= HALVED) price = nefk_middle(at.low, at.high);
+        double taken, jump;
+        nefk_take_at(m, ramps, price, &taken, &jump);
+        others.through -= (price - others.price) * others.fall;
+        others.price = price;
+        taken += others.all + others.through;
+        if (taken < target && taken + jump >= target) return (nefk_crossing){price, price, price};
+        *(taken >= target ? &at.low : &at.high) = price;
+        nefk_fold_through(m, ramps, at.low, at.high, &others);
+        m = keep_within(m, ramps, at.low, at.high);
+    }
+    double more = others.all + others.through - target;
+    at.price = others.price + (others.fall > 0.0 ? more / others.fall : 0.0);
+    at.price = at.price > at.low ? at.price : at.low;
+    at.price = at.price < at.high ? at.price : at.high;
+    return at;
+}
+
+nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, double target) {
+    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK];
+    for (size_t at = 0; at < n; at += NEFK_BLOCK) {
+        size_t m = n - at < NEFK_BLOCK ? n - at : NEFK_BLOCK;
+        const double *low = nefk_load(&problem->lower, problem->order, at, m, lower);
+        for (size_t i = 0; i < m; i++) target -= low[i];
+    }
+    for (size_t at = 0; at < n; at += NEFK_BLOCK) {
+        size_t m = n - at < NEFK_BLOCK ? n - at : NEFK_BLOCK;
+        const double *d = nefk_load(&problem->parameter, problem->order, at, m, parameter);
+        const double *w = nefk_load(&problem->weight, problem->order, at, m, weight);
+        const double *low = nefk_load(&problem->lower, problem->order, at, m, lower);
+        const double *high = nefk_load(&problem->upper, problem->order, at, m, upper);
+        for (size_t i = 0; i < m; i++) {
+            double room = high[i] - low[i], most = room < target ? room : target; /* none takes more than all */
+            ramps.rise[at + i] = most;
+            ramps.top[at + i] = w[i] * (1.0 - d[i] * low[i]);
+            ramps.end[at + i] = w[i] * (1.0 - d[i] * (low[i] + most));
+        }
+    }
+    return nefk_cross(n, ramps, target);
+}

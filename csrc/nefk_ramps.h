@@ -1,0 +1,26 @@
+/* Where ramps meet a target: what quadratic items take falls straight from their upper bound at one price to their lower
+ * one at a higher price, that of linear items at once, and in all it is straight between such prices.
+ *
+ * Reference: Kiwiel, "Breakpoint searching algorithms for the continuous quadratic knapsack problem", Math. Program. 112
+ * (2008). */
+#ifndef NEFK_RAMPS_H
+#define NEFK_RAMPS_H
+
+#include <stddef.h>
+
+#include "nefk_kernel.h"
+
+/* Ramps (m,): at prices below `end` one takes its `rise`, above `top` nothing, and between a share of it. */
+typedef struct { double *top, *end, *rise; } nefk_ramps;
+
+/* Between two ends of ramps next to each other (all may be the same), the price, as good as its rounding. */
+typedef struct { double low, price, high; } nefk_crossing;
+
+/* Where m ramps, which are used up, together take a target that is positive and less than all their rises. O(m) as a
+ * rule, O(m) times 64 at worst. */
+nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target);
+
+/* The same of items [0, n) of a problem of quadratic ones; `ramps` are room for theirs. */
+nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, double target);
+
+#endif
