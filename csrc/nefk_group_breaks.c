@@ -1,95 +1,84 @@
 #include "nefk_group_breaks.h"
 
-#include <stdlib.h>
+#include "nefk_ramps.h"
 
-#include "nefk_search.h"
+static const double BESIDE = 0x1p-50; /* of a price: more than rounding leaves it off */
+static const double NEARLY = 1e-12; /* of a cap: gaps that rounding of a price leaves where totals are not steep */
 
-enum { FEW = 24 /* numbers that are sorted by insertion */ };
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+/* Totals of the groups at the prices in space->at, into space->total. Returns items answered. */
+static double answer_at(const nefk_problem *problem, nefk_tile_space *space, size_t groups) {
+    size_t m = space->part_offset[groups];
+    spread(groups, space->part_offset, space->at, space->price);
+    respond(problem, &space->part, 0, m, space->price, space->x, NULL, NULL);
+    sum_chosen(groups, space, space->x, space->total);
+    return (double)m;
 }
 
-static void sort(double *x, size_t m) {
-    if (m > FEW) {
-        qsort(x, m, sizeof *x, compare);
-        return;
-    }
-    for (size_t i = 1; i < m; i++) {
-        double own = x[i];
-        size_t j = i;
-        for (; j > 0 && x[j - 1] > own; j--) x[j] = x[j - 1];
-        x[j] = own;
-    }
-}
-
-/* Prices at which the items of space->part begin to take something, or where they have all that they can. */
-static void find_breaks(size_t m, const nefk_tile_space *space, int is_end, double *breaks) {
+/* The price at which group k takes its cap lies between these. */
+static nefk_crossing cross(nefk_tile_space *space, size_t k) {
+    size_t first = space->part_offset[k], m = space->part_offset[k + 1] - first;
+    nefk_ramps ramps = {space->price, space->e, space->x};
+    double left = space->target[k];
+    for (size_t i = 0; i < m; i++) left -= *block_of(&space->part, first + i).lower;
     for (size_t i = 0; i < m; i++) {
-        nefk_block item = block_of(&space->part, i);
-        double fall = is_end && *item.parameter > 0.0 ? *item.parameter * *item.upper : 0.0;
-        breaks[i] = *item.weight * (1.0 - (fall < 1.0 ? fall : 1.0));
+        nefk_block item = block_of(&space->part, first + i);
+        nefk_set_ramp(ramps, i, *item.parameter, *item.weight, *item.lower, *item.upper, left);
     }
+    return nefk_cross(m, ramps, left);
 }
 
-/* Totals of groups [first, groups) at the prices in space->at, into space->total. Returns items answered. */
-static double answer_from(const nefk_problem *problem, nefk_tile_space *space, size_t first, size_t groups) {
-    const nefk_instructions *use = nefk_instructions_in_use();
-    const uint32_t *offset = space->part_offset;
-    for (size_t k = first; k < groups; k++) nefk_fill(offset[k + 1] - offset[k], space->at[k], space->price + offset[k]);
-    respond(problem, &space->part, offset[first], offset[groups], space->price, space->x, NULL, NULL);
-    for (size_t k = first; k < groups; k++)
-        space->total[k] = sum_of(use, space->x + offset[k], offset[k + 1] - offset[k]);
-    return (double)(offset[groups] - offset[first]);
-}
-
-/* Bring every group's bracket between two of its items' breaks that are next to each other. */
-static double bisect(const nefk_problem *problem, nefk_tile_space *space, size_t groups, double *breaks) {
-    uint32_t low[NEFK_TILE_GROUPS], high[NEFK_TILE_GROUPS]; /* of the group's breaks within the bracket */
-    const uint32_t *offset = space->part_offset;
-    double answered = 0.0;
-    size_t first = 0;
+/* Narrow brackets by totals at prices in space->at that lie within. Returns items answered. */
+static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t groups,
+                     const double *prices) {
+    memcpy(space->at, prices, groups * sizeof *prices);
+    double answered = answer_at(problem, space, groups);
     for (size_t k = 0; k < groups; k++) {
-        double *own = breaks + offset[k];
-        uint32_t m = offset[k + 1] - offset[k];
-        sort(own, m);
-        low[k] = high[k] = 0;
-        while (low[k] < m && own[low[k]] <= space->from[k]) low[k]++;
-        for (high[k] = low[k]; high[k] < m && own[high[k]] < space->to[k];) high[k]++;
+        double price = prices[k], total = space->total[k];
+        if (!(price > space->from[k] && price < space->to[k])) continue;
+        int is_below = total >= space->target[k];
+        *(is_below ? &space->from[k] : &space->to[k]) = price;
+        *(is_below ? &space->more[k] : &space->less[k]) = total;
     }
-    for (;;) { /* groups are in order by size: the last ones take longest */
-        while (first < groups && low[first] == high[first]) first++;
-        if (first == groups) return answered;
-        for (size_t k = first; k < groups; k++) {
-            uint32_t middle = low[k] + (high[k] - low[k]) / 2;
-            space->at[k] = low[k] < high[k] ? breaks[offset[k] + middle] : space->to[k];
-        }
-        answered += answer_from(problem, space, first, groups);
-        for (size_t k = first; k < groups; k++) {
-            if (low[k] == high[k]) continue;
-            uint32_t middle = low[k] + (high[k] - low[k]) / 2;
-            if (space->total[k] >= space->target[k]) {
-                low[k] = middle + 1;
-                space->from[k] = space->at[k];
-                space->more[k] = space->total[k];
-            } else {
-                high[k] = middle;
-                space->to[k] = space->at[k];
-                space->less[k] = space->total[k];
-            }
-        }
-    }
+    return answered;
 }
 
-double nefk_bisect_breaks(const nefk_problem *problem, nefk_tile_space *space, size_t groups) {
-    double answered = 0.0;
-    for (int is_end = 0; is_end < (nefk_is_linear(space) ? 1 : 2); is_end++) {
-        find_breaks(space->part_offset[groups], space, is_end, space->e);
-        answered += bisect(problem, space, groups, space->e);
+/* Whether totals at prices so near the answer leave Newton's method hardly anything to do; then those met are marked. */
+static int are_near(nefk_tile_space *space, size_t groups) {
+    int all_are = 1;
+    for (size_t k = 0; k < groups; k++) all_are &= fabs(space->total[k] - space->target[k]) <= NEARLY * space->target[k];
+    for (size_t k = 0; k < groups && all_are; k++) {
+        double gap = fabs(space->total[k] - space->target[k]);
+        space->met[k] = gap <= NEFK_OWN_TOLERANCE * space->target[k] ? NEFK_MET : NEFK_RUNNING;
+    }
+    return all_are;
+}
+
+/* Whether brackets are so narrow that steep totals are told apart by hardly any prices. */
+static int are_enclosed(const nefk_tile_space *space, size_t groups) {
+    int all_are = 1;
+    for (size_t k = 0; k < groups; k++) all_are &= space->to[k] - space->from[k] <= 2.0 * BESIDE * fabs(space->to[k]);
+    return all_are;
+}
+
+double nefk_cross_groups(const nefk_problem *problem, nefk_tile_space *space, size_t groups) {
+    double low[NEFK_TILE_GROUPS] = {0}, price[NEFK_TILE_GROUPS] = {0}, high[NEFK_TILE_GROUPS] = {0};
+    for (size_t k = 0; k < groups; k++) {
+        nefk_crossing found = cross(space, k);
+        low[k] = found.low;
+        price[k] = found.price;
+        high[k] = found.high;
+    }
+    double answered = narrow(problem, space, groups, price);
+    if (are_near(space, groups)) return answered;
+    for (size_t k = 0; k < groups; k++)
+        price[k] *= space->total[k] >= space->target[k] ? 1.0 + BESIDE : 1.0 - BESIDE;
+    answered += narrow(problem, space, groups, price);
+    if (!are_enclosed(space, groups)) {
+        answered += narrow(problem, space, groups, high);
+        answered += narrow(problem, space, groups, low);
     }
     for (size_t k = 0; k < groups; k++) space->at[k] = nextafter(space->to[k], space->from[k]);
-    answered += answer_from(problem, space, 0, groups);
+    answered += answer_at(problem, space, groups);
     for (size_t k = 0; k < groups; k++) {
         double before = space->at[k], total = space->total[k], cap = space->target[k];
         int jumps = (total >= cap) & (space->less[k] < cap) & (before >= space->from[k]);

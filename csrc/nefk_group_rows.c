@@ -1,14 +1,11 @@
 #include "nefk_group_rows.h"
 
-#include "nefk_group_breaks.h"
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 
 enum { ROUNDS = 5 /* after which few are left */ };
 
-int nefk_is_for_rows(const nefk_problem *problem, const nefk_tile_space *space) {
-    return !has_jumps(problem->shape) && !(problem->shape == NEFK_QUADRATIC && nefk_is_linear(space));
-}
+int nefk_is_for_rows(const nefk_problem *problem) { return !has_jumps(problem->shape); }
 
 /* Row by row from item `at` on. */
 static nefk_table table_of(const gathered *columns, size_t at, size_t n) {

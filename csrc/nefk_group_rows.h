@@ -7,7 +7,7 @@
 #include "nefk_tile.h"
 
 /* Whether this is for the groups of the tile that may need own prices. */
-int nefk_is_for_rows(const nefk_problem *problem, const nefk_tile_space *space);
+int nefk_is_for_rows(const nefk_problem *problem);
 
 /* Search the groups of the tile that may need own prices, from the guesses in space->at, where they lie in rows: prices
  * become their space->low and high. Returns how many are without one, large ones too, which are listed in space->group,

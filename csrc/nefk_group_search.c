@@ -6,7 +6,7 @@
 #include "nefk_group_model.h"
 #include "nefk_group_starts.h"
 
-enum { ROUNDS = 24, LATE = 3, SLOW = 6 /* most rounds; those that most groups need, of quadratics */ };
+enum { ROUNDS = 24, LATE = 3 };
 enum { TRUSTED = 5 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 1000 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
@@ -209,7 +209,7 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
                        const double *reach) {
     const nefk_problem *problem = all->problem;
     int has_top = has_starts(problem->shape), halley = has_jumps(problem->shape);
-    int is_quadratic = problem->shape == NEFK_QUADRATIC, is_linear = is_quadratic && nefk_is_linear(space);
+    int is_quadratic = problem->shape == NEFK_QUADRATIC;
     double answered = 0.0, near = tries_all ? 0.0 : (halley ? NEFK_NEAR_CUBED : NEFK_NEAR_SQUARED);
     uint32_t aim[NEFK_TILE_GROUPS];
     double tried[NEFK_TILE_GROUPS];
@@ -230,8 +230,8 @@ double nefk_search_own(const nefk_grouped *all, nefk_tile_space *space, double f
     groups = keep_open(groups, space);
     if (halley) nefk_aim_at_starts(space, groups, reach != NULL, aim);
     for (int round = 0; round < ROUNDS && groups; round++) {
-        if (is_quadratic && round == (is_linear ? 0 : SLOW)) {
-            answered += nefk_bisect_breaks(problem, space, groups);
+        if (is_quadratic && round == 0) { /* those that are small were searched before: see nefk_group_rows.h */
+            answered += nefk_cross_groups(problem, space, groups);
             groups = keep_open(groups, space);
             if (!groups) break;
         }

@@ -10,7 +10,7 @@
 #include "nefk_math.h"
 #include "nefk_search.h"
 
-enum { LANES = 8, HALVED = 48 /* pivots, after which doubles are halved */, MOST = 120 /* in all */ };
+enum { LANES = 8, HALVED = 48 /* pivots, after which doubles are halved */, MOST = 120 /* in all */, FEW = 12 };
 
 /* Sum over fixed lanes. */
 NEFK_INLINE double sum_lanes(const double *lane) {
@@ -89,7 +89,33 @@ static size_t keep_within(size_t m, nefk_ramps ramps, double low, double high) {
     return kept;
 }
 
+/* The same as nefk_cross of few ramps: what they take at the ends of each. */
+static nefk_crossing cross_few(size_t m, nefk_ramps ramps, double target) {
+    nefk_crossing at = {-INFINITY, 0.0, INFINITY};
+    double more = 0.0, less = 0.0, jump = 0.0;
+    for (size_t k = 0; k < 2 * m; k++) {
+        double price = k < m ? ramps.top[k] : ramps.end[k - m], taken = 0.0, tied = 0.0;
+        for (size_t i = 0; i < m; i++) {
+            double top = ramps.top[i], end = ramps.end[i], rise = ramps.rise[i], share = (top - price) / (top - end);
+            double part = share < 1.0 ? share * rise : rise;
+            taken += top > price ? part : 0.0;
+            tied += (top == price) & (end == price) ? rise : 0.0;
+        }
+        int is_low = taken >= target && price > at.low, is_high = taken < target && price < at.high;
+        at.low = is_low ? price : at.low;
+        more = is_low ? taken : more;
+        at.high = is_high ? price : at.high;
+        less = is_high ? taken : less;
+        jump = is_high ? tied : jump;
+    }
+    if (less + jump >= target) return (nefk_crossing){at.high, at.high, at.high};
+    at.price = at.low + (more - target) / (more - less - jump) * (at.high - at.low);
+    at.price = at.price > at.low && at.price < at.high ? at.price : at.high; /* no NaN */
+    return at;
+}
+
 nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target) {
+    if (m <= FEW) return cross_few(m, ramps, target);
     nefk_crossing at = {-INFINITY, 0.0, INFINITY};
     folded others = {0.0, 0.0, 0.0, 0.0};
     for (size_t tries = 0; m && tries < MOST; tries++) {
@@ -126,12 +152,7 @@ nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps
         const double *w = nefk_load(&problem->weight, problem->order, at, m, weight);
         const double *low = nefk_load(&problem->lower, problem->order, at, m, lower);
         const double *high = nefk_load(&problem->upper, problem->order, at, m, upper);
-        for (size_t i = 0; i < m; i++) {
-            double room = high[i] - low[i], most = room < target ? room : target; /* none takes more than all */
-            ramps.rise[at + i] = most;
-            ramps.top[at + i] = w[i] * (1.0 - d[i] * low[i]);
-            ramps.end[at + i] = w[i] * (1.0 - d[i] * (low[i] + most));
-        }
+        for (size_t i = 0; i < m; i++) nefk_set_ramp(ramps, at + i, d[i], w[i], low[i], high[i], target);
     }
     return nefk_cross(n, ramps, target);
 }

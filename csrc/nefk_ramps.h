@@ -13,6 +13,15 @@
 /* Ramps (m,): at prices below `end` one takes its `rise`, above `top` nothing, and between a share of it. */
 typedef struct { double *top, *end, *rise; } nefk_ramps;
 
+/* Set ramp i to what a quadratic item takes beyond its lower bound, of so much that is left for all. */
+static inline void nefk_set_ramp(nefk_ramps ramps, size_t i, double curvature, double weight, double lower, double upper,
+                                 double left) {
+    double room = upper - lower, most = room < left ? room : left; /* none takes more than all */
+    ramps.rise[i] = most;
+    ramps.top[i] = weight * (1.0 - curvature * lower);
+    ramps.end[i] = weight * (1.0 - curvature * (lower + most));
+}
+
 /* Between two ends of ramps next to each other (all may be the same), the price, as good as its rounding. */
 typedef struct { double low, price, high; } nefk_crossing;
 
