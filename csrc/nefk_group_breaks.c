@@ -27,36 +27,33 @@ static nefk_crossing cross(nefk_tile_space *space, size_t k) {
     return nefk_cross(m, ramps, left);
 }
 
-/* Narrow brackets by totals at prices in space->at that lie within. Returns items answered. */
-static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t groups,
-                     const double *prices) {
-    memcpy(space->at, prices, groups * sizeof *prices);
+/* Narrow brackets of groups that go on by totals at prices, where these lie within; caps may be met. Returns items
+ * answered. */
+static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t groups, const double *prices) {
+    for (size_t k = 0; k < groups; k++) space->at[k] = space->met[k] == NEFK_RUNNING ? prices[k] : space->at[k];
     double answered = answer_at(problem, space, groups);
     for (size_t k = 0; k < groups; k++) {
-        double price = prices[k], total = space->total[k];
-        if (!(price > space->from[k] && price < space->to[k])) continue;
-        int is_below = total >= space->target[k];
-        *(is_below ? &space->from[k] : &space->to[k]) = price;
-        *(is_below ? &space->more[k] : &space->less[k]) = total;
+        double price = prices[k], total = space->total[k], cap = space->target[k];
+        if (!(price > space->from[k] && price < space->to[k]) || space->met[k] != NEFK_RUNNING) continue;
+        if (fabs(total - cap) <= NEFK_OWN_TOLERANCE * cap) space->met[k] = NEFK_MET;
+        *(total >= cap ? &space->from[k] : &space->to[k]) = price;
+        *(total >= cap ? &space->more[k] : &space->less[k]) = total;
     }
     return answered;
 }
 
-/* Whether totals at prices so near the answer leave Newton's method hardly anything to do; then those met are marked. */
-static int are_near(nefk_tile_space *space, size_t groups) {
+/* Whether totals at prices so near the answer leave Newton's method hardly anything to do. */
+static int are_near(const nefk_tile_space *space, size_t groups) {
     int all_are = 1;
     for (size_t k = 0; k < groups; k++) all_are &= fabs(space->total[k] - space->target[k]) <= NEARLY * space->target[k];
-    for (size_t k = 0; k < groups && all_are; k++) {
-        double gap = fabs(space->total[k] - space->target[k]);
-        space->met[k] = gap <= NEFK_OWN_TOLERANCE * space->target[k] ? NEFK_MET : NEFK_RUNNING;
-    }
     return all_are;
 }
 
 /* Whether brackets are so narrow that steep totals are told apart by hardly any prices. */
 static int are_enclosed(const nefk_tile_space *space, size_t groups) {
     int all_are = 1;
-    for (size_t k = 0; k < groups; k++) all_are &= space->to[k] - space->from[k] <= 2.0 * BESIDE * fabs(space->to[k]);
+    for (size_t k = 0; k < groups; k++)
+        all_are &= space->met[k] != NEFK_RUNNING || space->to[k] - space->from[k] <= 2.0 * BESIDE * fabs(space->to[k]);
     return all_are;
 }
 
@@ -77,9 +74,11 @@ double nefk_cross_groups(const nefk_problem *problem, nefk_tile_space *space, si
         answered += narrow(problem, space, groups, high);
         answered += narrow(problem, space, groups, low);
     }
-    for (size_t k = 0; k < groups; k++) space->at[k] = nextafter(space->to[k], space->from[k]);
+    for (size_t k = 0; k < groups; k++)
+        space->at[k] = space->met[k] == NEFK_RUNNING ? nextafter(space->to[k], space->from[k]) : space->at[k];
     answered += answer_at(problem, space, groups);
     for (size_t k = 0; k < groups; k++) {
+        if (space->met[k] != NEFK_RUNNING) continue;
         double before = space->at[k], total = space->total[k], cap = space->target[k];
         int jumps = (total >= cap) & (space->less[k] < cap) & (before >= space->from[k]);
         space->met[k] = jumps ? NEFK_ENCLOSED : NEFK_RUNNING;

@@ -110,7 +110,8 @@ static nefk_crossing cross_few(size_t m, nefk_ramps ramps, double target) {
     }
     if (less + jump >= target) return (nefk_crossing){at.high, at.high, at.high};
     at.price = at.low + (more - target) / (more - less - jump) * (at.high - at.low);
-    at.price = at.price > at.low && at.price < at.high ? at.price : at.high; /* no NaN */
+    at.price = at.price > at.low ? at.price : at.low;
+    at.price = at.price < at.high ? at.price : at.high;
     return at;
 }
 
