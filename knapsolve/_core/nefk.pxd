@@ -110,7 +110,8 @@ cdef extern from "nefk_ramps.h":
         double low
         double price
         double high
-    nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, double target) noexcept nogil
+    nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps,
+                                   double target) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
     size_t NEFK_DEPTH

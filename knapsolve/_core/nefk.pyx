@@ -355,8 +355,8 @@ cdef class Tiles:
         return np.asarray(rows)[:k].tolist()
 
     def serve(self, const Py_ssize_t[:, ::1] tiles, TileSpace space, double[::1] own, double[::1] upper):
-        """Upper bounds (n,) of linear items as caps leave them, and own prices (g,): see csrc/nefk_groups.h. The pair of
-        their sum, the error of the groups' totals, and how many are infeasible: a row for each tile.
+        """Upper bounds (n,) of linear items as caps leave them, and own prices (g,): see csrc/nefk_groups.h. The pair
+        of their sum, the error of the groups' totals, and how many bounds clash: a row for each tile.
         """
         cdef double[:, ::1] rows = np.empty((tiles.shape[0], 4))
         cdef nefk_tile_audit out

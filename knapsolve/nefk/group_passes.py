@@ -244,8 +244,8 @@ class GroupPasses:
         return Settled(fold(total, 0), value, worst(violations), worst(over)), wrong
 
     def serve(self, own: Array, place: Place) -> tuple[float, float, bool]:
-        """Write upper bounds of linear items as caps leave them, where amounts go, and own prices into `own` (g + 1,), NaN
-        where a cap holds nothing: their sum, the error of groups' totals, and whether bounds and caps clash.
+        """Write upper bounds of linear items as caps leave them, where amounts go, and own prices into `own` (g + 1,),
+        NaN where a cap holds nothing: their sum, the error of groups' totals, and whether bounds and caps clash.
         """
         upper, self.count = self.layout.target(place), self.count + 1
         large = self.each_large(lambda one: one.serve(own, upper))

@@ -1,9 +1,9 @@
 """Linear items in groups: caps become upper bounds, and the rest is a problem without groups.
 
-Groups are disjoint, so the greedy choice is the best one for each of them by itself (the constraints are a polymatroid):
-whatever the price, a group takes no more of an item than if its cap were all that there is, served by weight. With upper
-bounds cut to that, caps hold by themselves. What remains of a group's cap is its price: the weight of its last item that
-is served, where that is above the budget's price.
+Groups are disjoint, so the greedy choice is the best one for each of them by itself (their constraints make up a
+polymatroid): whatever the budget's price, a group takes no more of an item than if its cap were all that there is,
+served by weight. With upper bounds cut to that, caps hold by themselves. The own price of a group is the weight of its
+last item that is served.
 
 Reference: Edmonds, "Submodular functions, matroids, and certain polyhedra" (1970), for the greedy choice.
 """
@@ -32,7 +32,7 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.single import new_search
 
 Array = NDArray[np.float64]
-Single = Callable[[Problem, Any, Place, int], tuple[Prices, Settled]]  # the answer without groups
+Single = Callable[..., tuple[Prices, Settled]]  # the answer without groups
 ABOVE = 0.02  # of a sample's price: so far above, a sample is asked whether any caps bind
 
 
@@ -46,10 +46,10 @@ def are_linear(problem: Problem) -> bool:
 def solve_linear(
     problem: Problem, passes: Any, n_jobs: int, place: Place, single: Single
 ) -> tuple[Prices, Settled, int, Array]:
-    """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,), NaN
-    where a cap is loose. `single` solves problems without groups.
+    """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
+    NaN where a cap is loose. `single` solves problems without groups.
     """
-    starts = None
+    tables: list[Any] = []
     if narrows(problem, passes):
         totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n), False)
         if place.dtype == np.float64 and _seem_loose(totals, passes):
@@ -57,12 +57,12 @@ def solve_linear(
             if _are_loose(totals, place.amounts()):
                 return prices, settled, 0, np.full(len(problem.caps), np.nan)
             place.clear()
-        starts = starts_of(totals, totals.sizes[1:])
-        del totals
-    bounded, own, over, count = _serve(problem, passes, n_jobs, starts)
+        tables.append((None, starts_of(totals, totals.sizes[1:])))
+        del totals  # room
+    bounded, own, over, count = _serve(problem, passes, n_jobs, tables)
     rest = bounded.passes(n_jobs)
-    prices, settled = single(bounded, rest, place, n_jobs)
-    del bounded
+    prices, settled = single(bounded, rest, place, n_jobs, has_sides=False)
+    del bounded  # room
     place.mark_sides(problem.lower, problem.upper)
     return prices, replace(settled, over=over), rest.count + count, own
 
@@ -87,14 +87,14 @@ def _are_loose(totals: GroupTotals, amounts: Array) -> bool:
     return bool((sums[1:] + lost[1:] <= totals.caps * (1.0 + SLACK)).all())
 
 
-def _serve(problem: Problem, passes: Any, n_jobs: int, starts: Any) -> tuple[Problem, Array, float, int]:
-    """The problem without groups whose upper bounds are what caps leave, own prices of groups (g,), NaN where a cap holds
-    nothing, the error of their totals, and passes over all items.
+def _serve(problem: Problem, passes: Any, n_jobs: int, tables: list[Any]) -> tuple[Problem, Array, float, int]:
+    """The problem without groups whose upper bounds are what caps leave, own prices of groups (g,), NaN where a cap
+    holds nothing, the error of their totals, and passes over all items.
 
-    `starts` says where groups begin, as `lay_out` has it, unless the items are few.
+    `tables` are those that `lay_out` asks for, or none if the items are few.
     """
     there, own = Place(problem.n, None), np.empty(len(problem.caps) + 1)
-    layout = list_items(problem) if starts is None else lay_out(problem, [(None, starts)], there, n_jobs)
+    layout = lay_out(problem, tables, there, n_jobs) if tables else list_items(problem)
     grouped = GroupPasses(problem, n_jobs, layout)
     total, over, clash = grouped.serve(own, there)
     is_short = problem.equality and total < problem.capacity * (1.0 - SLACK)

@@ -164,12 +164,11 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
 
 
 def step_to_crossing(passes: Any, search: NDArray[np.float64]) -> None:
-    """Take a search (8,) over not too many quadratic items to between two of the prices where what they take, which falls
-    straight between, bends or jumps: Newton's method only halves where many are close to each other.
+    """Take a search (8,) over not too many quadratic items to between two of the prices where what they take, which
+    falls straight between, bends or jumps: Newton's method only halves where many are close to each other.
     """
-    if not (isinstance(passes, Passes) and passes.shape == core.QUADRATIC and passes.n <= MOST_CROSSED):
-        return
-    if search[core.STATE] != core.RUNNING:
+    are_few = isinstance(passes, Passes) and passes.n <= MOST_CROSSED
+    if not (are_few and passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING):
         return
     low, price, high = core.cross(passes.items, passes.n, float(search[core.TARGET]))
     ends = (math.nextafter(price, -math.inf),) if low == high else (math.nan, low, high)

@@ -183,18 +183,23 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
 
 
 def _solve_single(
-    problem: Problem, passes: Any, place: Place, n_jobs: int, guess: float = math.nan
+    problem: Problem, passes: Any, place: Place, n_jobs: int, guess: float = math.nan, has_sides: bool = True
 ) -> tuple[Prices, Settled]:
+    """Prices, and how the amounts settled; sides may be marked later, by other bounds."""
+
+    def rooms() -> tuple[Any, Any]:  # made late, as searches need some
+        return place() if has_sides else (place.amounts(), None)
+
     bounds = check_feasible(problem, passes)
     if bounds.lower >= problem.capacity * (1 - SLACK):
         price = edge_price(problem, passes, at_lower=True)
-        return Prices(price, price), passes.settle(beyond_edge(price, True), *place())
+        return Prices(price, price), passes.settle(beyond_edge(price, True), *rooms())
     if problem.equality and bounds.upper <= problem.capacity * (1 + SLACK):
         price = edge_price(problem, passes, at_lower=False)
         all_take = beyond_edge(price, False) if price != 0.0 else Prices(-1e-300, 0.0, 1.0)  # below 0 all take all
-        return Prices(price, price), passes.settle(all_take, *place())
+        return Prices(price, price), passes.settle(all_take, *rooms())
     search = new_search(problem, passes, guess, bounds.upper)
-    return find_and_settle(problem, passes, search, *place(), n_jobs)
+    return find_and_settle(problem, passes, search, *rooms(), n_jobs)
 
 
 def _solve_lone(problem: Problem, n_jobs: int, place: Place) -> NEFKResult | None:
