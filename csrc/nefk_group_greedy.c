@@ -42,7 +42,7 @@ NEFK_INLINE void serve_rows(size_t size, size_t n, served to) {
             for (size_t l = 0; l < STRIP; l++) {
                 double w = own[l], r = room[l], rest = to.left[first + l] - above[l];
                 int has_room = r > 0.0, is_served = has_room & (rest > 0.0);
-                double share = r * (rest / tied[l]), part = is_served ? share : 0.0, some = lower[l] + part;
+                double share = rest * (r / tied[l]), part = is_served ? share : 0.0, some = lower[l] + part;
                 some = some < upper[l] ? some : upper[l];
                 x[l] = tied[l] <= rest ? upper[l] : some;
                 whole[l] += r;
@@ -87,10 +87,9 @@ static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, 
     }
     double rest = left - sum_of(use, some, m), tied = sum_of(use, others, m);
     rest = rest > 0.0 ? rest : 0.0;
-    double share = rest < tied ? rest / tied : 1.0;
     for (size_t i = 0; i < m; i++) {
-        double part = lower[i] + share * room[i];
-        part = (share < 1.0) & (part < upper[i]) ? part : upper[i];
+        double part = lower[i] + rest * (room[i] / tied); /* rooms may be so large that rest / tied is 0 */
+        part = (rest < tied) & (part < upper[i]) ? part : upper[i];
         x[i] = weight[i] > *own ? upper[i] : (weight[i] == *own ? part : lower[i]);
     }
 }

@@ -5,8 +5,6 @@
 
 enum { ROUNDS = 5 /* after which few are left */ };
 
-int nefk_is_for_rows(const nefk_problem *problem) { return !has_jumps(problem->shape); }
-
 /* Row by row from item `at` on. */
 static nefk_table table_of(const gathered *columns, size_t at, size_t n) {
     const size_t *step = columns->step;

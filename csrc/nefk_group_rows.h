@@ -6,9 +6,6 @@
 
 #include "nefk_tile.h"
 
-/* Whether this is for the groups of the tile that may need own prices. */
-int nefk_is_for_rows(const nefk_problem *problem);
-
 /* Search the groups of the tile that may need own prices, from the guesses in space->at, where they lie in rows: prices
  * become their space->low and high. Returns how many are without one, large ones too, which are listed in space->group,
  * with better guesses; adds items answered to `answered`. O(items times rounds). */

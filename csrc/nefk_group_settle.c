@@ -109,7 +109,7 @@ static double answer_all(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         size_t left = nefk_approach_own(all->problem, space, floor, known);
         answered += search_rest(all, tile, space, floor, left, 0, space->curve);
     } else {
-        if (listed == space->searched && nefk_is_for_rows(all->problem))
+        if (listed == space->searched && !has_jumps(all->problem->shape))
             listed = nefk_search_rows(all->problem, space, floor, &answered);
         if (listed) answered += nefk_search_own(all, space, floor, listed, 0, NULL);
         answer(all->problem, space);

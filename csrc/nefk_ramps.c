@@ -115,10 +115,8 @@ static nefk_crossing cross_few(size_t m, nefk_ramps ramps, double target) {
     return at;
 }
 
-nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target) {
-    if (m <= FEW) return cross_few(m, ramps, target);
-    nefk_crossing at = {-INFINITY, 0.0, INFINITY};
-    folded others = {0.0, 0.0, 0.0, 0.0};
+/* As nefk_cross, within a bracket, beside others. */
+static nefk_crossing cross_within(size_t m, nefk_ramps ramps, double target, nefk_crossing at, folded others) {
     for (size_t tries = 0; m && tries < MOST; tries++) {
         double price = middle_of(end_within(ramps, 0, at, tries), end_within(ramps, m / 2, at, tries),
                                  end_within(ramps, m - 1, at, tries));
@@ -140,20 +138,33 @@ nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target) {
     return at;
 }
 
-nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, double target) {
+nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target) {
+    if (m <= FEW) return cross_few(m, ramps, target);
+    return cross_within(m, ramps, target, (nefk_crossing){-INFINITY, 0.0, INFINITY}, (folded){0.0, 0.0, 0.0, 0.0});
+}
+
+int nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, size_t room, double target,
+                     nefk_crossing *at) {
     double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], lower[NEFK_BLOCK], upper[NEFK_BLOCK];
-    for (size_t at = 0; at < n; at += NEFK_BLOCK) {
-        size_t m = n - at < NEFK_BLOCK ? n - at : NEFK_BLOCK;
-        const double *low = nefk_load(&problem->lower, problem->order, at, m, lower);
+    folded others = {0.0, 0.0, at->price, 0.0};
+    size_t kept = 0;
+    for (size_t start = 0; start < n; start += NEFK_BLOCK) {
+        size_t m = n - start < NEFK_BLOCK ? n - start : NEFK_BLOCK;
+        const double *low = nefk_load(&problem->lower, problem->order, start, m, lower);
         for (size_t i = 0; i < m; i++) target -= low[i];
     }
-    for (size_t at = 0; at < n; at += NEFK_BLOCK) {
-        size_t m = n - at < NEFK_BLOCK ? n - at : NEFK_BLOCK;
-        const double *d = nefk_load(&problem->parameter, problem->order, at, m, parameter);
-        const double *w = nefk_load(&problem->weight, problem->order, at, m, weight);
-        const double *low = nefk_load(&problem->lower, problem->order, at, m, lower);
-        const double *high = nefk_load(&problem->upper, problem->order, at, m, upper);
-        for (size_t i = 0; i < m; i++) nefk_set_ramp(ramps, at + i, d[i], w[i], low[i], high[i], target);
+    for (size_t start = 0; start < n; start += NEFK_BLOCK) {
+        size_t m = n - start < NEFK_BLOCK ? n - start : NEFK_BLOCK;
+        nefk_ramps some = {ramps.top + kept, ramps.end + kept, ramps.rise + kept};
+        if (kept + m > room) return 0;
+        const double *d = nefk_load(&problem->parameter, problem->order, start, m, parameter);
+        const double *w = nefk_load(&problem->weight, problem->order, start, m, weight);
+        const double *low = nefk_load(&problem->lower, problem->order, start, m, lower);
+        const double *high = nefk_load(&problem->upper, problem->order, start, m, upper);
+        for (size_t i = 0; i < m; i++) nefk_set_ramp(some, i, d[i], w[i], low[i], high[i], target);
+        nefk_fold_through(m, some, at->low, at->high, &others);
+        kept += keep_within(m, some, at->low, at->high);
     }
-    return nefk_cross(n, ramps, target);
+    *at = cross_within(kept, ramps, target, *at, others);
+    return 1;
 }

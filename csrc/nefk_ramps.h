@@ -26,10 +26,13 @@ static inline void nefk_set_ramp(nefk_ramps ramps, size_t i, double curvature, d
 typedef struct { double low, price, high; } nefk_crossing;
 
 /* Where m ramps, which are used up, together take a target that is positive and less than all their rises. O(m) as a
- * rule, O(m) times 64 at worst. */
+ * rule, O(m) times 120 at worst. */
 nefk_crossing nefk_cross(size_t m, nefk_ramps ramps, double target);
 
-/* The same of items [0, n) of a problem of quadratic ones; `ramps` are room for theirs. */
-nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, double target);
+/* The same of items [0, n) of a problem of quadratic ones, of which the answer is known to lie between at->low and high,
+ * which may be infinite; `price` is one between, or any. 0 if more of them than there is room for, less a block, have an
+ * end of theirs there. */
+int nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, size_t room, double target,
+                     nefk_crossing *at);
 
 #endif

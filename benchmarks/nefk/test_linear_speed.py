@@ -27,6 +27,10 @@ def serve(order, upper, left):
     return amounts
 
 
+def serve_by_weight(weights, upper, capacity):
+    return serve(np.argsort(-weights), upper, capacity)
+
+
 def by_sorting(weights, upper, capacity, groups, caps):
     """The same answer in numpy: by weight within each group, then by weight over all."""
     order = np.lexsort((-weights, groups))
@@ -35,7 +39,7 @@ def by_sorting(weights, upper, capacity, groups, caps):
     left, bounds = np.append(caps, np.inf)[groups[order]], np.empty(order.size)
     start = np.append(taken, taken[-1])[first]
     bounds[order] = np.clip(left - (taken - np.append(start, 0.0)[groups[order]]), 0.0, upper[order])
-    return serve(np.argsort(-weights), bounds, capacity)
+    return serve_by_weight(weights, bounds, capacity)
 
 
 @pytest.mark.parametrize("curvature", [0.0, 1e-9, 1e-3])
@@ -47,11 +51,11 @@ def test_linear_items_beside_sorting(curvature):
         run = partial(
             solve_nefk, criteria.Quadratic(curvature), capacity, weights=weights, upper=upper, equality=True, n_jobs=1
         )
-        ours, theirs = best(run, 9), best(lambda: serve(np.argsort(-weights), upper, capacity), 9)
+        ours, theirs = best(run, 9), best(partial(serve_by_weight, weights, upper, capacity), 9)
         result = run()
         assert result.residual <= 1e-12
         if not curvature:
-            value = float(weights @ serve(np.argsort(-weights), upper, capacity))
+            value = float(weights @ serve_by_weight(weights, upper, capacity))
             assert result.value == pytest.approx(value, rel=1e-12)
         print(
             f"curvature {curvature:g}, n = {n:.0e}: {ours / n * 1e9:6.1f} ns an item, {result.n_passes} passes; "
@@ -84,4 +88,5 @@ def test_groups_of_linear_items_beside_none(n_groups, seed):
         value = float(weights @ by_sorting(weights, upper, capacity, groups, caps))
         assert result.value == pytest.approx(value, rel=1e-10)
         said.append(f"{what} {together / alone:.1f} ({result.n_passes}; sorting {sorting / alone:.0f})")
-    print(f"\n{n_groups} groups, seed {seed}: times none (passes; numpy), plain {alone / n * 1e9:.0f} ns: " + ", ".join(said))
+    what = f"{n_groups} groups, seed {seed}: times none (passes; numpy)"
+    print(f"\n{what}, plain {alone / n * 1e9:.0f} ns: " + ", ".join(said))

@@ -102,6 +102,8 @@ cdef extern from "nefk_groups.h":
                          double *doubles, nefk_tile_audit *audit) noexcept nogil
 
 cdef extern from "nefk_ramps.h":
+    enum:
+        NEFK_BLOCK
     ctypedef struct nefk_ramps:
         double *top
         double *end
@@ -110,8 +112,8 @@ cdef extern from "nefk_ramps.h":
         double low
         double price
         double high
-    nefk_crossing nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps,
-                                   double target) noexcept nogil
+    int nefk_cross_items(const nefk_problem *problem, size_t n, nefk_ramps ramps, size_t room, double target,
+                         nefk_crossing *at) noexcept nogil
 
 cdef extern from "nefk_blocks.h":
     size_t NEFK_DEPTH

@@ -202,17 +202,21 @@ def search(Items items, size_t n, double[::1] state, int n_most):
     return count
 
 
-def cross(Items items, size_t n, double target):
-    """Two prices next to each other at which some of n quadratic items, n > 0, begin to take something or have all that
-    they can, and the one between at which they take a target in all: (low, price, high), as good as rounding.
+def cross(Items items, size_t n, double target, double low, double high, size_t most):
+    """Two prices next to each other, within a bracket, at which some of n quadratic items, n > 0, begin to take something
+    or have all that they can, and the one between at which they take a target in all: (low, price, high), as good as
+    rounding. None if more items than `most`, about, have such a price there.
     """
-    cdef double[:, ::1] room = np.empty((3, n))
+    cdef size_t room = min(n, most + NEFK_BLOCK)
+    cdef double[:, ::1] ends = np.empty((3, room))
     cdef nefk_ramps ramps
-    cdef nefk_crossing found
-    ramps.top, ramps.end, ramps.rise = &room[0, 0], &room[1, 0], &room[2, 0]
+    cdef nefk_crossing at
+    cdef int is_found
+    ramps.top, ramps.end, ramps.rise = &ends[0, 0], &ends[1, 0], &ends[2, 0]
+    at.low, at.price, at.high = low, min(max(0.0, low), high), high
     with nogil:
-        found = nefk_cross_items(&items.problem, n, ramps, target)
-    return found.low, found.price, found.high
+        is_found = nefk_cross_items(&items.problem, n, ramps, room, target, &at)
+    return (at.low, at.price, at.high) if is_found else None
 
 
 TILE, TILE_BITS, TILE_GROUPS = NEFK_TILE, NEFK_TILE_BITS, NEFK_TILE_GROUPS  # most items and groups of a tile

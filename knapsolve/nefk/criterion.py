@@ -14,6 +14,7 @@ from knapsolve._validation import check_column, shown
 from knapsolve.nefk.passes import Passes
 
 CEILING = 1e250  # stands for an amount without end, so that sums stay finite
+MUCH = 1e100  # times a capacity: shares of such jumps keep their digits
 LARGEST = 1e140  # parameters and weights beyond this would overflow exact products
 
 
@@ -100,7 +101,10 @@ class Criterion:
     def _items_of(self, problem: Any, order: NDArray[np.uint32] | None) -> core.Items:
         """A problem's items in some order, in the form that the kernels read."""
         columns = (self._parameter, problem.weights, problem.lower, problem.upper)
-        return core.Items(self._shape, *map(_compiled, columns), CEILING, order)
+        ceiling = CEILING
+        if self._shape == core.QUADRATIC and problem.capacity > 0.0:  # of linear items, amounts jump to it
+            ceiling = min(ceiling, MUCH * problem.capacity)
+        return core.Items(self._shape, *map(_compiled, columns), ceiling, order)
 
     def _take(self, which: Any) -> Criterion:
         """The criterion of some of the items."""

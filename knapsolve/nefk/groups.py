@@ -36,6 +36,7 @@ from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import has_no_bounds
 from knapsolve.nefk.search import LINEAR, STARTING, enclosed, find_prices, new_searches, share_of, within
+from knapsolve.nefk.zero_price import settle_sign
 
 Array = NDArray[np.float64]
 CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
@@ -63,8 +64,8 @@ def solve_groups(
     them live at a time, two once there are amounts.
     """
     mu = math.nan
-    if passes.shape == core.QUADRATIC and not passes.given.equality and search[core.LOW] < 0.0:
-        _settle_sign(passes, search)
+    if passes.shape == core.QUADRATIC:
+        settle_sign(passes, search)
     total: Any = None
     slope: Any = None
     steps, target, was_near, n_models = GroupSteps(passes, curve), float(search[core.TARGET]), False, 0
@@ -120,15 +121,6 @@ def solve_groups(
         own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
     settled, _ = passes.settle(prices, own, float(prices.high), place)
     return prices, own[1:], settled
-
-
-def _settle_sign(passes: GroupPasses, search: Array) -> None:
-    """A price that could be negative is 0 if capacity is left over there, and else positive."""
-    if capped_sums(passes, *passes.respond(0.0))[0] <= search[core.TARGET]:
-        search[core.PRICE], search[core.STATE] = 0.0, core.MET
-    else:
-        search[core.LOW] = 0.0
-        search[core.PRICE] = abs(search[core.PRICE])
 
 
 def mark_surely(

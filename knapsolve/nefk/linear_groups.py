@@ -29,18 +29,23 @@ from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.room import BY_PRICE, MOST_ROOM
 from knapsolve.nefk.single import new_search
 
 Array = NDArray[np.float64]
 Single = Callable[..., tuple[Prices, Settled]]  # the answer without groups
+BY_ITEM = 17.9  # bytes of an upper bound, an amount, its side, and of a model
 ABOVE = 0.02  # of a sample's price: so far above, a sample is asked whether any caps bind
+LEAST_TOLD = 0.5  # of the capacity: a sample that takes less there tells nothing
 
 
 def are_linear(problem: Problem) -> bool:
-    """Whether `solve_linear` answers a problem with groups."""
+    """Whether items are linear, and there is room to solve them so."""
     criterion = problem.criterion
     is_straight = criterion._shape == core.QUADRATIC and not isinstance(criterion._parameter, np.ndarray)
-    return is_straight and criterion._parameter == 0.0 and problem.n < LARGEST_ORDER
+    if not (is_straight and criterion._parameter == 0.0 and problem.n < LARGEST_ORDER):
+        return False
+    return BY_ITEM * problem.n + BY_PRICE * problem.caps.size <= MOST_ROOM * problem.n
 
 
 def solve_linear(
@@ -75,8 +80,8 @@ def _seem_loose(totals: GroupTotals, passes: Any) -> bool:
     if sample.totals.problem.n < FEWEST:
         return False
     price = float(new_search(replace(totals.problem, groups=None), passes)[core.PRICE])
-    sample.respond(price * (1.0 + ABOVE))
-    return sample.capped == 0.0
+    total = sample.respond(price * (1.0 + ABOVE))[0]
+    return sample.capped == 0.0 and total >= LEAST_TOLD * totals.problem.capacity
 
 
 def _are_loose(totals: GroupTotals, amounts: Array) -> bool:

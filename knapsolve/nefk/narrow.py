@@ -21,6 +21,7 @@ from knapsolve.nefk.jumps import enclose, step_to_tie
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.search import (
+    CROSSED,
     LINEAR,
     SAMPLE_STEPS,
     STARTING,
@@ -30,6 +31,7 @@ from knapsolve.nefk.search import (
     new_searches,
     step,
     step_by_line,
+    step_to_crossing,
     within,
 )
 
@@ -262,6 +264,10 @@ def settle_many(
             break
         if turn == LATE and step_to_tie(problem, passes, search, late=True):
             break
+        if turn % CROSSED == CROSSED - 1:
+            step_to_crossing(passes, search)
+            if search[core.STATE] != core.RUNNING:
+                break
         turn += 1
         across = across_of(search) if has_missed and n_enclosed < MOST_ENCLOSED else math.nan
         if across <= 2.0 * widest:

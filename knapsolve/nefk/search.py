@@ -28,7 +28,7 @@ NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the l
 # total must be there, and elsewhere, over that line for Newton's step
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
-MOST_CROSSED = 65536  # quadratic items of which copies may be made
+MOST_CROSSED, CROSSED = 65536, 3  # quadratic items that are copied; steps between which fewer may be left
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
 
@@ -70,6 +70,8 @@ def find_prices(
     tried = 0
     starts, top = np.empty(0), float(search[core.TOP])
     while search[core.STATE] == core.RUNNING:
+        if tried % CROSSED == CROSSED - 1:
+            step_to_crossing(passes, search)
         if tried == LATE and find_starts:
             starts = find_starts()
         elif tried == LATE and hasattr(passes, "starts"):
@@ -164,13 +166,18 @@ def step(search: NDArray[np.float64], shape: int, total: float, slope: float) ->
 
 
 def step_to_crossing(passes: Any, search: NDArray[np.float64]) -> None:
-    """Take a search (8,) over not too many quadratic items to between two of the prices where what they take, which
-    falls straight between, bends or jumps: Newton's method only halves where many are close to each other.
+    """Take a search (8,) over quadratic items, of which not too many bend or jump within its bracket, to between two of
+    the prices where they do: what they take falls straight between, while Newton's method only halves where many are
+    close to each other.
     """
-    are_few = isinstance(passes, Passes) and passes.n <= MOST_CROSSED
-    if not (are_few and passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING):
+    is_quadratic = isinstance(passes, Passes) and passes.shape == core.QUADRATIC
+    if not is_quadratic or search[core.STATE] != core.RUNNING:
         return
-    low, price, high = core.cross(passes.items, passes.n, float(search[core.TARGET]))
+    target, bracket = float(search[core.TARGET]), (float(search[core.LOW]), float(search[core.HIGH]))
+    found = core.cross(passes.items, passes.n, target, *bracket, MOST_CROSSED)
+    if found is None:
+        return
+    low, price, high = found
     ends = (math.nextafter(price, -math.inf),) if low == high else (math.nan, low, high)
     for at in (price, *ends):
         at = float(search[core.PRICE]) if math.isnan(at) else at  # Newton's next, for what rounding left

@@ -44,6 +44,7 @@ def check(result, capacity, options, rounding=0.0):
     assert x.sum() <= capacity * (1.0 + near)
     taken = np.bincount(groups + 1, x, len(caps) + 1)[1:]
     assert (taken <= caps * (1.0 + near)).all()
+    assert np.isfinite(result.group_prices).all()
     held = result.group_prices > 0.0
     assert taken[held] == pytest.approx(caps[held], rel=near)
     price = result.price + np.append(result.group_prices, 0.0)[groups]
@@ -117,6 +118,47 @@ def test_ties_share_the_cap_as_their_room():
     assert result.group_prices.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("scale", [1e-130, 1e-80, 1e-30, 1e100])
+@pytest.mark.parametrize("n", [60, 5000, 60_000])
+def test_amounts_without_bounds_have_any_scale(n, scale):
+    """What stands for no bound is so large that shares of it underflowed: the problem was called infeasible."""
+    caps, groups = np.array([2.0, 1.5]) * scale, np.arange(n) % 2
+    for weights in (np.ones(n), np.arange(n) // 2 + 1.0):
+        options = {"weights": weights, "groups": groups, "group_caps": caps, "lower": np.zeros(n)}
+        result = solve_nefk(criteria.Linear(), 3.0 * scale, **options)
+        check(result, 3.0 * scale, options)
+        result = solve_nefk(criteria.Linear(), 3.0 * scale, weights=weights)
+        assert result.residual <= 1e-12
+
+
+def test_no_share_of_a_cap_exceeds_a_bound_by_rounding():
+    generator = np.random.default_rng(6)
+    n_groups, size = 3000, 3
+    groups = np.repeat(np.arange(n_groups), size)
+    lower, upper = generator.uniform(0.0, 0.5, groups.size), generator.uniform(0.5, 1.0, groups.size)
+    caps = np.bincount(groups, upper) * (1.0 - generator.choice([1.2e-16, 2.3e-16, 1e-15], n_groups))
+    result = solve_nefk(
+        criteria.Linear(), groups.size, lower=lower, upper=upper, groups=groups, group_caps=caps, equality=False
+    )
+    assert (result.amounts <= upper).all()
+    assert result.residual <= 1e-12
+
+
+@pytest.mark.parametrize("n", [10, 3000, 70_000])
+@pytest.mark.parametrize("curvature", [0.0, 1.0])
+def test_few_passes_do_where_the_worthless_take_what_is_left(n, curvature):
+    """Of curved items in groups, the price 0 was found by halving: 90 passes."""
+    generator = np.random.default_rng(0)
+    n_groups = max(n // 20, 2)
+    groups, weights = generator.integers(0, n_groups, n), generator.exponential(size=n) * (generator.random(n) > 0.3)
+    caps = np.bincount(groups, minlength=n_groups) * generator.uniform(0.2, 0.9, n_groups)
+    given = {"weights": weights, "upper": 1.0, "groups": groups, "group_caps": caps}
+    result = solve_nefk(criteria.Quadratic(curvature), 0.95 * caps.sum(), **given)
+    assert result.n_passes <= 16
+    assert result.residual <= 1e-12
+    assert result.amounts.sum() == pytest.approx(0.95 * caps.sum(), rel=1e-12)
+
+
 @pytest.mark.parametrize("n_groups", [3, 60_000])
 def test_where_no_cap_seems_to_bind_the_answer_without_caps_is_checked(n_groups, monkeypatch):
     """And caps are served after all where the sample did not say that one binds."""
@@ -160,14 +202,18 @@ def test_what_clashes_is_said_as_without_this(size):
         solve_nefk(criteria.Linear(), share_of(options, 0.5), **options)
 
 
-@pytest.mark.parametrize("size", [1.3, 2.0, 5.0, 300.0, 100_000.0])
-@pytest.mark.parametrize("bounds", ["differ", "both"])
+@pytest.mark.parametrize(
+    ("bounds", "size"),
+    [("differ", 1.0), *((kind, size) for kind in ("differ", "both") for size in (1.3, 1.5, 2.0))]
+    + [(kind, size) for kind in ("differ", "both", "one cap") for size in (3.0, 5.0, 300.0, 100_000.0)],
+)
 def test_memory_stays_below_three_arrays_of_linear_items(size, bounds):
+    """One cap for all becomes an array, which is too much beside groups of less than three items: 3.1 to 3.6 arrays."""
     n = 1_000_000
-    options = instance(5, n, size, "differ", bounds)
-    if bounds == "differ":
-        options["lower"] = 0.0
-    capacity = share_of(options | {"lower": np.zeros(n)}, 0.4)
+    options = instance(5, n, size, "differ", "both" if bounds == "both" else "differ")
+    options |= {"group_caps": 0.9} if bounds == "one cap" else {}
+    options |= {"lower": 0.0} if bounds != "both" else {}
+    capacity = share_of(options | {"lower": np.zeros(n)}, 0.4) if bounds != "one cap" else 0.2 * n / size
     warm_up()
     assert peak_of(criteria.Linear(), capacity, n_jobs=1, **options) <= 3 * 8 * n
 

@@ -12,7 +12,7 @@ from knapsolve.nefk.problem import check_problem
 SIZES = [1, 2, 3, 12, 13, 100, 3000]  # few are looked at one by one
 
 
-def cross(weights, curvature, upper, target, lower=0.0):
+def cross(weights, curvature, upper, target, lower=0.0, bracket=(-math.inf, math.inf), most=10**6):
     """What the kernel finds, and the total just above and just below a price in plain numpy."""
     problem = check_problem(criteria.Quadratic(curvature), 1.0, weights, lower, upper, None, None, True)
     n = problem.n
@@ -25,7 +25,7 @@ def cross(weights, curvature, upper, target, lower=0.0):
             straight = np.where(d > 0.0, (1.0 - price / w) / d, at)
         return np.clip(straight, low, high).sum()
 
-    return core.cross(problem.criterion._items_of(problem, None), n, target), total
+    return core.cross(problem.criterion._items_of(problem, None), n, target, *bracket, most), total
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -94,8 +94,39 @@ def test_few_passes_do_however_steep(n, curvature):
 def test_targets_out_of_reach_and_infinite_bounds_end():
     """What is met nowhere gives any prices, but soon; without bounds, none takes more than all."""
     for target in (-1.0, 0.0, 30.0, 1e300):
-        assert len(cross(np.arange(1.0, 31.0), 0.0, 1.0, target)[0]) == 3
+        (low, price, high), _ = cross(np.arange(1.0, 31.0), 0.0, 1.0, target)
+        assert low <= price <= high
     (low, price, high), _ = cross([1.0, 2.0, 4.0], [0.0, 0.5, 0.25], math.inf, 5.0)
     assert low == price == high == 1.0
     (low, price, high), _ = cross([2.0, 4.0], [0.5, 0.25], math.inf, 3.0)
     assert low <= price <= high and price == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("curvature", [0.0, 0.1])
+def test_within_a_bracket_only_what_bends_there_is_copied(curvature):
+    """The others are summed up; None where too many would be copied."""
+    generator = np.random.default_rng(5)
+    weights, upper = generator.lognormal(0, 1, 20_000), generator.uniform(0.5, 1.5, 20_000)
+    whole, total = cross(weights, curvature, upper, 6000.0)
+    around = whole[0] * 0.97, whole[2] * 1.03
+    some, _ = cross(weights, curvature, upper, 6000.0, 0.0, around, 2000)
+    assert some == pytest.approx(whole, rel=1e-12)
+    assert total(some[2]) <= 6000.0 * (1.0 + 1e-9) and total(some[0], True) >= 6000.0 * (1.0 - 1e-9)
+    assert cross(weights, curvature, upper, 6000.0, 0.0, around, 100)[0] is None
+    assert cross(weights, curvature, upper, 6000.0, 0.0, most=2000)[0] is None
+
+
+@pytest.mark.parametrize("n", [70_000, 300_000])
+@pytest.mark.parametrize("bounds", ["none", "some", "uneven"])
+def test_few_passes_do_for_many_items_of_which_a_sample_tells_nothing(n, bounds):
+    """The largest weight takes all, or few items do: up to 24 passes without what is left in a bracket."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        weights, upper = generator.lognormal(0, 1, n), generator.pareto(0.7, n) if bounds == "uneven" else None
+        if bounds == "some":
+            upper = np.where(generator.random(n) < 0.3, np.inf, 1.0)
+        for share in (0.3, 0.001):
+            result = solve_nefk(criteria.Linear(), share * n, weights=weights, upper=upper)
+            assert result.residual <= 1e-12
+            assert result.n_passes <= 11
+            assert result.amounts.sum() == pytest.approx(share * n, rel=1e-12)
