@@ -203,9 +203,9 @@ def search(Items items, size_t n, double[::1] state, int n_most):
 
 
 def cross(Items items, size_t n, double target, double low, double high, size_t most):
-    """Two prices next to each other, within a bracket, at which some of n quadratic items, n > 0, begin to take something
-    or have all that they can, and the one between at which they take a target in all: (low, price, high), as good as
-    rounding. None if more items than `most`, about, have such a price there.
+    """Two prices next to each other, within a bracket, at which some of n quadratic items, n > 0, begin to take
+    something or have all that they can, and the one between at which they take a target in all: (low, price, high), as
+    good as rounding. None if more items than `most`, about, have such a price there.
     """
     cdef size_t room = min(n, most + NEFK_BLOCK)
     cdef double[:, ::1] ends = np.empty((3, room))

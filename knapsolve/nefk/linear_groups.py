@@ -25,7 +25,7 @@ from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.layouts import lay_out, list_items
 from knapsolve.nefk.loose_caps import FEWEST, starts_of
-from knapsolve.nefk.narrow import narrows
+from knapsolve.nefk.narrow import MANY, narrows
 from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
@@ -45,7 +45,7 @@ def are_linear(problem: Problem) -> bool:
     is_straight = criterion._shape == core.QUADRATIC and not isinstance(criterion._parameter, np.ndarray)
     if not (is_straight and criterion._parameter == 0.0 and problem.n < LARGEST_ORDER):
         return False
-    return BY_ITEM * problem.n + BY_PRICE * problem.caps.size <= MOST_ROOM * problem.n
+    return problem.n <= MANY or BY_ITEM * problem.n + BY_PRICE * problem.caps.size <= MOST_ROOM * problem.n
 
 
 def solve_linear(
