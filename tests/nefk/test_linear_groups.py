@@ -196,10 +196,13 @@ def test_what_clashes_is_said_as_without_this(size):
     options["group_caps"][0] = 0.5 * options["lower"][options["groups"] == 0].sum()
     with pytest.raises(InfeasibleError, match="the lower bounds of group 0 sum to"):
         solve_nefk(criteria.Linear(), share_of(options, 0.5), **options)
-    options["group_caps"][0], crossed = np.inf, int(np.flatnonzero(options["groups"] == 0)[0])
+    first = np.flatnonzero(options["groups"] == 0)
+    crossed = int(first[np.argmin(options["weights"][first])])  # which caps leave nothing
     options["upper"][crossed] = 0.5 * options["lower"][crossed]
-    with pytest.raises(InfeasibleError, match=f"lower exceeds upper at position {crossed}"):
-        solve_nefk(criteria.Linear(), share_of(options, 0.5), **options)
+    for cap in (np.inf, 0.6 * options["upper"][first].sum()):
+        options["group_caps"][0] = max(cap, options["lower"][first].sum())
+        with pytest.raises(InfeasibleError, match=f"lower exceeds upper at position {crossed}"):
+            solve_nefk(criteria.Linear(), share_of(options, 0.5), **options)
 
 
 @pytest.mark.parametrize(
