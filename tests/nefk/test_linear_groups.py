@@ -159,6 +159,33 @@ def test_few_passes_do_where_the_worthless_take_what_is_left(n, curvature):
     assert result.amounts.sum() == pytest.approx(0.95 * caps.sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [30_000, 150_000])
+@pytest.mark.parametrize("equality", [True, False])
+def test_a_large_group_fills_its_cap_with_the_worthless_too(n, equality):
+    """It is a knapsack by itself, whose capacity is to be used up whatever that of all is."""
+    generator = np.random.default_rng(7)
+    weights = generator.integers(0, 2, n) * generator.lognormal(0, 1, n)
+    upper = generator.uniform(0.5, 1.5, n)
+    groups = np.where(np.arange(n) % 7 == 0, 0, 1 + generator.integers(0, n // 10, n))  # the first one is large
+    caps = np.append(0.1 * n, generator.uniform(0.5, 3.0, n // 10))
+    options = {"weights": weights, "lower": np.zeros(n), "upper": upper, "groups": groups, "group_caps": caps}
+    for share in (0.3, 0.9):
+        result = solve_nefk(criteria.Linear(), share * caps.sum(), equality=equality, **options)
+        check(result, share * caps.sum(), options)
+
+
+def test_a_sample_that_takes_nothing_does_not_say_that_caps_are_loose():
+    """One item takes all there is without bounds: solves without caps came first, and took nine passes of twelve."""
+    n = 70_000
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        groups, weights = generator.integers(0, n // 20, n), generator.exponential(size=n)
+        caps = np.bincount(groups, minlength=n // 20) * generator.uniform(0.2, 2.0, n // 20)
+        result = solve_nefk(criteria.Linear(), 0.3 * caps.sum(), weights=weights, groups=groups, group_caps=caps)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= 6
+
+
 @pytest.mark.parametrize("n_groups", [3, 60_000])
 def test_where_no_cap_seems_to_bind_the_answer_without_caps_is_checked(n_groups, monkeypatch):
     """And caps are served after all where the sample did not say that one binds."""
