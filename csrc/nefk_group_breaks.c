@@ -58,7 +58,7 @@ static int are_enclosed(const nefk_tile_space *space, size_t groups) {
 }
 
 double nefk_cross_groups(const nefk_problem *problem, nefk_tile_space *space, size_t groups) {
-    double low[NEFK_TILE_GROUPS] = {0}, price[NEFK_TILE_GROUPS] = {0}, high[NEFK_TILE_GROUPS] = {0};
+    double *low = space->slope, *high = space->curve, price[NEFK_TILE_GROUPS] = {0}; /* threads' stacks are small */
     for (size_t k = 0; k < groups; k++) {
         nefk_crossing found = cross(space, k);
         low[k] = found.low;

@@ -183,17 +183,17 @@ class GroupTotals:
         """Sums of lower bounds by group (g + 1,), and the most that all can take under their caps and upper bounds."""
         low, high = self.problem.lower, self.problem.upper
         if isinstance(high, np.ndarray):
-            most = most_taken(self._sums_of(high), self.caps)
+            most = most_taken(self.sums_of(high), self.caps)
         elif high == math.inf and self.ungrouped:
             most = math.inf
         else:
             ungrouped = self.ungrouped * high if self.ungrouped else 0.0
             most = ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps, self.n_jobs)
         if isinstance(low, np.ndarray):
-            return self._sums_of(low), most
+            return self.sums_of(low), most
         return self.sizes * low if low else np.broadcast_to(0.0, len(self.caps) + 1), most
 
-    def _sums_of(self, column: NDArray[Any]) -> Array:
+    def sums_of(self, column: NDArray[Any]) -> Array:
         """Sums of a column (n,) by group (g + 1,), as good as rounded once."""
         sums, lost = np.zeros((2, len(self.caps) + 1))
         for part in parts_of(self.problem.n):

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.group_sums as group_sums
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
@@ -26,7 +25,7 @@ from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.layouts import lay_out, list_items
 from knapsolve.nefk.loose_caps import FEWEST, starts_of
 from knapsolve.nefk.narrow import MANY, narrows
-from knapsolve.nefk.passes import Prices, Settled, parts_of
+from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import BY_PRICE, MOST_ROOM
@@ -59,7 +58,7 @@ def solve_linear(
         totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n), False)
         if place.dtype == np.float64 and _seem_loose(totals, passes):
             prices, settled = single(replace(problem, groups=None, caps=np.empty(0)), passes, place, n_jobs)
-            if _are_loose(totals, place.amounts()):
+            if (totals.sums_of(place.amounts())[1:] <= problem.caps * (1.0 + SLACK)).all():
                 return prices, settled, 0, np.full(len(problem.caps), np.nan)
             place.clear()
         tables.append((None, starts_of(totals, totals.sizes[1:])))
@@ -82,14 +81,6 @@ def _seem_loose(totals: GroupTotals, passes: Any) -> bool:
     price = float(new_search(replace(totals.problem, groups=None), passes)[core.PRICE])
     total = sample.respond(price * (1.0 + ABOVE))[0]
     return sample.capped == 0.0 and total >= LEAST_TOLD * totals.problem.capacity
-
-
-def _are_loose(totals: GroupTotals, amounts: Array) -> bool:
-    """Whether amounts (n,) exceed no cap."""
-    sums, lost = np.zeros((2, len(totals.caps) + 1))
-    for part in parts_of(amounts.size):
-        group_sums.add_by_group(totals.groups(part), amounts[part], sums, lost)
-    return bool((sums[1:] + lost[1:] <= totals.caps * (1.0 + SLACK)).all())
 
 
 def _serve(problem: Problem, passes: Any, n_jobs: int, tables: list[Any]) -> tuple[Problem, Array, float, int]:
