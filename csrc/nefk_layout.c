@@ -66,7 +66,10 @@ NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
 /* Inlined with constant widths, which leave one instruction of each copy, and with what does not change in a loop. */
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
+    const nefk_entries groups = {(uintptr_t)group, sizeof *group}, from_b = {(uintptr_t)b.from, width_b};
+    const nefk_entries from_a = {(uintptr_t)a.from, width_a}, to_a = {(uintptr_t)a.to, width_a};
     ptrdiff_t step = runs.down ? -1 : 1, ahead = step * LINE;
+    const size_t on = (size_t)(step * NEFK_IN_ORDER);
     size_t i = runs.down ? count - 1 : 0;
     for (size_t left = count; left > 0; left--, i += (size_t)step) {
         if (runs.entries && left > NEFK_AHEAD)
@@ -78,6 +81,9 @@ NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk
         ask((back ? a.from : a.to) + place * width_a, ahead, !back);
         if (width_b) ask((back ? b.from : b.to) + place * width_b, ahead, !back);
         if (member) ask(member + place, ahead, 1);
+        nefk_ask(groups, i + on);
+        nefk_ask(back ? to_a : from_a, i + on);
+        nefk_ask(from_b, i + on);
         memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
         if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
         if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));

@@ -10,7 +10,23 @@
 #include "nefk_blocks.h"
 #include "nefk_kernel.h"
 
-enum { NEFK_AHEAD = 32 }; /* items between asking memory for an entry out of order and using it */
+enum { NEFK_AHEAD = 32 };     /* items between asking memory for an entry out of order and using it */
+enum { NEFK_IN_ORDER = 256 }; /* the same in order, where a loop goes to many other places: caches then see no order */
+
+/* Entries of one width, side by side; of width 0 if there are none. */
+typedef struct { uintptr_t from; size_t width; } nefk_entries;
+
+/* Ask memory for entry k, perhaps beyond the ends, which is no matter. */
+static inline void nefk_ask(nefk_entries entries, size_t k) {
+    __builtin_prefetch((const void *)(entries.from + entries.width * k));
+}
+
+static inline nefk_entries nefk_entries_of(const nefk_column *column) {
+    nefk_entries entries = {column->doubles ? (uintptr_t)column->doubles : (uintptr_t)column->singles,
+                           column->doubles ? sizeof(double) : sizeof(float)};
+    if (!entries.from || column->place) entries.width = 0;
+    return entries;
+}
 
 static inline void nefk_fill(size_t m, double value, double *to) {
     for (size_t i = 0; i < m; i++) to[i] = value;

@@ -145,27 +145,49 @@ static inline void scatter_listed(const nefk_column *column, size_t first, size_
     }
 }
 
+/* Where the next item of a group goes; in the first cache. */
+typedef struct { uint16_t next, stride; } nefk_next;
+
+/* Where m items go, into `to`, and their entries of two columns there. */
+static inline void scatter_pairs(size_t m, const uint16_t *restrict member, const double *restrict a,
+                                 const double *restrict b, nefk_next *restrict next, uint32_t *restrict to,
+                                 double *restrict to_a, double *restrict to_b) {
+    const nefk_entries from_a = {(uintptr_t)a, sizeof *a}, from_b = {(uintptr_t)b, sizeof *b};
+    for (size_t i = 0; i < m; i++) {
+        nefk_ask(from_a, i + NEFK_IN_ORDER);
+        nefk_ask(from_b, i + NEFK_IN_ORDER);
+        nefk_next *own = &next[member[i]];
+        uint32_t place = own->next;
+        own->next = (uint16_t)(place + own->stride);
+        to[i] = place;
+        to_a[place] = a[i];
+        to_b[place] = b[i];
+    }
+}
+
 /* Bring the tile's items, which lie side by side in no order by group, into that of the rows; where they go is left
  * in space->order. Read in sequence, as they come from afar. Returns how many. */
 static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
-    size_t first = tile.begin, m = tile.end - first;
-    struct { uint16_t next, stride; } place[NEFK_TILE_GROUPS]; /* in the first cache */
-    for (size_t g = 0; g < groups; g++) {
-        place[space->name[g]].next = (uint16_t)space->offset[g];
-        place[space->name[g]].stride = (uint16_t)space->stride[g];
-    }
-    for (size_t i = 0; i < m; i++) {
-        uint32_t member = all->member[first + i];
-        space->order[i] = place[member].next;
-        place[member].next = (uint16_t)(place[member].next + place[member].stride);
+    const double *a = columns[0]->place ? NULL : columns[0]->doubles, *b = columns[1]->place ? NULL : columns[1]->doubles;
+    const uint16_t *member = all->member + tile.begin;
+    size_t first = tile.begin, m = tile.end - first, done = a && b ? 2 : 0;
+    nefk_next next[NEFK_TILE_GROUPS];
+    for (size_t g = 0; g < groups; g++)
+        next[space->name[g]] = (nefk_next){(uint16_t)space->offset[g], (uint16_t)space->stride[g]};
+    if (done) scatter_pairs(m, member, a + first, b + first, next, space->order, space->all.entries[0], space->all.entries[1]);
+    for (size_t i = 0; i < m && !done; i++) {
+        nefk_next *own = &next[member[i]];
+        space->order[i] = own->next;
+        own->next = (uint16_t)(own->next + own->stride);
     }
     for (size_t c = 0; c < NEFK_COLUMNS; c++) {
         double *to = space->all.entries[c];
         const double *doubles = columns[c]->doubles ? columns[c]->doubles + first : NULL;
         const float *singles = columns[c]->singles ? columns[c]->singles + first : NULL;
         space->all.step[c] = doubles || singles;
+        if (c < done) continue;
         if (space->all.step[c] && columns[c]->place) scatter_listed(columns[c], first, m, space->order, to);
         else if (doubles) for (size_t i = 0; i < m; i++) to[space->order[i]] = doubles[i];
         else if (singles) for (size_t i = 0; i < m; i++) to[space->order[i]] = singles[i];

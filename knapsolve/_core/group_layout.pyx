@@ -4,7 +4,7 @@ from libc.stdint cimport UINT64_MAX, int32_t, uint8_t, uint16_t, uint32_t, uint6
 
 import numpy as np
 
-from knapsolve._core.prefetch cimport LARGE_TABLE, NEFK_AHEAD, __builtin_prefetch
+from knapsolve._core.prefetch cimport LARGE_TABLE, NEFK_AHEAD, NEFK_IN_ORDER, __builtin_prefetch
 
 cdef extern from "nefk_layout.h":
     ctypedef struct nefk_runs:
@@ -164,6 +164,7 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
         return listed
     with nogil:
         for i in range(group.shape[0]):
+            __builtin_prefetch(&group[i] + NEFK_IN_ORDER, 0)
             g = group[i]
             if i < near:
                 __builtin_prefetch(&count[group[i + NEFK_AHEAD] + 1], 1)
@@ -184,6 +185,7 @@ def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, in
     cdef Py_ssize_t i, g, listed = 0, block = 1 << bits
     with nogil:
         for i in range(group.shape[0]):
+            __builtin_prefetch(&group[i] + NEFK_IN_ORDER, 0)
             g = group[i]
             count[(g + block) >> bits] += 1
             if is_sampled(g, limit) if g >= 0 else or_none:  # seldom

@@ -3,6 +3,7 @@
 cdef extern from "nefk_load.h":
     enum:
         NEFK_AHEAD
+        NEFK_IN_ORDER
 
 cdef extern from *:
     void __builtin_prefetch(const void *, int) noexcept nogil
