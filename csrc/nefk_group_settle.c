@@ -190,12 +190,8 @@ static void audit_items(const nefk_grouped *all, const nefk_tile_space *space, s
 /* Write amounts to where `scatter` found their items. */
 static void bring_back(size_t first, size_t m, const nefk_tile_space *space, double *doubles, float *singles) {
     const uint32_t *from = space->order;
-    const nefk_entries to = {(uintptr_t)doubles, sizeof *doubles};
-    for (size_t i = 0; doubles && i < m; i++) {
-        nefk_ask(to, first + i + NEFK_IN_ORDER);
-        doubles[first + i] = space->x[from[i]];
-    }
-    for (size_t i = 0; !doubles && i < m; i++) singles[first + i] = (float)space->x[from[i]];
+    if (doubles) for (size_t i = 0; i < m; i++) doubles[first + i] = space->x[from[i]];
+    else for (size_t i = 0; i < m; i++) singles[first + i] = (float)space->x[from[i]];
 }
 
 /* List the items of groups without a flag (groups,), by number in the tile, and what amounts are written over. */
