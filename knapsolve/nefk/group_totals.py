@@ -27,7 +27,7 @@ FEWEST_SHARED, MOST_SHARED = 1 << 20, 2**32  # groups of a table that is too lar
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
 BLOCK, LARGEST_BLOCK = 256, 1 << 12  # items that blocks of groups have in the mean, and groups of one
-MOST_IN_BLOCK, MOST_AT_FIRST = 512, 8  # items of a block that are no reason to count its groups; of few items
+MOST_IN_BLOCK, MOST_AT_FIRST = 512, 16  # items of a block that are no reason to count its groups; of few items
 FEW = 32  # items of no group are all sampled if they are at most one in so many
 SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
 
