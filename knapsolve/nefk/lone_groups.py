@@ -20,9 +20,11 @@ def as_bounds(problem: Problem) -> Problem | None:
     """The problem with upper bounds in place of caps; None if a group has several items or asks for an error."""
     if problem.n > FEW * len(problem.caps):
         return None
+    first = np.sort(problem.groups[:FIRST])  # before a table is made, of which each number is in a page of its own
+    if (first[1:] == first[:-1])[first[1:] >= 0].any():
+        return None
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
-    others = (slice(FIRST + part.start, FIRST + part.stop) for part in parts_of(max(problem.n - FIRST, 0)))
-    for part in (slice(0, FIRST), *others):
+    for part in parts_of(problem.n):
         groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
         group_layout.count_groups(groups, count)
         if (count[1 + groups[groups >= 0]] > 1).any():
