@@ -191,11 +191,9 @@ double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
     double sum = 0.0, term[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t m = count - start < BLOCK ? count - start : BLOCK;
-        for (size_t g = 0; marks && g < m; g++) {
-            double cap = caps[start + g];
-            term[g] = marks[start + g] == NEFK_CAPPED ? cap : 0.0;
-        }
-        sum += sum_block(marks ? term : caps + start, m);
+        const double *terms = marks ? term : caps + start;
+        for (size_t g = 0; marks && g < m; g++) term[g] = marks[start + g] == NEFK_CAPPED ? caps[start + g] : 0.0;
+        sum += sum_block(terms, m);
     }
     return sum;
 }

@@ -33,15 +33,16 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
 void nefk_tile_respond_roughly(const nefk_grouped *all, nefk_tile tile, double price, float *taken) {
     enum { PARTS = 4 }; /* of few groups' sums, so that they are not waited for */
     double x[NEFK_BLOCK], d[NEFK_BLOCK], sums[2 * NEFK_TILE_GROUPS]; /* a pair is in one line of the cache */
-    const nefk_entries parameter = nefk_entries_of(&all->problem->parameter), weight = nefk_entries_of(&all->problem->weight);
+    const nefk_entries parameter = nefk_entries_of(&all->problem->parameter);
+    const nefk_entries weight = nefk_entries_of(&all->problem->weight);
     size_t groups = tile.last - tile.first, parts = PARTS * groups <= NEFK_TILE_GROUPS ? PARTS : 1;
     nefk_fill(2 * groups * parts, 0.0, sums);
     for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
         size_t m = tile.end - at < NEFK_BLOCK ? tile.end - at : NEFK_BLOCK;
         nefk_respond_each(all->problem, price, at, at + m, 1, x, d);
         for (size_t i = 0; i < m; i++) {
-            nefk_ask(parameter, at + m + i); /* of the next block */
-            nefk_ask(weight, at + m + i);
+            nefk_ask(parameter, at + NEFK_BLOCK + i);
+            nefk_ask(weight, at + NEFK_BLOCK + i);
             double *pair = &sums[2 * (parts * all->member[at + i] + (i & (parts - 1)))];
             pair[0] += x[i];
             pair[1] += d[i];
@@ -106,7 +107,8 @@ static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups,
 /* Where the items of a tile's loose groups are, into space->order, in the order of the columns. Returns how many. */
 static size_t list_loose(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, nefk_tile_space *space) {
     const uint32_t *order = all->problem->order;
-    const nefk_entries parameter = nefk_entries_of(&all->problem->parameter), weight = nefk_entries_of(&all->problem->weight);
+    const nefk_entries parameter = nefk_entries_of(&all->problem->parameter);
+    const nefk_entries weight = nefk_entries_of(&all->problem->weight);
     size_t m = 0;
     if (all->member) {
         for (size_t i = tile.begin; i < tile.end; i++) {

@@ -126,6 +126,8 @@ size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t sta
     for (size_t at = first; at < stop; at += step) {
         size_t m = 0;
         for (size_t k = 0; k < 4; k++) m = load_runs(columns[k], problem->order, at, stop, every, entries[k]);
+        for (size_t k = 0; k < 4 && !problem->order; k++)
+            for (size_t i = 0; i < step; i += every) nefk_ask_column(columns[k], at + step + i, NEFK_SAMPLE_RUN);
         nefk_block items = {entries[0], entries[1], entries[2], entries[3]};
         use->respond(problem->shape, m, items, prices, problem->ceiling, x, d, NULL);
         nefk_add(&total.amount.high, &total.amount.low, use->sum(m, x));

@@ -45,7 +45,7 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
 
 /* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where items are moved to
  * hundreds of runs, the next lines of all have no room in the first cache, but in the second. */
-NEFK_INLINE void ask(const void *at, ptrdiff_t ahead, int second) {
+NEFK_INLINE void ask_run(const void *at, ptrdiff_t ahead, int second) {
     const void *later = (const void *)((uintptr_t)at + (uintptr_t)ahead);
     if (second) __builtin_prefetch(later, 0, 2);
     else __builtin_prefetch(later, 0, 3);
@@ -66,10 +66,10 @@ NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
 /* Inlined with constant widths, which leave one instruction of each copy, and with what does not change in a loop. */
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
-    const nefk_entries groups = {(uintptr_t)group, sizeof *group}, from_b = {(uintptr_t)b.from, width_b};
-    const nefk_entries from_a = {(uintptr_t)a.from, width_a}, to_a = {(uintptr_t)a.to, width_a};
+    const nefk_entries groups = {(uintptr_t)group, sizeof *group};
+    const nefk_entries in_order_a = {(uintptr_t)(back ? a.to : a.from), width_a};
+    const nefk_entries in_order_b = {(uintptr_t)(back ? b.to : b.from), width_b};
     ptrdiff_t step = runs.down ? -1 : 1, ahead = step * LINE;
-    const size_t on = (size_t)(step * NEFK_IN_ORDER);
     size_t i = runs.down ? count - 1 : 0;
     for (size_t left = count; left > 0; left--, i += (size_t)step) {
         if (runs.entries && left > NEFK_AHEAD)
@@ -78,12 +78,13 @@ NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk
         uint32_t place = *next - (uint32_t)runs.down;
         *next += (uint32_t)step;
         size_t from = back ? place : i, to = back ? i : place;
-        ask((back ? a.from : a.to) + place * width_a, ahead, !back);
-        if (width_b) ask((back ? b.from : b.to) + place * width_b, ahead, !back);
-        if (member) ask(member + place, ahead, 1);
-        nefk_ask(groups, i + on);
-        nefk_ask(back ? to_a : from_a, i + on);
-        nefk_ask(from_b, i + on);
+        ask_run((back ? a.from : a.to) + place * width_a, ahead, !back);
+        if (width_b) ask_run((back ? b.from : b.to) + place * width_b, ahead, !back);
+        if (member) ask_run(member + place, ahead, 1);
+        size_t later = i + (size_t)(step * NEFK_IN_ORDER);
+        nefk_ask(groups, later);
+        nefk_ask(in_order_a, later);
+        nefk_ask(in_order_b, later);
         memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
         if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
         if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));

@@ -11,19 +11,21 @@
 #include "nefk_kernel.h"
 
 enum { NEFK_AHEAD = 32 };     /* items between asking memory for an entry out of order and using it */
-enum { NEFK_IN_ORDER = 256 }; /* the same in order, where a loop goes to many other places: caches then see no order */
+enum { NEFK_IN_ORDER = 256 }; /* in order, in a loop that goes to many other places, among which processors see none */
+enum { NEFK_FIRST = 64 };     /* entries of the next block: each is a page, which processors turn to late */
 
-/* Entries of one width, side by side; of width 0 if there are none. */
+/* Entries of one width that lie side by side; of width 0 where there is nothing to ask for. */
 typedef struct { uintptr_t from; size_t width; } nefk_entries;
 
 /* Ask memory for entry k, perhaps beyond the ends, which is no matter. */
 static inline void nefk_ask(nefk_entries entries, size_t k) {
-    __builtin_prefetch((const void *)(entries.from + entries.width * k));
+    if (entries.width) __builtin_prefetch((const void *)(entries.from + entries.width * k));
 }
 
+/* Those of a column, unless it is a scalar or its entries lie in another order. */
 static inline nefk_entries nefk_entries_of(const nefk_column *column) {
     nefk_entries entries = {column->doubles ? (uintptr_t)column->doubles : (uintptr_t)column->singles,
-                           column->doubles ? sizeof(double) : sizeof(float)};
+                            column->doubles ? sizeof(double) : sizeof(float)};
     if (!entries.from || column->place) entries.width = 0;
     return entries;
 }
@@ -134,9 +136,18 @@ static inline const double *nefk_load_column(const nefk_column *column, const ui
     return buffer;
 }
 
+/* Ask memory for `count` entries of a column from `start` on. */
+static inline void nefk_ask_column(const nefk_column *column, size_t start, size_t count) {
+    const size_t by_line = 64 / sizeof(double);
+    nefk_entries entries = nefk_entries_of(column);
+    for (size_t i = 0; i < count; i += by_line) nefk_ask(entries, start + i);
+}
+
 /* Items start .. start + m of a problem. */
 static inline nefk_block nefk_load_block(const nefk_problem *problem, size_t start, size_t m, nefk_buffers *space) {
+    const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
     nefk_block items;
+    for (size_t c = 0; c < 4 && !problem->order; c++) nefk_ask_column(columns[c], start + m, NEFK_FIRST);
     items.parameter = nefk_load_column(&problem->parameter, problem->order, start, m, space->is_filled, space->parameter);
     items.weight = nefk_load_column(&problem->weight, problem->order, start, m, space->is_filled, space->weight);
     items.lower = nefk_load_column(&problem->lower, problem->order, start, m, space->is_filled, space->lower);

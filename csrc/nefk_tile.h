@@ -145,11 +145,11 @@ static inline void scatter_listed(const nefk_column *column, size_t first, size_
     }
 }
 
-/* Where the next item of a group goes; in the first cache. */
+/* Where the next item of a group goes, and how far from there the one after it. */
 typedef struct { uint16_t next, stride; } nefk_next;
 
-/* Where m items go, into `to`, and their entries of two columns there. */
-static inline void scatter_pairs(size_t m, const uint16_t *restrict member, const double *restrict a,
+/* Where m items go, into `to`, and their entries of two columns to there. */
+static inline void scatter_two(size_t m, const uint16_t *restrict member, const double *restrict a,
                                  const double *restrict b, nefk_next *restrict next, uint32_t *restrict to,
                                  double *restrict to_a, double *restrict to_b) {
     const nefk_entries from_a = {(uintptr_t)a, sizeof *a}, from_b = {(uintptr_t)b, sizeof *b};
@@ -170,14 +170,17 @@ static inline void scatter_pairs(size_t m, const uint16_t *restrict member, cons
 static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
-    const double *a = columns[0]->place ? NULL : columns[0]->doubles, *b = columns[1]->place ? NULL : columns[1]->doubles;
+    const double *a = problem->parameter.place ? NULL : problem->parameter.doubles;
+    const double *b = problem->weight.place ? NULL : problem->weight.doubles;
     const uint16_t *member = all->member + tile.begin;
-    size_t first = tile.begin, m = tile.end - first, done = a && b ? 2 : 0;
-    nefk_next next[NEFK_TILE_GROUPS];
+    size_t first = tile.begin, m = tile.end - first;
+    int both = a && b;
+    nefk_next next[NEFK_TILE_GROUPS]; /* in the first cache */
     for (size_t g = 0; g < groups; g++)
         next[space->name[g]] = (nefk_next){(uint16_t)space->offset[g], (uint16_t)space->stride[g]};
-    if (done) scatter_pairs(m, member, a + first, b + first, next, space->order, space->all.entries[0], space->all.entries[1]);
-    for (size_t i = 0; i < m && !done; i++) {
+    if (both)
+        scatter_two(m, member, a + first, b + first, next, space->order, space->all.entries[0], space->all.entries[1]);
+    else for (size_t i = 0; i < m; i++) {
         nefk_next *own = &next[member[i]];
         space->order[i] = own->next;
         own->next = (uint16_t)(own->next + own->stride);
@@ -187,7 +190,7 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
         const double *doubles = columns[c]->doubles ? columns[c]->doubles + first : NULL;
         const float *singles = columns[c]->singles ? columns[c]->singles + first : NULL;
         space->all.step[c] = doubles || singles;
-        if (c < done) continue;
+        if (both && c < 2) continue;
         if (space->all.step[c] && columns[c]->place) scatter_listed(columns[c], first, m, space->order, to);
         else if (doubles) for (size_t i = 0; i < m; i++) to[space->order[i]] = doubles[i];
         else if (singles) for (size_t i = 0; i < m; i++) to[space->order[i]] = singles[i];

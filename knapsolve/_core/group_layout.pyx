@@ -4,7 +4,14 @@ from libc.stdint cimport UINT64_MAX, int32_t, uint8_t, uint16_t, uint32_t, uint6
 
 import numpy as np
 
-from knapsolve._core.prefetch cimport LARGE_TABLE, NEFK_AHEAD, NEFK_IN_ORDER, __builtin_prefetch
+from knapsolve._core.prefetch cimport (
+    LARGE_TABLE,
+    NEFK_AHEAD,
+    NEFK_IN_ORDER,
+    __builtin_prefetch,
+    nefk_ask,
+    nefk_entries,
+)
 
 cdef extern from "nefk_layout.h":
     ctypedef struct nefk_runs:
@@ -129,6 +136,12 @@ def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint do
         nefk_move_back(&group[0], group.shape[0], where, move)
 
 
+cdef inline nefk_entries entries_of(const Py_ssize_t[::1] group) noexcept:
+    cdef nefk_entries entries
+    entries.from_, entries.width = <size_t> &group[0] if group.shape[0] else 0, sizeof(Py_ssize_t)
+    return entries
+
+
 cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern
 
 
@@ -148,6 +161,7 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
     cdef Py_ssize_t i, g, listed = 0, near = group.shape[0] - NEFK_AHEAD if count.shape[0] > LARGE_TABLE else 0
     cdef uint32_t known
     cdef uint8_t few
+    cdef nefk_entries entries = entries_of(group)
     if rest is not None:
         with nogil:
             for i in range(group.shape[0]):
@@ -164,7 +178,7 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
         return listed
     with nogil:
         for i in range(group.shape[0]):
-            __builtin_prefetch(&group[i] + NEFK_IN_ORDER, 0)
+            nefk_ask(entries, i + NEFK_IN_ORDER)
             g = group[i]
             if i < near:
                 __builtin_prefetch(&count[group[i + NEFK_AHEAD] + 1], 1)
@@ -183,9 +197,10 @@ def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, in
     """
     cdef uint64_t limit = UINT64_MAX // every
     cdef Py_ssize_t i, g, listed = 0, block = 1 << bits
+    cdef nefk_entries entries = entries_of(group)
     with nogil:
         for i in range(group.shape[0]):
-            __builtin_prefetch(&group[i] + NEFK_IN_ORDER, 0)
+            nefk_ask(entries, i + NEFK_IN_ORDER)
             g = group[i]
             count[(g + block) >> bits] += 1
             if is_sampled(g, limit) if g >= 0 else or_none:  # seldom

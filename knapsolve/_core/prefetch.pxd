@@ -4,6 +4,10 @@ cdef extern from "nefk_load.h":
     enum:
         NEFK_AHEAD
         NEFK_IN_ORDER
+    ctypedef struct nefk_entries:
+        size_t from_ "from"
+        size_t width
+    void nefk_ask(nefk_entries entries, size_t k) noexcept nogil
 
 cdef extern from *:
     void __builtin_prefetch(const void *, int) noexcept nogil

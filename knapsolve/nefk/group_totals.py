@@ -27,7 +27,7 @@ FEWEST_SHARED, MOST_SHARED = 1 << 20, 2**32  # groups of a table that is too lar
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
 BLOCK, LARGEST_BLOCK = 256, 1 << 12  # items that blocks of groups have in the mean, and groups of one
-MOST_IN_BLOCK, MOST_AT_FIRST = 512, 16  # items of a block that are no reason to count its groups; of few items
+MOST_IN_BLOCK, BY_CHANCE = 512, 16  # items of a block that are no reason to count its groups; more among the first
 FEW = 32  # items of no group are all sampled if they are at most one in so many
 SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that are surely larger than its own
 
@@ -82,7 +82,7 @@ class GroupTotals:
         """
         n = self.problem.n
         first = self._count(slice(0, min(CHUNK, n)), self._bits).tables[0]
-        if not first[0] or first[1:].max() > MOST_AT_FIRST + MOST_IN_BLOCK * CHUNK / n:
+        if not first[0] or first[1:].max() > BY_CHANCE + MOST_IN_BLOCK * CHUNK / n:
             return None
         blocks = self._count_all(self._bits)
         return blocks if blocks[1:].max() < LARGE else None

@@ -20,8 +20,9 @@ def as_bounds(problem: Problem) -> Problem | None:
     """The problem with upper bounds in place of caps; None if a group has several items or asks for an error."""
     if problem.n > FEW * len(problem.caps):
         return None
-    first = np.sort(problem.groups[:FIRST])  # before a table is made, of which each number is in a page of its own
-    if (first[1:] == first[:-1])[first[1:] >= 0].any():
+    first = problem.groups[:FIRST]  # before there is a table, of which few items touch nearly as many pages
+    first = np.sort(first[first >= 0])
+    if (first[1:] == first[:-1]).any():
         return None
     count = np.zeros(len(problem.caps) + 1, dtype=np.uint32)
     for part in parts_of(problem.n):

@@ -63,6 +63,14 @@ def test_sums_of_marked_caps_leave_out_infinite_ones_and_keep_those_that_count(g
     assert group_tables.sum_marked(caps, marks) == np.inf
 
 
+@pytest.mark.parametrize("groups", [*SIZES, 8, 511, 513])
+def test_sums_of_all_caps_are_those_of_caps_that_are_all_marked(groups, generator):
+    caps = generator.random(groups)
+    total = group_tables.sum_marked(caps, None)
+    assert total == group_tables.sum_marked(caps, np.ones(groups, np.int8))
+    assert total == pytest.approx(math.fsum(caps), rel=1e-14)
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("groups", SIZES)
 def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):

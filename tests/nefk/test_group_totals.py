@@ -11,8 +11,9 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.group_totals as group_totals
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
-from knapsolve.nefk.group_totals import LARGE, GroupTotals, capped_sums
+from knapsolve.nefk.group_totals import LARGE, MOST_IN_BLOCK, GroupTotals, capped_sums
 from knapsolve.nefk.layouts import lay_out
+from knapsolve.nefk.passes import CHUNK
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
 
@@ -263,3 +264,20 @@ def test_threads_count_and_list_what_one_does(kind):
             kept, expected = (x.listed[0, x.sizes[1 + x.listed[1]] < LARGE] for x in (totals, alone))
             assert np.array_equal(kept, expected)
             assert (kind == "large") == (kept.size == 0) == (totals.listed.size > alone.listed.size)
+
+
+@pytest.mark.parametrize(("more", "are_large"), [(8, False), (24, True)])
+def test_some_items_of_a_block_may_be_among_the_first_by_chance(more, are_large):
+    """Beside as many as a block of groups that are small may have of them."""
+    generator, n, n_groups = np.random.default_rng(6), 500_000, 150_000
+    groups = generator.permutation(np.arange(n) % n_groups)
+    groups[0], first, width = -1, groups[:CHUNK], 1 << group_totals._bits_of_blocks(totals_of_ones(groups).problem)
+    named = first // width == 100
+    first[named] += 10 * width
+    first[1 : 1 + more + MOST_IN_BLOCK * CHUNK // n] = 100 * width + 3
+    assert totals_of_ones(groups).has_large == are_large
+
+
+def totals_of_ones(groups):
+    options = {"weights": None, "upper": None, "groups": groups, "group_caps": np.full(groups.max() + 1, 0.5)}
+    return totals_of("freshness", np.ones(groups.size), options, 1)

@@ -6,7 +6,10 @@ from nefk_oracle import FAMILIES, random_parameters, solve
 from test_nefk_groups import assert_certified
 
 import knapsolve.nefk.solver as solver_module
-from knapsolve import InfeasibleError
+from knapsolve import InfeasibleError, criteria
+from knapsolve.nefk.lone_groups import FIRST, as_bounds
+from knapsolve.nefk.passes import CHUNK
+from knapsolve.nefk.problem import check_problem
 
 
 def lone_problem(family, n, seed, with_bounds):
@@ -65,3 +68,24 @@ def test_what_clashes_is_named_as_that_of_groups():
         solve("freshness", np.ones(2), 1.0, lower=0.5, groups=groups, group_caps=np.array([1.0, 0.25]))
     with pytest.raises(InfeasibleError, match=r"group caps \(of groups that have items\) allow 0\.5"):
         solve("freshness", np.ones(2), 1.0, groups=groups, group_caps=np.array([0.25, 0.25]))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64])
+@pytest.mark.parametrize("pair", [None, (0, 1), (FIRST - 2, FIRST - 1), (FIRST - 1, FIRST), (1500, 2000), (3, CHUNK + 3)])
+def test_a_group_of_two_is_found_wherever_its_items_are(pair, dtype):
+    """Among the first, of which two are likely to be in one group, and all others."""
+    groups = np.random.default_rng(5).permutation(CHUNK + 500).astype(dtype)
+    if dtype != np.uint64:
+        groups[np.arange(groups.size) % 3 == 2] = -1
+    if pair:
+        groups[pair[0]] = groups[pair[1]] = 7
+    options = {"weights": None, "lower": None, "upper": None, "equality": True}
+    caps = np.linspace(0.1, 1.0, groups.size)
+    for given in (groups, np.repeat(groups, 2)[::2]):
+        problem = check_problem(criteria.Freshness(np.ones(groups.size)), 1.0, groups=given, group_caps=caps, **options)
+        bounded = as_bounds(problem)
+        assert (bounded is None) == (pair is not None and (groups == 7).sum() > 1)
+        if bounded:
+            has_group = groups.astype(np.int64) >= 0
+            np.testing.assert_array_equal(bounded.upper[has_group], caps[groups[has_group]])
+            assert np.isinf(bounded.upper[~has_group]).all()

@@ -14,6 +14,7 @@ import knapsolve.nefk.reduced as reduced_module
 import knapsolve.nefk.room as room_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.layouts import Tiled, lay_out
 from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.problem import check_problem
@@ -157,6 +158,24 @@ def test_the_answer_does_not_depend_on_the_layout(kind, dtype, width, monkeypatc
     np.testing.assert_allclose(tiled.amounts, listed.amounts, rtol=1e-6 if width == np.float32 else 1e-10)
     np.testing.assert_array_equal(tiled.side, listed.side)
     np.testing.assert_allclose(tiled.group_prices, listed.group_prices, rtol=1e-11, atol=1e-12 * listed.price)
+
+
+@pytest.mark.parametrize("kind", ["small", "many", "large", "empty"])
+def test_columns_of_either_width_come_into_order_by_group_alike(kind):
+    """Two of doubles at once, others by themselves."""
+    rates, weights, groups, caps = grouped(kind, 2, np.float32)
+    totals = []
+    for wide in ((), ("rates",), ("weights",), ("rates", "weights")):
+        a, w = (x.astype(np.float64) if name in wide else x for name, x in (("rates", rates), ("weights", weights)))
+        options = {"weights": w, "groups": groups, "group_caps": caps, "lower": None, "upper": None, "equality": True}
+        problem = check_problem(criteria.Freshness(a), 0.2 * N, **options)
+        starts = np.append([0, 0], np.cumsum(np.bincount(groups + 1, minlength=len(caps) + 1))).astype(np.uint32)
+        place = Place(N, np.empty(N, np.float64 if wide else np.float32), 8 if wide else 4)  # written over a column
+        layout = lay_out(problem, [(None, starts)], place)
+        assert isinstance(layout, Tiled)
+        totals.append(GroupPasses(problem, 1, layout).respond(0.3)[0])
+    for others in totals[1:]:
+        np.testing.assert_array_equal(others, totals[0])
 
 
 SHARED = ("rates", "weights", "lower", "upper", "overlap")
