@@ -70,8 +70,11 @@ def test_what_clashes_is_named_as_that_of_groups():
         solve("freshness", np.ones(2), 1.0, groups=groups, group_caps=np.array([0.25, 0.25]))
 
 
+PAIRS = [None, (0, 1), (FIRST - 2, FIRST - 1), (FIRST - 1, FIRST), (1500, 2000), (3, CHUNK + 3)]
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64])
-@pytest.mark.parametrize("pair", [None, (0, 1), (FIRST - 2, FIRST - 1), (FIRST - 1, FIRST), (1500, 2000), (3, CHUNK + 3)])
+@pytest.mark.parametrize("pair", PAIRS)
 def test_a_group_of_two_is_found_wherever_its_items_are(pair, dtype):
     """Among the first, of which two are likely to be in one group, and all others."""
     groups = np.random.default_rng(5).permutation(CHUNK + 500).astype(dtype)
