@@ -158,12 +158,10 @@ static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_spac
         double more = space->slope[k], less = space->total[g], cap = space->cap[g];
         double room = (more < cap ? more : cap) - less;
         double share = isnan(own[tile.first + space->name[g]]) ? prices.share : 1.0;
-        share = room > 0.0 ? share * room / (more - less) : 0.0;
-        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g]) {
-            double less_here = space->x[at], more_here = space->y[i];
-            double mixed = less_here + share * (more_here - less_here);
-            space->x[at] = mixed < more_here ? mixed : more_here;
-        }
+        int moves = room > 0.0 && nefk_blend(all->problem, share, 0.0, room) > 0.0;
+        share = moves ? share * room / (more - less) : 0.0;
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++, at += space->stride[g])
+            space->x[at] = nefk_blend(all->problem, share, space->x[at], space->y[i]);
     }
     sum_groups(space, space->x, space->total);
 }

@@ -138,12 +138,11 @@ size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t sta
     return count;
 }
 
-/* x := x + share * (other - x), not beyond other. */
-static void blend(size_t m, double share, const double *other, double *x) {
-    for (size_t i = 0; i < m; i++) {
-        double mixed = x[i] + share * (other[i] - x[i]);
-        x[i] = mixed < other[i] ? mixed : other[i];
-    }
+double nefk_blend(const nefk_problem *problem, double share, double less, double more) {
+    const double without_end = 1e-20, of_all = 1e-99;
+    double gap = more - less, mixed = less + share * gap;
+    if (problem->shape == NEFK_QUADRATIC && share < of_all && gap < without_end * problem->ceiling) return less;
+    return mixed < more ? mixed : more;
 }
 
 void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t start, size_t stop,
@@ -162,7 +161,7 @@ void nefk_settle_range(const nefk_problem *problem, nefk_prices prices, size_t s
         use->respond(problem->shape, m, items, highs, problem->ceiling, x, NULL, NULL);
         if (prices.low != prices.high) {
             use->respond(problem->shape, m, items, lows, problem->ceiling, other, NULL, NULL);
-            blend(m, prices.share, other, x);
+            for (size_t i = 0; i < m; i++) x[i] = nefk_blend(problem, prices.share, x[i], other[i]);
         }
         double bad = use->audit(problem->shape, m, items, highs, x, value, place);
         total.residual = bad <= total.residual ? total.residual : bad; /* a NaN stays */

@@ -76,6 +76,10 @@ void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, 
 void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
                                 double price, ptrdiff_t first, ptrdiff_t last, double *sums);
 
+/* less + share (more - less), not beyond `more`. Where straight amounts without an end, which are cut to a ceiling, take
+ * all at one price, the share is about what they take over that: of others, it is nothing. */
+double nefk_blend(const nefk_problem *problem, double share, double less, double more);
+
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).
  * `doubles` or `singles` (n,) takes the amounts; `side` (n,) becomes -1 at the lower bound, 1 at the upper one,
  * else 0; with `order` both are written at the entries of the items, without it amounts may be written over a column.

@@ -25,10 +25,15 @@ def check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
         given = np.asarray(groups)
     except ValueError:  # lists of several lengths
         given = np.asarray(groups, dtype=object)
+    if given.shape == (0,) and given.dtype == np.float64:  # an empty list
+        given = np.empty(0, dtype=np.intp)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         allowed = "a one-dimensional array of integers, -1 for no group"
         raise TypeError(f"groups must be {allowed}, got {_strange_group(given)}")
     first, last = _extent_of(given, n_jobs)
+    if last > np.iinfo(np.intp).max:
+        position = int(np.argmax(given))
+        raise ValueError(f"groups must be -1 for no group, as signed integers, got {last} at position {position}")
     if first < -1:
         raise ValueError(f"groups must be at least -1 (no group), got {first} at position {int(np.argmin(given))}")
     return given, last
@@ -72,10 +77,10 @@ def check_caps(group_caps: Any, groups: Any, last: int, n: int) -> NDArray[np.fl
         raise ValueError(f"groups must be {allowed}, got {last} among {n} items")
     caps = np.full(last + 1, checked) if isinstance(checked, float) else np.asarray(checked, dtype=np.float64)
     if last >= len(caps):
-        got = f"got {last} at position {int(np.argmax(groups == last))}"
-        raise ValueError(f"groups must be below the number of group_caps, {len(caps)} (one number is every cap), {got}")
+        got = f"got {len(caps)}, and group {last} at position {int(np.argmax(groups == last))}"
+        raise ValueError(f"group_caps must be one number or have an entry for each group, {last + 1} or more, {got}")
     if _are_by_item(caps, groups, last):
-        taken = f"entry k is that of group k: if so, the first {last + 1} say the same"
+        taken = f"entry k is that of group k; of caps by item, give one for each of the {last + 1} groups"
         message = f"group_caps has an entry for each of the {n} items, alike within groups; {taken}"
         warnings.warn(message, UserWarning, stacklevel=calls_from_outside())
     return caps

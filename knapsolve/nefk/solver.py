@@ -49,7 +49,7 @@ def solve_nefk(
     n_jobs: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> NEFKResult:
-    """Maximise sum w_i f_i(x_i) subject to sum x_i = capacity and lower <= x <= upper.
+    """Maximise sum w_i f_i(x_i) subject to sum x_i = capacity, lower <= x <= upper and the caps of groups.
 
     The solution is found on the price mu of capacity: w_i f_i'(x_i) = mu wherever x_i is inside its bounds. Items
     of equal slope (ties) share in proportion to the room between their bounds.
@@ -74,9 +74,9 @@ def solve_nefk(
     n_jobs : int, default=None
         Threads, as in joblib. The answer is the same to the last bit whatever their number.
     out : ndarray of shape (n,), float64 or float32, default=None
-        Where to put the amounts, also over one of the columns (which takes another array meanwhile). float32 halves the
-        memory; value and residuals are those before rounding. With groups, a solve that is given this room in float64
-        may be faster; its amounts may then differ, as far as residuals allow.
+        Where to put the amounts, side by side in memory, also over one of the columns (which takes another array
+        meanwhile). float32 halves the memory; value and residuals are those before rounding. With groups, a solve that
+        is given this room in float64 may be faster; its amounts may then differ, as far as residuals allow.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def test_caps_by_item_in_place_of_by_group_are_warned_of(n, dtype):
     groups[-1] = -1 if dtype != np.uint64 else 0
     caps = (0.1 + 0.01 * np.arange(groups.max() + 1.0))[groups]
     given = {"groups": groups.astype(dtype), "equality": False}
-    with pytest.warns(UserWarning, match=f"each of the {n} items.*the first {groups.max() + 1} say the same") as said:
+    with pytest.warns(UserWarning, match=f"each of the {n} items.*each of the {groups.max() + 1} groups") as said:
         solve_nefk(Freshness(np.ones(n)), 1.0, group_caps=caps, **given)
     assert said[0].filename == __file__
     groups[-1] = 0
@@ -66,3 +66,13 @@ def test_caps_by_item_in_place_of_by_group_are_warned_of(n, dtype):
 )
 def test_caps_by_group_are_not_warned_of(groups, caps):
     solve_nefk(Freshness(np.ones(4)), 1.0, groups=groups, group_caps=caps, equality=False)
+
+
+def test_what_is_wrong_with_groups_is_said_as_users_would():
+    ones, unsigned = Freshness(np.ones(3)), np.array([-1, 0, 1]).astype(np.uint64)
+    with pytest.raises(ValueError, match=r"^groups must be -1 for no group, .* got \d+ at position 0$"):
+        solve_nefk(ones, 1.0, groups=unsigned, group_caps=1.0)
+    with pytest.raises(ValueError, match=r"^group_caps must .* 3 or more, got 2, and group 2 at position 1$"):
+        solve_nefk(ones, 1.0, groups=[0, 2, 1], group_caps=[1.0, 2.0])
+    with pytest.raises(ValueError, match=r"^groups must have 3 entries like rate, got 0$"):
+        solve_nefk(ones, 1.0, groups=[], group_caps=1.0)

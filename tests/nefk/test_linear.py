@@ -165,3 +165,23 @@ def test_ties_are_the_weights_that_many_have_nearest_first():
     assert found(1.2, 1.3, 3.5)[0] == 2.0
     assert found(1.2, 1.3, 1.9) == []
     assert found(1.2, 1.3, 3.5, 1e-3)[2] == pytest.approx(2.0 * (1.0 - 1e-3 * upper[weights == 2.0].max()), rel=1e-15)
+
+
+@pytest.mark.parametrize("criterion", [criteria.Linear(), criteria.Quadratic(np.array([0.0, 0.0, 1.0, 0.0, 0.0]))])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_items_without_an_end_leave_others_of_a_tie_exactly_nothing(criterion, kind):
+    """Whether by bounds or by caps, above lower bounds, and at capacities far from 1."""
+    ends = {"upper": [np.inf, 1.0, 1.0, np.inf, 1.0]}, {"groups": [0, -1, 1, -1, 1], "group_caps": [np.inf, 8.0]}
+    for capacity in (1e-60 if kind == np.float64 else 1e-30, 20.0, 1e30):
+        for given, shares in zip(ends, ([0.5, 0, 0, 0.5, 0], [1 / 3, 1 / 3, 0, 1 / 3, 0])):
+            low = 0.01 * capacity * np.array([1.0, 0.0, 0.0, 1.0, 0.0])
+            out = np.empty(5, kind)
+            result = solve_nefk(criterion, capacity, weights=np.ones(5), lower=low, out=out, **given)
+            expected = low + np.array(shares) * (capacity - low.sum())
+            np.testing.assert_allclose(result.amounts, expected, rtol=1e-6 if kind == np.float32 else 1e-12)
+            np.testing.assert_array_equal(result.at_lower, np.array(shares) == 0.0)
+
+
+def test_small_shares_of_a_tie_without_such_items_are_kept():
+    result = solve_nefk(criteria.Linear(), 1e-90, upper=[1.0, 2.0, 1.0], weights=np.ones(3))
+    np.testing.assert_allclose(result.amounts, [2.5e-91, 5e-91, 2.5e-91], rtol=1e-14)

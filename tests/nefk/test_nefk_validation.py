@@ -75,7 +75,7 @@ NAN = float("nan")
         (lambda: solve_nefk(F, 1.0, upper=[NAN, 1.0, 1.0]), ValueError, ["upper", "nan", "position 0"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1]), ValueError, ["group_caps", "given with groups"]),
         (lambda: solve_nefk(F, 1.0, group_caps=[1.0]), ValueError, ["groups", "given with group_caps"]),
-        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 2], group_caps=[1.0, 1.0]), ValueError, ["groups", "2"]),
+        (lambda: solve_nefk(F, 1.0, groups=[0, 0, 2], group_caps=[1.0, 1.0]), ValueError, ["group 2 at position 2"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, -2], group_caps=[1.0]), ValueError, ["groups", "-2"]),
         (lambda: solve_nefk(F, 1.0, groups=[0.0, 0.5, 0], group_caps=[1.0]), TypeError, ["0.5 at position 1"]),
         (lambda: solve_nefk(F, 1.0, groups=[[0, 0]], group_caps=[1.0]), TypeError, ["groups", "shape (1, 2)"]),
