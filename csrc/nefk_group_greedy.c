@@ -6,7 +6,7 @@
 #include "every_width.h"
 #include "nefk_math.h"
 #include "nefk_ramps.h"
-#include "nefk_tile.h"
+#include "nefk_gather.h"
 
 enum { STRIP = NEFK_ROW_LANES /* groups of a row side by side */ };
 static const double SLACK = 5e-13; /* relative difference of sums that counts as none */

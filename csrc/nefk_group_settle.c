@@ -1,5 +1,6 @@
 #include <float.h>
 
+#include "nefk_gather.h"
 #include "nefk_group_approach.h"
 #include "nefk_group_checks.h"
 #include "nefk_group_rows.h"

@@ -1,6 +1,6 @@
 #include "nefk_by_group.h"
 #include "nefk_series.h"
-#include "nefk_tile.h"
+#include "nefk_gather.h"
 
 size_t nefk_tile_space_size(void) { return sizeof(nefk_tile_space); }
 
