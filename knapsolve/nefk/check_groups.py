@@ -64,7 +64,7 @@ def _strange_group(given: NDArray[Any]) -> str:
     for place, value in enumerate(given.tolist() if given.dtype.kind == "O" else ()):
         if not isinstance(value, int):
             return f"{shown(value)} at position {place}: pandas.factorize(names)[0] makes integers"
-    makes = "groups.astype(int)" if given.dtype.kind in "fO" else "pandas.factorize(names)[0]"
+    makes = "groups.astype(int)" if given.dtype.kind in "fOb" else "pandas.factorize(names)[0]"
     return f"{given.dtype}, of which {makes} makes integers"
 
 

@@ -76,3 +76,5 @@ def test_what_is_wrong_with_groups_is_said_as_users_would():
         solve_nefk(ones, 1.0, groups=[0, 2, 1], group_caps=[1.0, 2.0])
     with pytest.raises(ValueError, match=r"^groups must have 3 entries like rate, got 0$"):
         solve_nefk(ones, 1.0, groups=[], group_caps=1.0)
+    with pytest.raises(TypeError, match=r"got bool, of which groups.astype\(int\) makes integers$"):
+        solve_nefk(ones, 1.0, groups=np.array([True, False, True]), group_caps=[1.0, 2.0])
