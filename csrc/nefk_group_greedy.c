@@ -13,7 +13,14 @@ static const double SLACK = 5e-13; /* relative difference of sums that counts as
 
 /* Items of n groups in rows (size, n), lower bounds, and beyond them room; `left` (n,) is what caps leave beyond lower
  * bounds. */
-typedef struct { const double *weight, *lower, *upper, *room, *left; double *x, *own; } served;
+typedef struct { const double *weight, *lower, *upper, *room, *left; double *x, *own, ceiling; } served;
+
+/* What an item takes of the rest, beside others of its weight, with so much room in all. */
+NEFK_INLINE double share_of(double rest, double room, double tied, double ceiling) {
+    int takes = (tied < 0.5 * ceiling) | !nefk_has_end(room, ceiling);
+    double share = rest * (room / tied); /* rooms may be so large that rest / tied is 0 */
+    return takes ? share : 0.0;
+}
 
 /* Add the room of a row's items that weigh more than those of another, and as much. */
 NEFK_INLINE void add_room(const double *other, const double *room, const double *own, double *restrict above,
@@ -42,7 +49,7 @@ NEFK_INLINE void serve_rows(size_t size, size_t n, served to) {
             for (size_t l = 0; l < STRIP; l++) {
                 double w = own[l], r = room[l], rest = to.left[first + l] - above[l];
                 int has_room = r > 0.0, is_served = has_room & (rest > 0.0);
-                double share = rest * (r / tied[l]), part = is_served ? share : 0.0, some = lower[l] + part;
+                double share = share_of(rest, r, tied[l], to.ceiling), part = is_served ? share : 0.0, some = lower[l] + part;
                 some = some < upper[l] ? some : upper[l];
                 x[l] = tied[l] <= rest ? upper[l] : some;
                 whole[l] += r;
@@ -61,7 +68,7 @@ NEFK_INLINE void serve_rows(size_t size, size_t n, served to) {
 AT_EVERY_WIDTH(void, nefk_serve_rows, serve_rows, (size_t size, size_t n, served to), (size, n, to))
 
 /* Serve the m items of one group. */
-static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, double *own) {
+static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, double ceiling, double *own) {
     const double *weight = space->all.entries[1] + at, *lower = space->all.entries[2] + at;
     const double *upper = space->all.entries[3] + at, *room = space->d + at;
     const nefk_instructions *use = nefk_instructions_in_use();
@@ -88,7 +95,7 @@ static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, 
     double rest = left - sum_of(use, some, m), tied = sum_of(use, others, m);
     rest = rest > 0.0 ? rest : 0.0;
     for (size_t i = 0; i < m; i++) {
-        double part = lower[i] + rest * (room[i] / tied); /* rooms may be so large that rest / tied is 0 */
+        double part = lower[i] + share_of(rest, room[i], tied, ceiling);
         part = (rest < tied) & (part < upper[i]) ? part : upper[i];
         x[i] = weight[i] > *own ? upper[i] : (weight[i] == *own ? part : lower[i]);
     }
@@ -99,11 +106,12 @@ void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *s
     size_t m = gather(all, tile, NULL, space), groups = tile.last - tile.first;
     double *lower = space->all.entries[2], *upper = space->all.entries[3], *floor = space->slope;
     const nefk_instructions *use = nefk_instructions_in_use();
+    const double ceiling = all->problem->ceiling;
     for (size_t c = 1; c < NEFK_COLUMNS; c++)
         if (!space->all.step[c]) nefk_fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
     *audit = (nefk_tile_audit){{{0, 0}, {0, 0}, 0}, 0, 1, 0};
     for (size_t i = 0; i < m; i++) {
-        space->d[i] = (upper[i] < all->problem->ceiling ? upper[i] : all->problem->ceiling) - lower[i];
+        space->d[i] = (upper[i] < ceiling ? upper[i] : ceiling) - lower[i];
         audit->n_wrong += space->d[i] < 0.0;
     }
     sum_groups(space, lower, floor);
@@ -116,9 +124,9 @@ void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *s
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first, at = rows.begin, g = rows.first;
         served to = {space->all.entries[1] + at, lower + at, upper + at, space->d + at, space->at + g, space->x + at,
-                     space->low + g};
+                     space->low + g, ceiling};
         if (n > 1) nefk_serve_rows(rows.size, n, to);
-        else serve_one(rows.size, space, at, space->at[g], space->low + g);
+        else serve_one(rows.size, space, at, space->at[g], ceiling, space->low + g);
     }
     sum_groups(space, space->x, space->total);
     for (size_t g = 0; g < groups; g++) {

@@ -87,8 +87,8 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 /* Upper bounds of linear items as the caps of their groups leave them: the items of largest weight have all that theirs
  * allow, the last ones share what is left as their room is, others are left with their lower bounds. Own prices are
  * written to `own` (g,), NaN where a cap holds nothing. `audit` has the sum of those bounds, the error of the groups'
- * totals, and how many lower bounds exceed upper ones, or their sums caps. O(items) as a rule, of
- * small groups in rows O(items times those of one). */
+ * totals, and how many lower bounds exceed upper ones, or their sums caps. O(items) as a rule, of small groups in rows
+ * O(items times those of one). */
 void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *own, double *doubles,
                      nefk_tile_audit *audit);
 

@@ -139,9 +139,9 @@ size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t sta
 }
 
 double nefk_blend(const nefk_problem *problem, double share, double less, double more) {
-    const double without_end = 1e-20, of_all = 1e-99;
+    const double of_all = 1e-99;
     double gap = more - less, mixed = less + share * gap;
-    if (problem->shape == NEFK_QUADRATIC && share < of_all && gap < without_end * problem->ceiling) return less;
+    if (problem->shape == NEFK_QUADRATIC && share < of_all && nefk_has_end(gap, problem->ceiling)) return less;
     return mixed < more ? mixed : more;
 }
 

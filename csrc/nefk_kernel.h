@@ -76,8 +76,12 @@ void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, 
 void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
                                 double price, ptrdiff_t first, ptrdiff_t last, double *sums);
 
-/* less + share (more - less), not beyond `more`. Where straight amounts without an end, which are cut to a ceiling, take
- * all at one price, the share is about what they take over that: of others, it is nothing. */
+/* Whether a linear item's room has an end, far below the ceiling to which those without one are cut: beside these, where
+ * items of one price share, it counts for nothing. */
+static inline int nefk_has_end(double room, double ceiling) { return room < 1e-20 * ceiling; }
+
+/* less + share (more - less), not beyond `more`. Where linear items without an end take all at one price, the share is
+ * about the capacity over their ceiling. */
 double nefk_blend(const nefk_problem *problem, double share, double less, double more);
 
 /* Write the amounts of items [start, stop) and check them from the amounts alone. O(stop - start).

@@ -185,3 +185,15 @@ def test_items_without_an_end_leave_others_of_a_tie_exactly_nothing(criterion, k
 def test_small_shares_of_a_tie_without_such_items_are_kept():
     result = solve_nefk(criteria.Linear(), 1e-90, upper=[1.0, 2.0, 1.0], weights=np.ones(3))
     np.testing.assert_allclose(result.amounts, [2.5e-91, 5e-91, 2.5e-91], rtol=1e-14)
+
+
+@pytest.mark.parametrize(("groups", "size"), [(1, 4), (50, 4), (1, 400), (1, 20_000)])
+def test_items_without_an_end_leave_others_of_their_group_exactly_nothing(groups, size):
+    """Of groups in rows, by themselves and larger than a tile, whose caps are tight."""
+    n = groups * size
+    group, upper = np.arange(n) % groups, np.where(np.arange(n) // groups % 2, 1.0, np.inf)
+    given = {"upper": upper, "groups": group, "group_caps": 0.5 * size, "equality": False}
+    result = solve_nefk(criteria.Linear(), 5.0 * n, **given)
+    np.testing.assert_allclose(result.amounts, np.where(upper == 1.0, 0.0, 1.0), rtol=1e-12)
+    np.testing.assert_array_equal(result.at_lower, upper == 1.0)
+    assert max(result.residual, result.budget_residual) <= 1e-12
