@@ -15,12 +15,8 @@ static const double SLACK = 5e-13; /* relative difference of sums that counts as
  * bounds. */
 typedef struct { const double *weight, *lower, *upper, *room, *left; double *x, *own, ceiling; } served;
 
-/* What an item takes of the rest, beside others of its weight, with so much room in all. */
-NEFK_INLINE double share_of(double rest, double room, double tied, double ceiling) {
-    int takes = (tied < 0.5 * ceiling) | !nefk_has_end(room, ceiling);
-    double share = rest * (room / tied); /* rooms may be so large that rest / tied is 0 */
-    return takes ? share : 0.0;
-}
+/* The least room that counts among items of one weight with so much in all. */
+NEFK_INLINE double least_of(double tied, double ceiling) { return tied < 0.5 * ceiling ? 0.0 : nefk_endless(ceiling); }
 
 /* Add the room of a row's items that weigh more than those of another, and as much. */
 NEFK_INLINE void add_room(const double *other, const double *room, const double *own, double *restrict above,
@@ -49,7 +45,8 @@ NEFK_INLINE void serve_rows(size_t size, size_t n, served to) {
             for (size_t l = 0; l < STRIP; l++) {
                 double w = own[l], r = room[l], rest = to.left[first + l] - above[l];
                 int has_room = r > 0.0, is_served = has_room & (rest > 0.0);
-                double share = share_of(rest, r, tied[l], to.ceiling), part = is_served ? share : 0.0, some = lower[l] + part;
+                double share = r < least_of(tied[l], to.ceiling) ? 0.0 : rest * (r / tied[l]);
+                double part = is_served ? share : 0.0, some = lower[l] + part;
                 some = some < upper[l] ? some : upper[l];
                 x[l] = tied[l] <= rest ? upper[l] : some;
                 whole[l] += r;
@@ -92,10 +89,11 @@ static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, 
         some[i] = weight[i] > *own ? room[i] : 0.0;
         others[i] = weight[i] == *own ? room[i] : 0.0;
     }
-    double rest = left - sum_of(use, some, m), tied = sum_of(use, others, m);
+    double rest = left - sum_of(use, some, m), tied = sum_of(use, others, m), least = least_of(tied, ceiling);
     rest = rest > 0.0 ? rest : 0.0;
+    for (size_t i = 0; least > 0.0 && i < m; i++) others[i] = others[i] < least ? 0.0 : others[i];
     for (size_t i = 0; i < m; i++) {
-        double part = lower[i] + share_of(rest, room[i], tied, ceiling);
+        double part = lower[i] + rest * (others[i] / tied); /* rooms may be so large that rest / tied is 0 */
         part = (rest < tied) & (part < upper[i]) ? part : upper[i];
         x[i] = weight[i] > *own ? upper[i] : (weight[i] == *own ? part : lower[i]);
     }

@@ -141,7 +141,7 @@ size_t nefk_respond_sample(const nefk_problem *problem, double price, size_t sta
 double nefk_blend(const nefk_problem *problem, double share, double less, double more) {
     const double of_all = 1e-99;
     double gap = more - less, mixed = less + share * gap;
-    if (problem->shape == NEFK_QUADRATIC && share < of_all && nefk_has_end(gap, problem->ceiling)) return less;
+    if (problem->shape == NEFK_QUADRATIC && share < of_all && gap < nefk_endless(problem->ceiling)) return less;
     return mixed < more ? mixed : more;
 }
 

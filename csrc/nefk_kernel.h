@@ -76,9 +76,9 @@ void nefk_respond_by_group(const nefk_problem *problem, const ptrdiff_t *group, 
 void nefk_respond_some_by_group(const nefk_problem *problem, const ptrdiff_t *group, size_t start, size_t count,
                                 double price, ptrdiff_t first, ptrdiff_t last, double *sums);
 
-/* Whether a linear item's room has an end, far below the ceiling to which those without one are cut: beside these, where
- * items of one price share, it counts for nothing. */
-static inline int nefk_has_end(double room, double ceiling) { return room < 1e-20 * ceiling; }
+/* Far below the ceiling to which linear items without an end are cut: beside these, where items of one price share, less
+ * room than this counts for nothing. */
+static inline double nefk_endless(double ceiling) { return 1e-20 * ceiling; }
 
 /* less + share (more - less), not beyond `more`. Where linear items without an end take all at one price, the share is
  * about the capacity over their ceiling. */
