@@ -132,23 +132,27 @@ NEFK_INLINE double not_surely_capped(nefk_taken at, const double *caps, size_t g
 AT_EVERY_WIDTH(double, nefk_not_surely_capped, not_surely_capped,
                (nefk_taken at, const double *caps, size_t groups), (at, caps, groups))
 
-/* Where a quotient >= 1 is along lines (NEFK_LINES, 2): its exponent and its first three bits. */
-NEFK_INLINE double on_lines(const double *lines, double quotient) {
-    double most = (double)(1ULL << NEFK_LINES / 8), last = most * (1.0 - 0x1p-53);
-    double at = quotient > 1.0 ? quotient : 1.0, within = at < most ? at : last;
-    uint64_t line = (nefk_to_bits(within) >> 49) - (1023ULL << 3);
-    return lines[2 * line] + lines[2 * line + 1] * within;
-}
-
-/* In blocks, as they may lie over what they are made of. */
+/* Along lines (NEFK_LINES, 2), of which a quotient >= 1 has one by its exponent and its first three bits. In blocks, as
+ * the guesses may lie over what they are made of, and without a branch, which would be guessed wrong half the time; lines
+ * are looked up last, as nothing else takes numbers one by one. */
 NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own) {
-    double guess[BLOCK];
+    double quotient[BLOCK], guess[BLOCK];
+    uint64_t line[BLOCK], loose[BLOCK];
+    const uint64_t none = nefk_to_bits(NAN);
+    const double most = (double)(1ULL << NEFK_LINES / 8), last = most * (1.0 - 0x1p-53);
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
         for (size_t g = 0; g < m; g++) {
-            double taken = total_of(at, start + g), cap = caps[start + g];
-            double price = on_lines(lines, taken / cap);
-            guess[g] = taken <= cap ? NAN : price;
+            double taken = total_of(at, start + g), cap = caps[start + g], times = taken / cap;
+            times = times > 1.0 ? times : 1.0;
+            times = times < most ? times : last;
+            quotient[g] = times;
+            line[g] = (nefk_to_bits(times) >> 49) - (1023ULL << 3);
+            loose[g] = 0 - (uint64_t)(taken <= cap);
+        }
+        for (size_t g = 0; g < m; g++) {
+            uint64_t price = nefk_to_bits(lines[2 * line[g]] + lines[2 * line[g] + 1] * quotient[g]);
+            guess[g] = nefk_from_bits((price & ~loose[g]) | (none & loose[g]));
         }
         memcpy(own + start, guess, m * sizeof *guess);
     }
@@ -180,23 +184,34 @@ NEFK_INLINE void excess(double *own, size_t groups, double price) {
 
 AT_EVERY_WIDTH(void, nefk_excess, excess, (double *own, size_t groups, double price), (own, groups, price))
 
-void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) {
-    for (size_t g = 0; g < count; g++) {
-        double known = isnan(own[g]) ? price : own[g];
-        own[g] = (marks[g] != 0) & (marks[g] != NEFK_LOOSE) ? known : NAN;
+NEFK_INLINE void take_marked(double *own, const int8_t *marks, size_t count, double price) {
+    const uint64_t none = nefk_to_bits(NAN);
+    for (size_t g = 0; g < count; g++) { /* no branch */
+        double guess = own[g], known = isnan(guess) ? price : guess;
+        uint64_t binds = 0 - (uint64_t)((marks[g] != 0) & (marks[g] != NEFK_LOOSE));
+        own[g] = nefk_from_bits((nefk_to_bits(known) & binds) | (none & ~binds));
     }
 }
 
-double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) {
+AT_EVERY_WIDTH(void, nefk_take_marked, take_marked, (double *own, const int8_t *marks, size_t count, double price),
+               (own, marks, count, price))
+
+NEFK_INLINE double sum_marked(const double *caps, const int8_t *marks, size_t count) {
     double sum = 0.0, term[BLOCK];
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t m = count - start < BLOCK ? count - start : BLOCK;
         const double *terms = marks ? term : caps + start;
-        for (size_t g = 0; marks && g < m; g++) term[g] = marks[start + g] == NEFK_CAPPED ? caps[start + g] : 0.0;
+        for (size_t g = 0; marks && g < m; g++) { /* no branch, which would be guessed wrong as often as not */
+            uint64_t counts = marks[start + g] == NEFK_CAPPED;
+            term[g] = nefk_from_bits(nefk_to_bits(caps[start + g]) & (0 - counts));
+        }
         sum += sum_block(terms, m);
     }
     return sum;
 }
+
+AT_EVERY_WIDTH(double, nefk_sum_marked, sum_marked, (const double *caps, const int8_t *marks, size_t count),
+               (caps, marks, count))
 
 NEFK_INLINE double most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) {
     double sum = 0.0, term[BLOCK];

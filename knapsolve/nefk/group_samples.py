@@ -91,7 +91,7 @@ class SampledTotals:
             sampled = float(caps[self.small].sum())
             self.away = caps[self.small] - sampled / max(self.small.size, 1)
             whole = totals.sum_of_caps()
-            if large[1:].any():
+            if totals.has_large and large[1:].any():
                 whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8), totals.n_jobs)
             self.missing = whole - every * sampled
             self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
@@ -304,7 +304,7 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
         is_taken = groups >= 0
         is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // most))]] = True
         listed, groups = listed[is_taken], groups[is_taken]
-    if not large.any():
+    if not (large[0] or (totals.has_large and large.any())):  # a look at all takes as long as a pass
         return listed, groups
     some = np.arange(0, totals.problem.n, totals.every)
     others = totals.problem.groups[some].astype(np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +14,15 @@ from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 
 FEW = 2  # items for every group from which on no look is worth it
-FIRST = 1024  # items of which two are likely to be in one group, if groups have two
+SURE = 5  # times the square root of the number of groups: so many items seldom have one each, if groups have two
 
 
 def as_bounds(problem: Problem) -> Problem | None:
     """The problem with upper bounds in place of caps; None if a group has several items or asks for an error."""
     if problem.n > FEW * len(problem.caps):
         return None
-    first = problem.groups[:FIRST]  # before there is a table, of which few items touch nearly as many pages
+    few = SURE * math.isqrt(len(problem.caps))  # before there is a table, of which they would touch most pages
+    first = problem.groups[:few]
     first = np.sort(first[first >= 0])
     if (first[1:] == first[:-1]).any():
         return None

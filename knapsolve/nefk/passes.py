@@ -158,11 +158,11 @@ def stripes_of(n: int, jobs: int, chunk: int = CHUNK) -> Iterator[slice]:
 
 def worst(violations: Iterable[float]) -> float:
     """The largest, or NaN if one is."""
-    return max(violations, key=lambda x: (math.isnan(x), x), default=0.0)
+    values = list(violations)
+    return math.nan if any(map(math.isnan, values)) else max(values, default=0.0)
 
 
 def fold(parts: list[tuple], position: int) -> float:
     """The exact sum, rounded once, of the (high, low) pairs at a position of every part."""
-    if not all(math.isfinite(part[position]) for part in parts):
-        return sum(part[position] for part in parts)
-    return math.fsum(term for part in parts for term in part[position : position + 2])
+    highs, lows = ([part[k] for part in parts] for k in (position, position + 1))
+    return math.fsum(highs + lows) if all(map(math.isfinite, highs)) else sum(highs)

@@ -1,5 +1,7 @@
 """Groups of one item: caps taken as upper bounds give what the search of groups gives."""
 
+import math
+
 import numpy as np
 import pytest
 from nefk_oracle import FAMILIES, random_parameters, solve
@@ -7,7 +9,7 @@ from test_nefk_groups import assert_certified
 
 import knapsolve.nefk.solver as solver_module
 from knapsolve import InfeasibleError, criteria
-from knapsolve.nefk.lone_groups import FIRST, as_bounds
+from knapsolve.nefk.lone_groups import SURE, as_bounds
 from knapsolve.nefk.passes import CHUNK
 from knapsolve.nefk.problem import check_problem
 
@@ -70,7 +72,8 @@ def test_what_clashes_is_named_as_that_of_groups():
         solve("freshness", np.ones(2), 1.0, groups=groups, group_caps=np.array([0.25, 0.25]))
 
 
-PAIRS = [None, (0, 1), (FIRST - 2, FIRST - 1), (FIRST - 1, FIRST), (1500, 2000), (3, CHUNK + 3)]
+FIRST = SURE * math.isqrt(CHUNK + 500)  # items that are looked at before all others
+PAIRS = [None, (0, 1), (FIRST - 2, FIRST - 1), (FIRST - 1, FIRST), (2000, 2500), (3, CHUNK + 3)]
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64])
