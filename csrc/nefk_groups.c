@@ -80,49 +80,31 @@ void nefk_tile_unmark(const nefk_grouped *all, nefk_tile tile, double low, doubl
     }
 }
 
-/* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
- * (groups + 1,). Returns how many. */
-static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which,
-                         uint32_t *offset, nefk_tile_space *space) {
-    const uint32_t *order = all->problem->order, *start = space->begin;
-    uint32_t m = 0, first = (uint32_t)tile.begin, stop = (uint32_t)tile.end;
-    for (size_t k = 0; k < groups; k++) {
-        offset[k] = m;
-        m += start[which[k] + 1] - start[which[k]];
-    }
-    offset[groups] = m;
-    if (!all->member) {
-        for (size_t k = 0, at = 0; k < groups; k++)
-            for (uint32_t i = first + start[which[k]]; i < first + start[which[k] + 1]; i++)
-                space->order[at++] = order ? order[i] : i;
-        return m;
-    }
-    uint32_t next[NEFK_TILE_GROUPS];
-    for (size_t g = 0; g < tile.last - tile.first; g++) next[g] = NEFK_TILE; /* if it is not listed */
-    for (size_t k = 0; k < groups; k++) next[which[k]] = offset[k];
-    for (uint32_t i = first; i < stop; i++) space->order[next[all->member[i]]++] = i;
-    return m;
+/* Items of group g of a tile start there, from its first one on; those of the last end where it does. */
+static inline uint32_t start_of(const nefk_grouped *all, nefk_tile tile, size_t g) {
+    return tile.first + g < tile.last ? all->start[tile.first + g] : (uint32_t)(tile.end - tile.begin);
 }
 
-/* Where the items of a tile's loose groups are, into space->order, in the order of the columns. Returns how many. */
-static size_t list_loose(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, nefk_tile_space *space) {
-    const uint32_t *order = all->problem->order;
-    const nefk_entries parameter = nefk_entries_of(&all->problem->parameter);
-    const nefk_entries weight = nefk_entries_of(&all->problem->weight);
-    size_t m = 0;
+/* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
+ * (groups + 1,), of `others` listed behind NEFK_TILE entries if items lie by member.
+ * Returns how many. */
+static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which, size_t others,
+                         uint32_t *offset, nefk_tile_space *space) {
+    const uint32_t *order = all->problem->order, *other = space->order + NEFK_TILE;
+    uint32_t m = 0, first = (uint32_t)tile.begin, next[NEFK_TILE_GROUPS];
+    for (size_t k = 0; k < groups; k++) {
+        offset[k] = next[which[k]] = m;
+        m += start_of(all, tile, which[k] + 1) - start_of(all, tile, which[k]);
+    }
+    offset[groups] = m;
     if (all->member) {
-        for (size_t i = tile.begin; i < tile.end; i++) {
-            nefk_ask(parameter, i); /* for a loop over those that are listed */
-            nefk_ask(weight, i);
-            space->order[m] = (uint32_t)i;
-            m += marks[tile.first + all->member[i]] == NEFK_LOOSE;
-        }
+        for (size_t k = 0; k < others; k++) space->order[next[all->member[other[k]]]++] = other[k];
         return m;
     }
-    for (size_t g = tile.first; g < tile.last; g++) {
-        size_t stop = g + 1 < tile.last ? tile.begin + all->start[g + 1] : tile.end;
-        for (size_t i = tile.begin + all->start[g]; i < stop && marks[g] == NEFK_LOOSE; i++)
-            space->order[m++] = order ? order[i] : (uint32_t)i;
+    for (size_t k = 0, at = 0; k < groups; k++) {
+        uint32_t stop = first + start_of(all, tile, which[k] + 1);
+        for (uint32_t i = first + start_of(all, tile, which[k]); i < stop; i++)
+            space->order[at++] = order ? order[i] : i;
     }
     return m;
 }
@@ -135,37 +117,96 @@ static int has_many_loose(nefk_tile tile, const int8_t *marks) {
     return FEW * loose > tile.last - tile.first;
 }
 
-/* Sum the series of the items of a tile's loose groups, which need no totals of their own; lists the entries of those
- * that are rough, and returns how many. */
-static size_t expand_loose(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
-                           double tolerance, const int8_t *marks, uint32_t *rough, nefk_series_sum *sums) {
-    nefk_problem loose = *all->problem;
-    size_t m = list_loose(all, tile, marks, space), count = 0;
-    loose.order = space->order;
-    for (size_t at = 0; at < m; at += NEFK_BLOCK) {
-        ptrdiff_t listed[NEFK_BLOCK + 1];
-        nefk_series_sum part;
-        size_t stop = m - at < NEFK_BLOCK ? m : at + NEFK_BLOCK;
-        size_t n = nefk_expand_range(&loose, price, half, tolerance, at, stop, listed, NEFK_BLOCK, &part);
-        for (size_t k = 0; k < n; k++) rough[count++] = space->order[listed[k]];
-        for (size_t t = 0; t < NEFK_TERMS; t++) {
-            nefk_add(&sums->term[t].high, &sums->term[t].low, part.term[t].high);
-            sums->term[t].low += part.term[t].low;
+/* What is listed of a tile's items: those of loose groups in space->order, in the order of the columns, and if items lie
+ * by member those of groups that are neither loose nor capped, behind NEFK_TILE entries. */
+typedef struct { size_t loose, others; } listed;
+
+/* List those among the items [from, to) of a tile that lie by member. */
+static inline listed list_by_mark(const nefk_grouped *all, nefk_tile tile, size_t from, size_t to, const int8_t *marks,
+                                  nefk_tile_space *space, listed so_far) {
+    const int8_t *of_group = marks + tile.first;
+    uint32_t *loose = space->order, *other = space->order + NEFK_TILE;
+    enum { LINE = 8, AHEAD = NEFK_BLOCK };
+    for (size_t at = from; at < to; at += LINE) {
+        size_t stop = to - at < LINE ? to : at + LINE;
+        nefk_ask_column(&all->problem->parameter, at + AHEAD, LINE);
+        nefk_ask_column(&all->problem->weight, at + AHEAD, LINE);
+        for (size_t i = at; i < stop; i++) {
+            int8_t mark = of_group[all->member[i]];
+            loose[so_far.loose] = other[so_far.others] = (uint32_t)i;
+            so_far.loose += mark == NEFK_LOOSE;
+            so_far.others += (mark != NEFK_LOOSE) & (mark != NEFK_CAPPED);
         }
+    }
+    return so_far;
+}
+
+/* The series of the loose items [from, to) that are listed, and the entries of those that are rough, of which there are
+ * `count` before. Returns how many there are. */
+static size_t expand_listed(const nefk_grouped *all, const nefk_tile_space *space, size_t from, size_t to, double price,
+                            double half, double tolerance, uint32_t *rough, size_t count, nefk_series_sum *sums) {
+    nefk_problem loose = *all->problem;
+    nefk_series_sum part;
+    ptrdiff_t found[NEFK_BLOCK + 1];
+    loose.order = space->order;
+    size_t n = nefk_expand_range(&loose, price, half, tolerance, from, to, found, NEFK_BLOCK, &part);
+    for (size_t k = 0; k < n; k++) rough[count++] = space->order[found[k]];
+    for (size_t t = 0; t < NEFK_TERMS; t++) {
+        nefk_add(&sums->term[t].high, &sums->term[t].low, part.term[t].high);
+        sums->term[t].low += part.term[t].low;
     }
     return count;
 }
 
-/* Groups that are not capped, nor `without`, by local number in space->group, and their items in space->part. */
+/* Sum the series of the items of a tile's loose groups, which need no totals of their own; lists the entries of those
+ * that are rough, and returns how many. Block by block as they are listed, while they are in the cache. */
+static size_t expand_loose(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
+                           double tolerance, const int8_t *marks, uint32_t *rough, size_t *others,
+                           nefk_series_sum *sums) {
+    const uint32_t *order = all->problem->order;
+    size_t count = 0, done = 0;
+    listed now = {0, 0};
+    for (size_t g = tile.first; g < tile.last && !all->member; g++) {
+        size_t stop = g + 1 < tile.last ? tile.begin + all->start[g + 1] : tile.end;
+        for (size_t i = tile.begin + all->start[g]; i < stop && marks[g] == NEFK_LOOSE; i++)
+            space->order[now.loose++] = order ? order[i] : (uint32_t)i;
+    }
+    for (size_t at = tile.begin; at < tile.end && all->member; at += NEFK_BLOCK) {
+        size_t stop = tile.end - at < NEFK_BLOCK ? tile.end : at + NEFK_BLOCK;
+        now = list_by_mark(all, tile, at, stop, marks, space, now);
+        for (; now.loose - done >= NEFK_BLOCK; done += NEFK_BLOCK)
+            count = expand_listed(all, space, done, done + NEFK_BLOCK, price, half, tolerance, rough, count, sums);
+    }
+    for (size_t stop; done < now.loose; done = stop) {
+        stop = now.loose - done < NEFK_BLOCK ? now.loose : done + NEFK_BLOCK;
+        count = expand_listed(all, space, done, stop, price, half, tolerance, rough, count, sums);
+    }
+    *others = now.others;
+    return count;
+}
+
+/* List the items of a tile's groups that are not capped, behind NEFK_TILE entries, if they lie by member. Returns how
+ * many. */
+static size_t list_not_capped(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, nefk_tile_space *space) {
+    uint32_t *other = space->order + NEFK_TILE;
+    size_t n = 0;
+    for (size_t i = tile.begin; i < tile.end && all->member; i++) {
+        other[n] = (uint32_t)i;
+        n += marks[tile.first + all->member[i]] != NEFK_CAPPED;
+    }
+    return n;
+}
+
+/* Groups that are not capped, nor `without`, by local number in space->group, and their items in space->part; `others`
+ * as `list_items` has them. */
 static size_t choose_others(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, int8_t without,
-                            nefk_tile_space *space) {
+                            size_t others, nefk_tile_space *space) {
     size_t groups = 0;
     for (size_t g = tile.first; g < tile.last; g++) {
         space->group[groups] = (uint32_t)(g - tile.first);
         groups += (marks[g] != NEFK_CAPPED) & (marks[g] != without);
     }
-    find_groups(all, tile, space);
-    size_t m = list_items(all, tile, groups, space->group, space->part_offset, space);
+    size_t m = list_items(all, tile, groups, space->group, others, space->part_offset, space);
     gather_listed(all->problem, m, space, &space->part);
     for (size_t c = 0; c < NEFK_COLUMNS; c++) {
         space->all.step[c] = space->part.step[c];
@@ -240,8 +281,9 @@ size_t nefk_tile_expand(const nefk_grouped *all, nefk_tile tile, nefk_tile_space
     const double *terms[NEFK_TERMS] = {space->from, space->to, space->at, space->met, space->target};
     nefk_series_sum total = {{{0, 0}}};
     int many = has_many_loose(tile, marks);
-    size_t loose = many ? expand_loose(all, tile, space, price, half, tolerance, marks, rough, &total) : 0;
-    size_t kept = 0, at = 0, groups = choose_others(all, tile, marks, many ? NEFK_LOOSE : NEFK_CAPPED, space);
+    size_t loose = 0, others = many ? 0 : list_not_capped(all, tile, marks, space);
+    if (many) loose = expand_loose(all, tile, space, price, half, tolerance, marks, rough, &others, &total);
+    size_t kept = 0, at = 0, groups = choose_others(all, tile, marks, many ? NEFK_LOOSE : NEFK_CAPPED, others, space);
     rough += loose;
     size_t count = expand_part(all->problem, space, groups, price, half, tolerance, rough);
     total_at_ends(all->problem, space, groups, price, half, rough, count);
