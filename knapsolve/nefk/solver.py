@@ -34,7 +34,7 @@ from knapsolve.nefk.search import LINEAR, SUBNORMAL, UNDERFLOW
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
-ROOM = 1.5  # doubles an item of a problem with groups
+ROOM = 2  # doubles an item of a problem with groups
 
 
 def solve_nefk(
@@ -117,6 +117,8 @@ def solve_nefk(
     jobs = n_jobs if n_jobs and n_jobs > 0 else effective_n_jobs(n_jobs)  # threads may be had where processes may not
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality, jobs)
     given = _check_out(out, problem.n)
+    if problem.groups is not None:
+        _keep_room(problem.n)
     if given is None or _is_read(given, problem):
         place = Place(problem.n, None if given is None else np.empty_like(given))
     else:
@@ -168,7 +170,6 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
         return _result(problem, prices, settled, passes.count, place, None)
     if isinstance(passes, ArrayPasses):
         return _solve_array_groups(problem, passes, place)
-    _keep_room(problem.n)
     lone = _solve_lone(problem, n_jobs, place)
     if lone:
         return lone
@@ -190,7 +191,7 @@ def _keep_room(n: int) -> None:
     glibc keeps by twice the largest block that it was given back: without one that is as large as half of what a solve
     takes, each would have its pages taken away and zeroed anew. No page of this one is touched.
     """
-    np.empty(int(ROOM * n))
+    np.empty(ROOM * n)
 
 
 def _solve_single(
