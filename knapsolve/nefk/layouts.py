@@ -33,6 +33,7 @@ from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
 
 Starts = NDArray[np.uint32] | Runs  # where groups begin, or the runs of groups that are not placed yet
+FEW_LISTED = 200_000  # items of which two columns stay in the cache, whatever the order they are read in
 MOST_NAMES, WORTH_COPYING = 1 << 20, 0.45  # that caches hold, and the share of items that else must have caps
 
 
@@ -248,7 +249,11 @@ def lay_out(
 
 def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:
     """Whether copies cost less than a list: all items are moved and back, while only those of groups are listed."""
-    if names is None or len(names) <= MOST_NAMES:
+    if names is None:
+        return True
+    if problem.n <= FEW_LISTED and len(problem.columns()) <= 2:
+        return False
+    if len(names) <= MOST_NAMES:
         return True
     return problem.n - runs.ungrouped() >= WORTH_COPYING * problem.n
 
