@@ -21,10 +21,10 @@ from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
 
 
-def layout_of(groups, n_groups, place, names=None):
+def layout_of(groups, n_groups, place, names=None, upper=None):
     columns = np.exp(np.random.default_rng(4).standard_normal((2, N)))
     caps, starts = np.ones(n_groups), np.zeros(n_groups + 3, dtype=np.uint32)
-    problem = check_problem(criteria.Freshness(columns[0]), 1.0, columns[1], 0.0, None, groups, caps, True)
+    problem = check_problem(criteria.Freshness(columns[0]), 1.0, columns[1], 0.0, upper, groups, caps, True)
     starts[2:] = np.bincount(groups + 1, minlength=n_groups + 1).cumsum()
     return lay_out(problem, [(names, starts)], place)
 
@@ -39,13 +39,25 @@ def test_room_that_the_caller_gives_is_for_copies():
 @pytest.mark.parametrize(("n_names", "tiled"), [(5000, True), (N // 2, False)])
 def test_items_are_copied_only_where_many_have_caps_if_their_groups_names_leave_the_caches(n_names, tiled, monkeypatch):
     monkeypatch.setattr(layouts_module, "MOST_NAMES", 6000)
+    monkeypatch.setattr(layouts_module, "FEW_LISTED", 0)
     groups = np.where(np.arange(N) < 0.4 * N, np.arange(N) % 5000, -1)
     names = np.append(np.arange(-1, 5000), np.full(n_names - 5000, -1)).astype(np.int32)  # the others are not kept
     assert isinstance(layout_of(groups, 5000, Place(N, np.empty(N), 8), names), Tiled) is tiled
 
 
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("most", [N, N - 1])
+def test_few_items_of_two_columns_are_listed_where_some_groups_have_names(most, bounded, monkeypatch):
+    monkeypatch.setattr(layouts_module, "FEW_LISTED", most)
+    groups, names = np.arange(N) % 5000, np.arange(-1, 5000, dtype=np.int32)
+    upper = np.linspace(1.0, 2.0, N) if bounded else None
+    lays = [layout_of(groups, 5000, Place(N, np.empty(N), 8), given, upper) for given in (None, names)]
+    assert [isinstance(layout, Tiled) for layout in lays] == [True, most < N or bounded]
+
+
 @pytest.mark.parametrize("gives_out", [False, True])
 def test_a_solve_that_names_groups_of_two_items_copies_them_where_it_is_given_room(gives_out, monkeypatch):
+    monkeypatch.setattr(layouts_module, "FEW_LISTED", 0)
     layouts, generator = [], np.random.default_rng(8)
     monkeypatch.setattr(reduced_module, "lay_out", lambda *given: layouts.append(lay_out(*given)) or layouts[0])
     rates, groups = np.exp(generator.standard_normal(N)), generator.integers(0, N // 2, N)
