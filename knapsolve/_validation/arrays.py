@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from knapsolve._core.threads import work_through
 from knapsolve._validation.messages import interval, shown
 from knapsolve._validation.scalars import LEAST_AMOUNT, check_real
 
 DURATIONS = (np.timedelta64, timedelta)
 DATES = (np.datetime64, date)
 TEXTS = (str, bytes)
+PART, MANY = 65536, 1 << 21  # entries of a column that are looked at at once, and of which threads take a share
 PER_HOUR = "of intervals, numpy.timedelta64(1, 'h') / interval is how often an hour"
 
 
@@ -144,6 +146,7 @@ def check_column(
     low_open: bool = False,
     high_open: bool = False,
     or_infinite: bool = False,
+    n_jobs: int = 1,
 ) -> float | np.ndarray:
     """Return one number as a float, an array as a contiguous float64 or float32 vector, or raise naming `name`.
 
@@ -167,17 +170,22 @@ def check_column(
         raise ValueError(f"{name} must have {size} entries, got {vector.size}")
     low, high = np.float64(low), np.float64(high)  # so that a float32 column is compared in double
     is_plain = vector.dtype == np.float64 and low == 0.0 < high and not (low_open or high_open)
-    for start in range(0, vector.size, 65536):
-        part = vector[start : start + 65536]
+
+    def first_bad(start: int) -> int:
+        """Position of the first entry of a part that is not allowed, -1 if all are."""
+        part = vector[start : start + PART]
         if is_plain and part.view(np.uint64).max() <= high.view(np.uint64):
-            continue  # bits of numbers from 0 up are in their order; those of -0 and of all others are above
+            return -1  # bits of numbers from 0 up are in their order; those of -0 and of all others are above
         good = (part > low if low_open else part >= low) & (part < high if high_open else part <= high)
         if or_infinite:
             good |= part == math.inf
-        if not good.all():
-            where = int(np.argmin(good))
-            allowed = interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
-            raise ValueError(f"{name} must be {allowed}, got {shown(part[where])} at position {start + where}")
+        return -1 if good.all() else start + int(np.argmin(good))
+
+    jobs = n_jobs if vector.size >= MANY else 1
+    where = next((k for k in work_through(first_bad, range(0, vector.size, PART), jobs) if k >= 0), -1)
+    if where >= 0:
+        allowed = interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
+        raise ValueError(f"{name} must be {allowed}, got {shown(vector[where])} at position {where}")
     return vector
 
 

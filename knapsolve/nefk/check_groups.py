@@ -68,10 +68,10 @@ def _strange_group(given: NDArray[Any]) -> str:
     return f"{given.dtype}, of which {makes} makes integers"
 
 
-def check_caps(group_caps: Any, groups: Any, last: int, n: int) -> NDArray[np.float64]:
+def check_caps(group_caps: Any, groups: Any, last: int, n: int, n_jobs: int = 1) -> NDArray[np.float64]:
     """Cap of each group (g,) of n items, of which groups (n,) up to the `last` occur; one number is every group's."""
     _check_labels(group_caps)
-    checked = check_column("group_caps", group_caps, low=0.0, high=LARGEST, or_infinite=True)
+    checked = check_column("group_caps", group_caps, low=0.0, high=LARGEST, or_infinite=True, n_jobs=n_jobs)
     if isinstance(checked, float) and last >= max(SPARSE * n, MOST_SPARSE):
         allowed = "numbered without gaps (pandas.factorize does it) where group_caps is one number"
         raise ValueError(f"groups must be {allowed}, got {last} among {n} items")

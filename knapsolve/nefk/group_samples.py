@@ -303,7 +303,8 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
     if ungrouped.size > most:
         is_taken = groups >= 0
         is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // most))]] = True
-        listed, groups = listed[is_taken], groups[is_taken]
+        taken = np.flatnonzero(is_taken)
+        listed, groups = listed[taken], groups[taken]
     if not (large[0] or (totals.has_large and large.any())):  # a look at all takes as long as a pass
         return listed, groups
     some = np.arange(0, totals.problem.n, totals.every)

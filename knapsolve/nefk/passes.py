@@ -15,7 +15,7 @@ from knapsolve._core.threads import work_through
 
 Slopes = NDArray[np.floating[Any]]  # they, and rough totals, guide steps: single precision does where room is short
 CHUNK = 32768  # items that one compiled call covers: a fraction of a millisecond
-MOST_CHUNKS = 16  # that one thread takes at a time
+MOST_CHUNKS, SHARES = 16, 2  # that one thread takes at a time, one in so many of its share of those that are left
 FEW_CHUNKS = 8  # up to so many are halved: threads would have very different shares
 MOST_STEPS = 100  # passes over a chunk in one compiled call: tens of milliseconds
 MOST_ROUGH = 4  # one in so many items of a chunk may be rough
@@ -148,12 +148,15 @@ def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
 
 
 def stripes_of(n: int, jobs: int, chunk: int = CHUNK) -> Iterator[slice]:
-    """What one thread takes at a time: no thread takes more than it must; large parts, as threads that write to new
-    memory side by side hinder each other.
+    """What one thread takes at a time: large parts, as threads that write to new memory side by side hinder each other,
+    but less and less of what is left, so that no thread waits long for the last one (guided self-scheduling:
+    Polychronopoulos and Kuck, IEEE Trans. Computers 36 (1987)).
     """
-    chunks = max(-(-n // chunk), 1)
-    rounds = -(-chunks // (jobs * MOST_CHUNKS))
-    return parts_of(n, -(-chunks // (jobs * rounds)) * chunk)
+    start, least = 0, max(SHARES * jobs, 1) * chunk
+    while start < n or not start:
+        size = min(MOST_CHUNKS * chunk, -(-(n - start) // least) * chunk) if jobs > 1 else MOST_CHUNKS * chunk
+        yield slice(start, min(start + size, n))
+        start += max(size, chunk)
 
 
 def worst(violations: Iterable[float]) -> float:

@@ -128,16 +128,17 @@ def check_problem(
     if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
         allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"
         raise ValueError(f"capacity must be {allowed}, got {shown(capacity)}")
-    weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST)
-    low = 0.0 if lower is None else check_column("lower", lower, low=0.0, high=LARGEST)
-    high = math.inf if upper is None else check_column("upper", upper, low=0.0, high=LARGEST, or_infinite=True)
+    weight = 1.0 if weights is None else check_column("weights", weights, low=0.0, high=LARGEST, n_jobs=n_jobs)
+    low = 0.0 if lower is None else check_column("lower", lower, low=0.0, high=LARGEST, n_jobs=n_jobs)
+    bounds: dict[str, Any] = {"low": 0.0, "high": LARGEST, "or_infinite": True, "n_jobs": n_jobs}
+    high = math.inf if upper is None else check_column("upper", upper, **bounds)
     group, last = (None, -1) if groups is None else check_groups(groups, n_jobs)
     n = common_size({**criterion._columns(), "weights": weight, "lower": low, "upper": high, "groups": group})
     low, high = _as_number(low), _as_number(high)
     if (groups is None) != (group_caps is None):
         given, other = ("groups", "group_caps") if group_caps is None else ("group_caps", "groups")
         raise ValueError(f"{other} must be given with {given}, got None")
-    caps = np.empty(0) if group_caps is None else check_caps(group_caps, group, last, n)
+    caps = np.empty(0) if group_caps is None else check_caps(group_caps, group, last, n, n_jobs)
     return Problem(criterion, n, budget, weight, low, high, group, caps, bool(equality))
 
 

@@ -211,14 +211,18 @@ def test_threads_take_the_items_that_one_does(which):
 
 @pytest.mark.parametrize("n", [1, CHUNK, CHUNK + 1, 10**6, 10**7 + 1])
 @pytest.mark.parametrize("jobs", [1, 2, 3, 64])
-def test_threads_take_alike_parts(n, jobs):
+@pytest.mark.parametrize("slowest", [1.0, 0.5])
+def test_no_thread_is_waited_for_longer_than_a_chunk_takes_it(n, jobs, slowest):
     parts = list(stripes_of(n, min(jobs, -(-n // CHUNK))))
     assert (parts[0].start, parts[-1].stop) == (0, n)
     assert all(a.stop == b.start and a.stop % CHUNK == 0 for a, b in itertools.pairwise(parts))
-    most = max(part.stop - part.start for part in parts)
-    assert most <= MOST_CHUNKS * CHUNK
-    if jobs <= n // CHUNK:
-        assert most * jobs * -(-len(parts) // jobs) <= n + jobs * -(-len(parts) // jobs) * CHUNK
+    assert max(part.stop - part.start for part in parts) <= MOST_CHUNKS * CHUNK
+    speeds = [slowest, *[1.0] * (jobs - 1)]
+    ends = [0.0] * jobs  # of what each thread has taken
+    for part in parts:
+        first = int(np.argmin(ends))
+        ends[first] += (part.stop - part.start) / speeds[first]
+    assert max(ends) <= n / sum(speeds) + CHUNK / slowest
 
 
 def test_single_precision_columns_are_computed_in_double():
