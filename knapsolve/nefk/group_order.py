@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,7 +51,7 @@ def order_by(
     order = np.empty(len(groups), dtype=np.uint32)
     ends = starts[2:].copy() if n_jobs > 1 else None
 
-    def work(parts: list[slice], down: bool) -> None:
+    def work(parts: Iterator[slice], down: bool) -> None:
         for part in parts:
             chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
             group_layout.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
@@ -58,12 +60,17 @@ def order_by(
     return order
 
 
-def from_both_ends(work: Callable[[list[slice], bool], None], n: int, n_jobs: int) -> None:
-    """`work(parts, down)` of parts of n items in order. With several jobs, one thread works on the first half from the
-    first one on, and another one on the second half from the last one back (`down`): what goes to places in the order
-    of the items comes to the same.
+def from_both_ends(work: Callable[[Iterator[slice], bool], None], n: int, n_jobs: int) -> None:
+    """`work(parts, down)` of parts of n items in order. With several jobs, one thread works from the first part on, and
+    another one from the last one back (`down`), until they meet: what goes to places in the order of the items comes to
+    the same, wherever that is.
     """
-    parts = list(parts_of(n))
-    half = len(parts) // 2 if n_jobs > 1 else len(parts)
-    ways = [(parts[:half], False), (parts[half:][::-1], True)]
-    work_through(lambda way: work(*way), [way for way in ways if way[0]], n_jobs)
+    left = deque(parts_of(n))
+
+    def parts(down: bool) -> Iterator[slice]:
+        take = left.pop if down else left.popleft
+        with suppress(IndexError):  # all are taken
+            while True:
+                yield take()
+
+    work_through(lambda down: work(parts(down), down), [False, True] if n_jobs > 1 else [False], n_jobs)

@@ -8,7 +8,7 @@ another column lies where the caller wants the amounts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -146,7 +146,7 @@ class Tiled:
         the next item of each run does, which has to move on, and whether the parts are taken from the last one back.
         """
 
-        def work_all(parts: list[slice], down: bool) -> None:
+        def work_all(parts: Iterator[slice], down: bool) -> None:
             following = np.array([one.end if down else one.begin for one in self.runs.every], dtype=np.uint32)
             for part in parts:
                 groups = np.ascontiguousarray(self.given.groups[part], dtype=np.intp)
