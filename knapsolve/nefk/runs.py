@@ -86,6 +86,7 @@ class Runs:
 
     def _set(self, every: list[Run], starts: NDArray[np.uint16], are_placed: bool) -> None:
         self.every, self.starts, self.are_placed = every, starts, are_placed
+        self.table = np.array(every, dtype=np.int64)  # a row for each
         self.tiles = [run for run in every if run.end - run.begin <= core.TILE]
         self.large = [run for run in every if run.end - run.begin > core.TILE]
         self._in_long: dict[int, int] = {}
@@ -102,7 +103,7 @@ class Runs:
         groups they are in.
         """
         if not self.are_placed:
-            runs = np.array(self.tiles, dtype=np.intp).reshape(-1, 4)
+            runs = self.table[self.table[:, 3] - self.table[:, 2] <= core.TILE]
             parts = list(parts_of(len(runs), AT_ONCE))
             work_through(lambda part: group_layout.find_starts(member, runs[part], self.starts), parts, n_jobs)
             for run in self.large:
@@ -126,8 +127,8 @@ class Runs:
         return self._guesses[3]
 
     def _guess(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool]:
-        firsts = np.array([*(run.first for run in self.every), 2**32 - 1], dtype=np.uint32)
-        items, own = np.array([run.end - run.begin for run in self.every]), np.arange(len(self.every))
+        firsts = np.append(self.table[:, 0], 2**32 - 1).astype(np.uint32)
+        items, own = self.table[:, 3] - self.table[:, 2], np.arange(len(self.every))
         for bits in range(len(self.starts).bit_length(), -1, -1):
             begins = np.arange(0, len(self.starts), 1 << bits, dtype=np.uint32)
             guesses = firsts.searchsorted(begins, "right") - 1
@@ -147,7 +148,7 @@ class Runs:
         if self._estimate:
             return self._estimate(most)
         if most not in self._in_long:
-            self._in_long[most] = group_tables.count_in_long(self.starts, np.array(self.every, dtype=np.intp), most)
+            self._in_long[most] = group_tables.count_in_long(self.starts, self.table, most)
         return self._in_long[most]
 
     def ungrouped(self) -> int:
@@ -164,7 +165,7 @@ class Runs:
 
     def find(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the items of some groups start, and how many they are."""
-        firsts, lasts, begins, ends = np.array(self.every, dtype=np.int64).T
+        firsts, lasts, begins, ends = self.table.T
         run = np.searchsorted(firsts, groups, "right") - 1
         following = np.minimum(groups + 1, len(self.starts) - 1)
         stops = np.where(groups + 1 < lasts[run], begins[run] + self.starts[following], ends[run])
@@ -173,7 +174,7 @@ class Runs:
 
     def groups_of(self, items: NDArray[np.intp], member: NDArray[np.uint16]) -> NDArray[np.intp]:
         """Groups of some items, of which `member` (n,) says which of their run's groups they are in."""
-        firsts, _, begins, _ = np.array(self.every, dtype=np.intp).T
+        firsts, _, begins, _ = self.table.T
         return firsts[begins.searchsorted(items, "right") - 1] + member[items]
 
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -185,7 +186,7 @@ class Runs:
 
     def having(self, groups: NDArray[np.intp]) -> Iterator[tuple[Run, slice]]:
         """Runs that have some groups, which are in order, and which of them."""
-        ends = np.searchsorted(groups, [run.last for run in self.every])
+        ends = np.searchsorted(groups, self.table[:, 1])
         for run, a, b in zip(self.every, np.append(0, ends[:-1]), ends):
             if a < b:
                 yield run, slice(a, b)
