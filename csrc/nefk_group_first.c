@@ -86,17 +86,30 @@ static void find_excess(const nefk_tile_space *space, size_t m, const double *x,
     for (size_t i = 0; i < m; i++) excess[i] = fabs(excess[i] - x[i]);
 }
 
+/* Whether the items of group g that start first, of such a slope at the cap, take it alone, unless bounds keep them. */
+static inline int is_alone(const double *slope, nefk_tops tops, double floor, size_t g) {
+    return (slope[g] >= tops.next[g]) & (slope[g] > floor) & (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
+}
+
+/* Whether those of some group of a row may. */
+static int some_are_alone(nefk_rows rows, const double *slope, nefk_tops tops, double floor) {
+    int some = 0;
+    for (size_t g = rows.first; g < rows.last; g++) some |= is_alone(slope, tops, floor, g);
+    return some;
+}
+
 size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, size_t m,
                           double floor, nefk_tops tops) {
     size_t groups = space->searched, left = 0;
     double *slope = space->slope, *excess = space->total, *shares = space->more;
     const double *rates = space->all.entries[0];
-    int ties = find_tops(problem->shape, starts, space, tops);
+    int ties = find_tops(problem->shape, starts, space, tops), bounded = nefk_has_bounds(problem);
     find_slopes(problem, space, tops, slope);
     for (size_t g = 0; g < groups; g++) shares[g] = space->cap[g] / tops.parameter[g];
     for (size_t r = 0; r < space->searched_rows; r++) {
         nefk_rows rows = space->rows[r];
         size_t n = rows.last - rows.first;
+        if (!bounded && !some_are_alone(rows, slope, tops, floor)) continue; /* amounts are written later */
         if (n == 1) {
             double top = tops.start[rows.first], cap = space->cap[rows.first], share = shares[rows.first];
             double all = tops.parameter[rows.first];
@@ -113,16 +126,14 @@ size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, c
         }
     }
     nefk_fill(groups, 0.0, excess);
-    if (nefk_has_bounds(problem)) {
+    if (bounded) {
         find_excess(space, m, space->x, space->d);
         sum_rows(space->rows, space->searched_rows, space->d, excess);
     }
     for (size_t g = 0; g < groups; g++) {
-        int is_alone = (slope[g] >= tops.next[g]) & (slope[g] > floor) & (excess[g] == 0.0);
-        is_alone &= (slope[g] > NEFK_NIGH) & (slope[g] < NEFK_FAR);
         space->low[g] = space->high[g] = slope[g]; /* if it is not, they are found */
         space->group[left] = (uint32_t)g;
-        left += !is_alone;
+        left += !(is_alone(slope, tops, floor, g) & (excess[g] == 0.0));
     }
     return left;
 }
