@@ -85,13 +85,26 @@ static inline uint32_t start_of(const nefk_grouped *all, nefk_tile tile, size_t 
     return tile.first + g < tile.last ? all->start[tile.first + g] : (uint32_t)(tile.end - tile.begin);
 }
 
+/* List the items of a group that lie side by side, `at` from the tile's begin on. Where short groups end is what a
+ * processor guesses wrong: four are always written, of which others may be written over. */
+static inline void list_group(const nefk_grouped *all, nefk_tile tile, uint32_t at, uint32_t size, uint32_t *to) {
+    const uint32_t *order = all->problem->order;
+    size_t first = tile.begin + at, last = tile.end - 1;
+    if (tile.end == tile.begin) return;
+    for (size_t j = 0; j < 4; j++) {
+        size_t i = first + j < last ? first + j : last;
+        to[j] = order ? order[i] : (uint32_t)i;
+    }
+    for (size_t j = 4; j < size; j++) to[j] = order ? order[first + j] : (uint32_t)(first + j);
+}
+
 /* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
  * (groups + 1,), of `others` listed behind NEFK_TILE entries if items lie by member.
  * Returns how many. */
 static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups, const uint32_t *which, size_t others,
                          uint32_t *offset, nefk_tile_space *space) {
-    const uint32_t *order = all->problem->order, *other = space->order + NEFK_TILE;
-    uint32_t m = 0, first = (uint32_t)tile.begin, next[NEFK_TILE_GROUPS];
+    const uint32_t *other = space->order + NEFK_TILE;
+    uint32_t m = 0, next[NEFK_TILE_GROUPS];
     for (size_t k = 0; k < groups; k++) {
         offset[k] = next[which[k]] = m;
         m += start_of(all, tile, which[k] + 1) - start_of(all, tile, which[k]);
@@ -101,11 +114,8 @@ static size_t list_items(const nefk_grouped *all, nefk_tile tile, size_t groups,
         for (size_t k = 0; k < others; k++) space->order[next[all->member[other[k]]]++] = other[k];
         return m;
     }
-    for (size_t k = 0, at = 0; k < groups; k++) {
-        uint32_t stop = first + start_of(all, tile, which[k] + 1);
-        for (uint32_t i = first + start_of(all, tile, which[k]); i < stop; i++)
-            space->order[at++] = order ? order[i] : i;
-    }
+    for (size_t k = 0; k < groups; k++)
+        list_group(all, tile, start_of(all, tile, which[k]), offset[k + 1] - offset[k], &space->order[offset[k]]);
     return m;
 }
 
@@ -163,13 +173,12 @@ static size_t expand_listed(const nefk_grouped *all, const nefk_tile_space *spac
 static size_t expand_loose(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
                            double tolerance, const int8_t *marks, uint32_t *rough, size_t *others,
                            nefk_series_sum *sums) {
-    const uint32_t *order = all->problem->order;
     size_t count = 0, done = 0;
     listed now = {0, 0};
     for (size_t g = tile.first; g < tile.last && !all->member; g++) {
-        size_t stop = g + 1 < tile.last ? tile.begin + all->start[g + 1] : tile.end;
-        for (size_t i = tile.begin + all->start[g]; i < stop && marks[g] == NEFK_LOOSE; i++)
-            space->order[now.loose++] = order ? order[i] : (uint32_t)i;
+        uint32_t at = all->start[g], size = start_of(all, tile, g - tile.first + 1) - at;
+        list_group(all, tile, at, size, &space->order[now.loose]);
+        now.loose += marks[g] == NEFK_LOOSE ? size : 0;
     }
     for (size_t at = tile.begin; at < tile.end && all->member; at += NEFK_BLOCK) {
         size_t stop = tile.end - at < NEFK_BLOCK ? tile.end : at + NEFK_BLOCK;

@@ -47,6 +47,7 @@ MOST_ROUGH_OF_LARGE = 8  # of a large group
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
+SMALL_MEAN = 3  # items of a group, in the mean
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -137,7 +138,8 @@ def mark_surely(
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
     starts, rise = passes.shape in STARTING, 0.0 if mu <= low else math.inf
-    if low < mu and starts and not is_bounded and passes.is_rough:  # a look at where items start takes little of copies
+    are_small = passes.given.n <= min(MANY, SMALL_MEAN * len(passes.caps))  # their sums by group take longer than a look
+    if low < mu and starts and not is_bounded and (passes.is_rough or are_small):  # which takes little of copies, too
         rise = CLEAR * (mu / low - 1.0)
     group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, rise, passes.n_jobs)
     if starts and is_bounded:
