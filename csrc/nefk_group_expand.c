@@ -8,17 +8,20 @@ static inline uint32_t start_of(const nefk_grouped *all, nefk_tile tile, size_t 
     return tile.first + g < tile.last ? all->start[tile.first + g] : (uint32_t)(tile.end - tile.begin);
 }
 
+enum { WRITTEN = 4 /* entries, whatever the size of a group */ };
+_Static_assert((int)WRITTEN <= (int)NEFK_TILE, "space->order has room for more than the items of a tile");
+
 /* List the items of a group that lie side by side, `at` from the tile's begin on. Where short groups end is what a
- * processor guesses wrong: four are always written, of which others may be written over. */
+ * processor guesses wrong: so many entries are always written, of which others may be written over. */
 static inline void list_group(const nefk_grouped *all, nefk_tile tile, uint32_t at, uint32_t size, uint32_t *to) {
     const uint32_t *order = all->problem->order;
     size_t first = tile.begin + at, last = tile.end - 1;
     if (tile.end == tile.begin) return;
-    for (size_t j = 0; j < 4; j++) {
+    for (size_t j = 0; j < WRITTEN; j++) {
         size_t i = first + j < last ? first + j : last;
         to[j] = order ? order[i] : (uint32_t)i;
     }
-    for (size_t j = 4; j < size; j++) to[j] = order ? order[first + j] : (uint32_t)(first + j);
+    for (size_t j = WRITTEN; j < size; j++) to[j] = order ? order[first + j] : (uint32_t)(first + j);
 }
 
 /* Where the items of listed groups of a tile are, one group after the other: into space->order, with offset
@@ -91,19 +94,27 @@ static size_t expand_listed(const nefk_grouped *all, const nefk_tile_space *spac
     return count;
 }
 
+/* List the items of a tile's loose groups, which lie side by side. Returns how many. */
+static size_t list_loose(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, nefk_tile_space *space) {
+    size_t m = 0;
+    for (size_t g = tile.first; g < tile.last; g++) {
+        uint32_t at = all->start[g], size = start_of(all, tile, g - tile.first + 1) - at;
+        list_group(all, tile, at, size, &space->order[m]);
+        m += marks[g] == NEFK_LOOSE ? size : 0;
+    }
+    return m;
+}
+
 /* Sum the series of the items of a tile's loose groups, which need no totals of their own; lists the entries of those
- * that are rough, and returns how many. Block by block as they are listed, while they are in the cache. */
+ * that are rough, and returns how many. Where items lie by member, block by block as they are listed, while they are in
+ * the cache. */
 static size_t expand_loose(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double price, double half,
                            double tolerance, const int8_t *marks, uint32_t *rough, size_t *others,
                            nefk_series_sum *sums) {
     size_t count = 0, done = 0;
     listed now = {0, 0};
-    for (size_t g = tile.first; g < tile.last && !all->member; g++) {
-        uint32_t at = all->start[g], size = start_of(all, tile, g - tile.first + 1) - at;
-        list_group(all, tile, at, size, &space->order[now.loose]);
-        now.loose += marks[g] == NEFK_LOOSE ? size : 0;
-    }
-    for (size_t at = tile.begin; at < tile.end && all->member; at += NEFK_BLOCK) {
+    if (!all->member) now.loose = list_loose(all, tile, marks, space);
+    else for (size_t at = tile.begin; at < tile.end; at += NEFK_BLOCK) {
         size_t stop = tile.end - at < NEFK_BLOCK ? tile.end : at + NEFK_BLOCK;
         now = list_by_mark(all, tile, at, stop, marks, space, now);
         for (; now.loose - done >= NEFK_BLOCK; done += NEFK_BLOCK)
@@ -117,12 +128,13 @@ static size_t expand_loose(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     return count;
 }
 
-/* List the items of a tile's groups that are not capped, behind NEFK_TILE entries, if they lie by member. Returns how
- * many. */
+/* List the items of a tile's groups that are not capped, behind NEFK_TILE entries, if they lie by member; columns are not
+ * asked for, as few are read. Returns how many. */
 static size_t list_not_capped(const nefk_grouped *all, nefk_tile tile, const int8_t *marks, nefk_tile_space *space) {
     uint32_t *other = space->order + NEFK_TILE;
     size_t n = 0;
-    for (size_t i = tile.begin; i < tile.end && all->member; i++) {
+    if (!all->member) return 0;
+    for (size_t i = tile.begin; i < tile.end; i++) {
         other[n] = (uint32_t)i;
         n += marks[tile.first + all->member[i]] != NEFK_CAPPED;
     }

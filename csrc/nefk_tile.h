@@ -57,7 +57,7 @@ struct nefk_tile_space {
     uint32_t name[NEFK_GROUP_ROOM]; /* which the gathered groups are */
     uint32_t begin[NEFK_TILE_GROUPS + 1]; /* where the tile's groups begin in it, and the last one ends */
     nefk_lanes lanes;
-    uint32_t order[2 * NEFK_TILE]; /* which the gathered items are; groups that are not listed have room behind them */
+    uint32_t order[2 * NEFK_TILE]; /* which the gathered items are; others are listed behind them: nefk_group_expand.c */
 };
 
 static inline nefk_block block_of(const gathered *columns, size_t at) {

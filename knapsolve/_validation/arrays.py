@@ -181,8 +181,9 @@ def check_column(
             good |= part == math.inf
         return -1 if good.all() else start + int(np.argmin(good))
 
-    jobs = n_jobs if vector.size >= MANY else 1
-    where = next((k for k in work_through(first_bad, range(0, vector.size, PART), jobs) if k >= 0), -1)
+    starts = range(0, vector.size, PART)
+    found = work_through(first_bad, starts, n_jobs) if vector.size >= MANY and n_jobs > 1 else map(first_bad, starts)
+    where = next((k for k in found if k >= 0), -1)
     if where >= 0:
         allowed = interval(low, high, low_open, high_open, True) + (" or infinite" if or_infinite else "")
         raise ValueError(f"{name} must be {allowed}, got {shown(vector[where])} at position {where}")

@@ -111,5 +111,5 @@ def _check_labels(caps: Any) -> None:
         raise TypeError(f"group_caps must be a number or an array in order of the groups' numbers, got {shown(caps)}")
     labels = getattr(caps, "index", None)
     if labels is not None and not callable(labels) and not np.array_equal(labels, np.arange(len(labels))):
-        allowed = "in order of the groups' numbers; of a Series by name, caps.reindex(names).to_numpy()"
+        allowed = "in order of the groups' numbers: caps.sort_index() by number, caps.reindex(names).to_numpy() by name"
         raise ValueError(f"group_caps must be {allowed}, got a Series of labels like {shown(next(iter(labels)))}")

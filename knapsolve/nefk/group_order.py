@@ -67,10 +67,16 @@ def from_both_ends(work: Callable[[Iterator[slice], bool], None], n: int, n_jobs
     """
     left = deque(parts_of(n))
 
-    def parts(down: bool) -> Iterator[slice]:
-        take = left.pop if down else left.popleft
-        with suppress(IndexError):  # all are taken
+    def taken(down: bool) -> Iterator[slice]:
+        with suppress(IndexError):  # none is left; to ask first would let the other thread take it
             while True:
-                yield take()
+                yield left.pop() if down else left.popleft()
 
-    work_through(lambda down: work(parts(down), down), [False, True] if n_jobs > 1 else [False], n_jobs)
+    def work_from(down: bool) -> None:
+        try:
+            work(taken(down), down)
+        except BaseException:
+            left.clear()  # the other thread begins no part any more
+            raise
+
+    work_through(work_from, [False, True] if n_jobs > 1 else [False], n_jobs)

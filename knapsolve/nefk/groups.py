@@ -138,8 +138,9 @@ def mark_surely(
     least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
     flattest = FLATTEST if is_bounded and not is_linear else 0.0
     starts, rise = passes.shape in STARTING, 0.0 if mu <= low else math.inf
-    are_small = passes.given.n <= min(MANY, SMALL_MEAN * len(passes.caps))  # sums by group take longer than a look
-    if low < mu and starts and not is_bounded and (passes.is_rough or are_small):  # at starts, as it does of copies
+    are_small = passes.given.n <= min(MANY, SMALL_MEAN * len(passes.caps))
+    looks = passes.is_rough or are_small  # at where items start, which takes less than sums by group of loose ones
+    if low < mu and starts and not is_bounded and looks:
         rise = CLEAR * (mu / low - 1.0)
     group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, rise, passes.n_jobs)
     if starts and is_bounded:

@@ -149,14 +149,15 @@ def parts_of(n: int, size: int = CHUNK) -> Iterator[slice]:
 
 def stripes_of(n: int, jobs: int, chunk: int = CHUNK) -> Iterator[slice]:
     """What one thread takes at a time: large parts, as threads that write to new memory side by side hinder each other,
-    but less and less of what is left, so that no thread waits long for the last one (guided self-scheduling:
-    Polychronopoulos and Kuck, IEEE Trans. Computers 36 (1987)).
+    but less and less of what is left, so that none is waited for longer than it takes a chunk, if it is at least half
+    as fast as the others (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers 36 (1987)).
     """
-    start, least = 0, max(SHARES * jobs, 1) * chunk
+    start = 0
     while start < n or not start:
-        size = min(MOST_CHUNKS * chunk, -(-(n - start) // least) * chunk) if jobs > 1 else MOST_CHUNKS * chunk
+        share = -(-(n - start) // (SHARES * jobs * chunk)) if jobs > 1 else MOST_CHUNKS
+        size = min(max(share, 1), MOST_CHUNKS) * chunk
         yield slice(start, min(start + size, n))
-        start += max(size, chunk)
+        start += size
 
 
 def worst(violations: Iterable[float]) -> float:

@@ -86,7 +86,7 @@ class Runs:
 
     def _set(self, every: list[Run], starts: NDArray[np.uint16], are_placed: bool) -> None:
         self.every, self.starts, self.are_placed = every, starts, are_placed
-        self.table = np.array(every, dtype=np.int64)  # a row for each
+        self.table = np.array(every, dtype=np.intp)  # a row for each
         self.tiles = [run for run in every if run.end - run.begin <= core.TILE]
         self.large = [run for run in every if run.end - run.begin > core.TILE]
         self._in_long: dict[int, int] = {}

@@ -34,7 +34,7 @@ from knapsolve.nefk.search import LINEAR, SUBNORMAL, UNDERFLOW
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
-ROOM = 2  # doubles an item of a problem with groups
+ROOM, MOST_ROOM = 2, 1 << 22  # doubles an item, of the most that a solve in groups takes, and in one block (32 MiB)
 
 
 def solve_nefk(
@@ -77,7 +77,8 @@ def solve_nefk(
     out : ndarray of shape (n,), float64 or float32, default=None
         Where to put the amounts, side by side in memory, also over one of the columns (which takes another array
         meanwhile). float32 halves the memory; value and residuals are those before rounding. With groups, a solve that
-        is given this room in float64 may be faster; its amounts may then differ, as far as residuals allow.
+        is given this room in float64 may be faster; its amounts may then differ, as far as residuals allow. After an
+        interrupt, what is there is no answer.
 
     Returns
     -------
@@ -186,12 +187,13 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
 
 
 def _keep_room(n: int) -> None:
-    """Have the C library keep what the solve will free for the next one.
+    """Have the C library keep what the solve will free for the next one, as the process's other freed memory.
 
-    glibc keeps by twice the largest block that it was given back: without one that is as large as half of what a solve
-    takes, each would have its pages taken away and zeroed anew. No page of this one is touched.
+    glibc keeps up to twice the largest block that it was given back, of up to 32 MiB: without one that is as large as
+    half of what a solve takes, each would have its pages taken away and zeroed anew. No page of this one is touched.
     """
-    np.empty(ROOM * n)
+    if ROOM * n <= MOST_ROOM:
+        np.empty(ROOM * n)
 
 
 def _solve_single(

@@ -212,7 +212,7 @@ def test_threads_take_the_items_that_one_does(which):
 @pytest.mark.parametrize("n", [1, CHUNK, CHUNK + 1, 10**6, 10**7 + 1])
 @pytest.mark.parametrize("jobs", [1, 2, 3, 64])
 @pytest.mark.parametrize("slowest", [1.0, 0.5])
-def test_no_thread_is_waited_for_longer_than_a_chunk_takes_it(n, jobs, slowest):
+def test_no_thread_of_half_the_speed_is_waited_for_longer_than_a_chunk_takes_it(n, jobs, slowest):
     parts = list(stripes_of(n, min(jobs, -(-n // CHUNK))))
     assert (parts[0].start, parts[-1].stop) == (0, n)
     assert all(a.stop == b.start and a.stop % CHUNK == 0 for a, b in itertools.pairwise(parts))

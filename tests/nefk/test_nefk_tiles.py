@@ -12,36 +12,8 @@ import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.group_order import order_by, sort_by_group
 from knapsolve.nefk.group_passes import BATCHES, MOST_LISTED, GroupPasses
 from knapsolve.nefk.problem import check_problem
-
-
-def test_sorting_is_stable_and_counts_every_item():
-    groups = np.random.default_rng(1).integers(-1, 7, 100_000)
-    order, offset = sort_by_group(groups, 7)
-    np.testing.assert_array_equal(order, np.argsort(groups, kind="stable"))
-    np.testing.assert_array_equal(np.diff(offset), np.bincount(groups + 1, minlength=8))
-
-
-@pytest.mark.parametrize("are_named", [False, True])
-@pytest.mark.parametrize("n", [1, 32_768, 32_769, 300_001])
-def test_items_sorted_from_both_ends_are_in_the_same_order(n, are_named):
-    groups = np.random.default_rng(3).integers(-1, 1000, n)
-    names = np.r_[-1, np.where(np.arange(1000) % 3, -1, np.arange(1000) // 3)].astype(np.int32) if are_named else None
-    own = names[groups + 1] if are_named else groups
-    sizes = np.bincount(own + 1, minlength=1001)
-    starts = np.append([0, 0], np.cumsum(sizes)).astype(np.uint32)
-    for jobs in (1, 2, 3):
-        order = order_by(groups, names, starts.copy(), jobs)
-        np.testing.assert_array_equal(order, np.argsort(own, kind="stable"))
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64])
-def test_items_in_order_are_not_sorted(dtype):
-    order, offset = sort_by_group(np.repeat(np.arange(5, dtype=dtype), 20_000), 6)
-    assert order is None
-    np.testing.assert_array_equal(offset, [0, 0, 20_000, 40_000, 60_000, 80_000, 100_000, 100_000])
 
 
 @pytest.mark.parametrize("family", ["freshness", "harmonic", "quadratic"])
@@ -282,3 +254,22 @@ def test_tiles_of_one_call_list_what_they_list_one_by_one():
     few = passes.expand(0.1, 1e-3, 1e-17, np.zeros_like(marks), len(opened) // 2)
     assert few[0] is None
     assert len(few[1]) == 0
+
+
+@pytest.mark.parametrize("family", ["freshness", "detection"])
+@pytest.mark.parametrize(("mean", "looks"), [(2, True), (3, True), (4, False)])
+def test_starts_are_looked_at_where_groups_of_few_items_are_small(family, mean, looks, monkeypatch):
+    n, generator, asked = 6000, np.random.default_rng(mean), []
+    rates, weights = random_parameters(family, n, generator), np.exp(generator.standard_normal(n))
+    groups = generator.integers(0, n // mean, n)
+    free = solve(family, rates, 0.3 * n, weights=weights).amounts
+    caps = np.where(generator.random(n // mean) < 0.5, 0.5, 50.0) * np.bincount(groups, free, n // mean) + 1e-9
+    unmark = GroupPasses.unmark
+    monkeypatch.setattr(GroupPasses, "unmark", lambda *given: asked.append(given) or unmark(*given))
+    given = {"weights": weights, "groups": groups, "group_caps": caps, "equality": False}
+    result = solve(family, rates, 0.3 * n, **given)
+    assert bool(asked) is looks
+    monkeypatch.setattr(groups_module, "SMALL_MEAN", 0 if looks else n)
+    other = solve(family, rates, 0.3 * n, **given)
+    assert max(result.residual, other.residual) <= 1e-12
+    np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-11)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import knapsolve
 from knapsolve import InfeasibleError, criteria, solve_nefk
+from knapsolve._validation import check_column
+from knapsolve._validation.arrays import MANY, PART
 from knapsolve.criteria import (
     Detection,
     Exponential,
@@ -286,3 +288,13 @@ def test_derivatives_with_caps_need_no_capacity():
 def test_none_is_no_bound():
     expected = solve_nefk(F, 1.0, lower=0.0, upper=np.inf)
     np.testing.assert_array_equal(solve_nefk(F, 1.0, lower=None, upper=None).amounts, expected.amounts)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("position", [0, PART + 7, MANY + PART])
+def test_a_position_far_into_a_long_column_is_told(position, dtype, n_jobs):
+    weights = np.ones(MANY + PART + 1, dtype=dtype)
+    weights[[position, -1]] = -2.0, NAN
+    with pytest.raises(ValueError, match=rf"weights must be in .* at position {position}$"):
+        check_column("weights", weights, low=0.0, high=1e140, n_jobs=n_jobs)
