@@ -52,8 +52,8 @@ class GroupSample:
 
     def __init__(self, passes: GroupPasses) -> None:
         self.passes, self.shape = passes, passes.shape
-        self.every = max(1, len(passes.tiles) // SAMPLED_TILES)
-        sizes = np.array([tile.end - tile.begin for tile in passes.tiles])
+        _, _, begins, ends = passes.runs.places.T
+        self.every, sizes = max(1, begins.size // SAMPLED_TILES), ends - begins
         self.scale = float(sizes.sum() / max(sizes[:: self.every].sum(), 1))
         self.large = []
         for one in passes.large:

@@ -64,7 +64,6 @@ class GroupPasses:
         self.runs, self.tiles = self.layout.runs, self.layout.runs.tiles
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
         self._leads: bool | None = None
-        self._places = np.array(self.tiles, dtype=np.intp).reshape(-1, 4)
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)
         self.is_rough = self.layout.member is not None and has_single_slopes(problem)
         self._tiles = core.Tiles(items, self.runs.starts, self.caps, self.layout.member)
@@ -112,7 +111,7 @@ class GroupPasses:
 
     def _run(self, work: Callable[[NDArray[np.intp], core.TileSpace], Any], every: int = 1) -> list[Any]:
         """Rows of `work(tiles, space)` of some tiles at a time, of all or of every so many-th, in order."""
-        tiles = self._places if every == 1 else np.ascontiguousarray(self._places[::every])
+        tiles = self.runs.places if every == 1 else np.ascontiguousarray(self.runs.places[::every])
         if len(tiles) == 1:
             return list(work(tiles, _tile_space()) or ())
         size = min(max(len(tiles) // (BATCHES * self.n_jobs), 1), MOST_TILES)

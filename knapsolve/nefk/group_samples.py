@@ -305,7 +305,7 @@ def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArr
         is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // most))]] = True
         taken = np.flatnonzero(is_taken)
         listed, groups = listed[taken], groups[taken]
-    if not (large[0] or (totals.has_large and large.any())):  # a look at all takes as long as a pass
+    if not (large[0] or (totals.has_large and large.any())):  # all are looked at only where some may be
         return listed, groups
     some = np.arange(0, totals.problem.n, totals.every)
     others = totals.problem.groups[some].astype(np.intp)

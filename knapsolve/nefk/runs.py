@@ -87,6 +87,7 @@ class Runs:
     def _set(self, every: list[Run], starts: NDArray[np.uint16], are_placed: bool) -> None:
         self.every, self.starts, self.are_placed = every, starts, are_placed
         self.table = np.array(every, dtype=np.intp)  # a row for each
+        self.places = self.table[self.table[:, 3] - self.table[:, 2] <= core.TILE]  # those of tiles
         self.tiles = [run for run in every if run.end - run.begin <= core.TILE]
         self.large = [run for run in every if run.end - run.begin > core.TILE]
         self._in_long: dict[int, int] = {}
@@ -103,9 +104,8 @@ class Runs:
         groups they are in.
         """
         if not self.are_placed:
-            runs = self.table[self.table[:, 3] - self.table[:, 2] <= core.TILE]
-            parts = list(parts_of(len(runs), AT_ONCE))
-            work_through(lambda part: group_layout.find_starts(member, runs[part], self.starts), parts, n_jobs)
+            parts = list(parts_of(len(self.places), AT_ONCE))
+            work_through(lambda part: group_layout.find_starts(member, self.places[part], self.starts), parts, n_jobs)
             for run in self.large:
                 self.starts[run.first] = 0
         self.are_placed = True
