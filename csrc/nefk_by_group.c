@@ -240,44 +240,51 @@ void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t
     starts[count] = start;
 }
 
-void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t step, size_t groups, double *out) {
+void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t groups, double *out) {
     const uint64_t none = nefk_to_bits(NAN);
     for (size_t g = 0, at = 0; g < groups; g++) {
-        uint64_t is_kept = kept[g * step], mask = 0 - is_kept;
+        uint64_t is_kept = kept[g], mask = 0 - is_kept;
         double value = k ? table[at < k ? at : k - 1] : NAN;
         out[g] = nefk_from_bits((nefk_to_bits(value) & mask) | (none & ~mask));
         at += is_kept;
     }
 }
 
-void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) {
-    double total = taken[0], slope = taken[1];
-    size_t k = 1; /* written no further than it is read */
+size_t nefk_keep_capped(const double *taken, const double *caps, size_t groups, double least, uint8_t *kept,
+                        double *others) {
+    size_t k = 0;
+    others[0] = others[1] = 0.0;
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t stop = groups - start < BLOCK ? groups : start + BLOCK;
         double part = 0.0, steep = 0.0;
         for (size_t g = start; g < stop; g++) {
-            double x = taken[2 * g + 2], d = taken[2 * g + 3];
-            uint64_t is_kept = kept[g * step], other = is_kept - 1;
-            taken[k] = x;
-            slopes[k] = (float)d;
+            double x = taken[2 * g], d = taken[2 * g + 1];
+            uint64_t is_kept = x > least * caps[g], other = is_kept - 1;
             part += nefk_from_bits(nefk_to_bits(x) & other);
             steep += nefk_from_bits(nefk_to_bits(d) & other);
+            kept[g] = (uint8_t)is_kept;
             k += is_kept;
         }
-        total += part;
-        slope += steep;
+        others[0] += part;
+        others[1] += steep;
     }
-    taken[0] = total;
-    slopes[0] = (float)slope;
+    return k;
 }
 
-void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names) {
-    int32_t next = 0;
-    names[0] = -1;
+void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) {
+    size_t k = 1; /* written no further than it is read */
     for (size_t g = 0; g < groups; g++) {
-        int32_t is_kept = kept[g * step];
-        names[1 + g] = (next & -is_kept) | (is_kept - 1);
+        double x = taken[2 * g + 2], d = taken[2 * g + 3];
+        taken[k] = x;
+        slopes[k] = (float)d;
+        k += kept[g * step];
+    }
+}
+
+void nefk_name_kept(const uint8_t *kept, size_t groups, int32_t next, int32_t *names) {
+    for (size_t g = 0; g < groups; g++) {
+        int32_t is_kept = kept[g];
+        names[g] = (next & -is_kept) | (is_kept - 1);
         next += is_kept;
     }
 }

@@ -49,15 +49,20 @@ void nefk_take_marked(double *own, const int8_t *marks, size_t count, double pri
 /* The sum of caps (k,) of groups that are marked as capped, or if `marks` is NULL of all. */
 double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count);
 
-/* Entries (k,) of the groups that are kept, (groups,) of 0 or 1 `step` bytes apart, and NaN for all others. */
-void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t step, size_t groups, double *out);
+/* Entries (k,) of the groups that are kept, (groups,) of 0 or 1, and NaN for all others. */
+void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t groups, double *out);
 
-/* Put the totals of a table (groups + 1, 2) that are kept to its front, their slopes into an array (k + 2,), whose last
- * one is used up; both begin with the sum of all others, of no group's entry too, summed in blocks. */
+/* Mark the groups as kept that take more than `least` of their caps, of a table (groups, 2); how many those are. What
+ * all others take, and the slope of that, into others (2,), summed in blocks. */
+size_t nefk_keep_capped(const double *taken, const double *caps, size_t groups, double least, uint8_t *kept,
+                        double *others);
+
+/* Put the totals of a table (groups + 1, 2) that are kept to its front, behind the first one, and their slopes into an
+ * array (k + 2,), whose last one is used up; marks lie `step` bytes apart. */
 void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes);
 
-/* Numbers (groups + 1,), of no group first, that the groups get that are kept; -1 for all others. */
-void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names);
+/* Numbers (groups,) from `next` on that the groups get that are kept; -1 for all others. */
+void nefk_name_kept(const uint8_t *kept, size_t groups, int32_t next, int32_t *names);
 
 /* What groups of some sizes (k,) can take together under their caps if every item takes at most `upper`. */
 double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count);

@@ -30,10 +30,11 @@ cdef extern from "nefk_by_group.h":
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
     double nefk_most_under_caps(const uint32_t *sizes, double upper, const double *caps, size_t count) noexcept nogil
-    void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t step, size_t groups,
-                       double *out) noexcept nogil
+    void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t groups, double *out) noexcept nogil
+    size_t nefk_keep_capped(const double *taken, const double *caps, size_t groups, double least, uint8_t *kept,
+                            double *others) noexcept nogil
     void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) noexcept nogil
-    void nefk_name_kept(const uint8_t *kept, size_t step, size_t groups, int32_t *names) noexcept nogil
+    void nefk_name_kept(const uint8_t *kept, size_t groups, int32_t next, int32_t *names) noexcept nogil
     void nefk_starts_of(const uint32_t *sizes, size_t count, uint32_t last, uint32_t *starts) noexcept nogil
 
 
@@ -230,21 +231,24 @@ def starts_of(const uint32_t[::1] sizes, uint32_t last, uint32_t[::1] starts):
         nefk_starts_of(&sizes[0] if sizes.shape[0] else NULL, sizes.shape[0], last, &starts[0])
 
 
-def keep_capped(const double[:, ::1] taken, const double[::1] caps, double least, uint8_t[::1] kept):
+def keep_capped(const double[:, ::1] taken, const double[::1] caps, double least, uint8_t[::1] kept, n_jobs=1):
     """Mark in kept (g,) the groups that take more than `least` of their caps (g,), of a table (g + 1, 2), of no group
-    first; how many those are.
+    first. How many those are, and sums of the two columns over all others, also of no group.
     """
-    cdef Py_ssize_t g, count = 0
-    with nogil:
-        for g in range(caps.shape[0]):
-            kept[g] = taken[g + 1, 0] > least * caps[g]
-            count += kept[g]
-    return count
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef double[2] others
+        cdef size_t k
+        with nogil:
+            k = nefk_keep_capped(&taken[1 + start, 0], &caps[start], count, least, &kept[start], others)
+        return k, others[0], others[1]
+
+    first = 0, float(taken[0, 0]), float(taken[0, 1])
+    return tuple(sum(column) for column in zip(first, *in_parts(work, caps.shape[0], n_jobs)))
 
 
 def split_kept(double[:, ::1] taken, const uint8_t[:] kept, float[::1] second):
-    """Put the entries of the first column of a table (g + 1, 2) kept (g,) to its front, and the second column's
-    into an array (k + 2,), whose last one is used up; both begin with the sum of all others, of no group's entry too.
+    """Put the entries of the first column of a table (g + 1, 2) kept (g,) to its front, behind the first row's, and the
+    second column's into an array (k + 2,), whose last one is used up.
     """
     with nogil:
         nefk_split_kept(&taken[0, 0], &kept[0], kept.strides[0], kept.shape[0], &second[0])
@@ -264,14 +268,33 @@ def take_kept(const entry[::1] table, const uint8_t[:] kept, entry[::1] out):
             k += kept[g]
 
 
-def put_kept(const double[::1] table, const uint8_t[:] kept, double[::1] out):
+def kept_before(kept):
+    """How many groups are kept (g,) before each part begins."""
+    return [0, *np.cumsum([np.count_nonzero(kept[start:start + PART]) for start in range(0, len(kept), PART)])]
+
+
+def put_kept(const double[::1] table, const uint8_t[::1] kept, double[::1] out, n_jobs=1):
     """Entries (k,) of the groups that are kept (g,), and NaN for all others, into an array (g,)."""
-    cdef const double *first = NULL if table.shape[0] == 0 else &table[0]
-    with nogil:
-        nefk_put_kept(first, table.shape[0], &kept[0], kept.strides[0], kept.shape[0], &out[0])
+    cdef const double *entries = NULL if table.shape[0] == 0 else &table[0]
+    cdef size_t k = table.shape[0]
+    before = kept_before(np.asarray(kept))
+
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef size_t first = before[start // PART]
+        with nogil:
+            nefk_put_kept(entries + first, k - first, &kept[start], count, &out[start])
+
+    in_parts(work, kept.shape[0], n_jobs)
 
 
-def name_kept(const uint8_t[:] kept, int32_t[::1] names):
+def name_kept(const uint8_t[::1] kept, int32_t[::1] names, n_jobs=1):
     """Numbers (g + 1,), of no group first, that the groups get that are kept (g,); -1 for all others."""
-    with nogil:
-        nefk_name_kept(&kept[0], kept.strides[0], kept.shape[0], &names[0])
+    before = kept_before(np.asarray(kept))
+
+    def work(Py_ssize_t start, Py_ssize_t count):
+        cdef int32_t first = before[start // PART]
+        with nogil:
+            nefk_name_kept(&kept[start], count, first, &names[1 + start])
+
+    names[0] = -1
+    in_parts(work, kept.shape[0], n_jobs)

@@ -75,15 +75,30 @@ def are_few(n: int, others: int) -> bool:
     return FEW * (n - others) <= n
 
 
+def items_of(problem: Problem, kept: NDArray[np.bool_], n_jobs: int) -> NDArray[np.uint32] | None:
+    """Positions, in order, of the items of the groups that are kept (g,); None if they are not few."""
+    bits = np.packbits(np.append(False, kept), bitorder="little")  # of no group first
+
+    def find(part: slice) -> NDArray[np.uint32]:
+        found = np.empty(CHUNK + 1, dtype=np.uint32)
+        groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
+        return found[: group_layout.list_kept(groups, part.start, bits, found)].copy()
+
+    listed = np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs))
+    return listed if are_few(problem.n, problem.n - listed.size) else None
+
+
 def set_aside(
     problem: Problem,
     tables: list[tuple[NDArray[np.int32] | None, Starts]],
     known: list[tuple[NDArray[np.float64], Slopes]],
     n_jobs: int,
+    listed: NDArray[np.uint32] | None = None,
 ) -> Aside | None:
     """The few items that have caps; None if they are not few, take more than all others, or that is not known.
 
-    The tables are those of `layouts.lay_out`, and are left alone; `known` are totals and slopes (k + 1,).
+    The tables are those of `layouts.lay_out`, and are left alone; `known` are totals and slopes (k + 1,), and `listed`
+    the positions of those items, if that is known.
     """
     names, starts = tables[0]
     if isinstance(starts, Runs):
@@ -93,16 +108,10 @@ def set_aside(
         return None
     if not known or not known[0][0][1:].sum() <= MOST_OF_OTHERS * known[0][0][0]:
         return None
-    is_kept = np.ones(len(starts) - 2, dtype=bool) if names is None else names >= 0
-    is_kept[0] = False  # no group
-    bits = np.packbits(is_kept, bitorder="little")
-
-    def find(part: slice) -> NDArray[np.uint32]:
-        found = np.empty(CHUNK + 1, dtype=np.uint32)
-        groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
-        return found[: group_layout.list_kept(groups, part.start, bits, found)].copy()
-
-    listed = np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs))
+    if listed is None:
+        listed = items_of(problem, np.broadcast_to(True, len(starts) - 3) if names is None else names[1:] >= 0, n_jobs)
+    if listed is None:
+        return None
     own = starts.copy()
     own[2:] -= np.uint32(first)
     runs = Runs(own[1:])

@@ -72,6 +72,11 @@ class GroupTotals:
             self._sizes = self._count_all(0)
         return self._sizes
 
+    @property
+    def are_counted(self) -> bool:
+        """Whether it is known how many items groups have."""
+        return self._sizes is not None
+
     def forget_sizes(self) -> None:
         """Give their room back."""
         self._sizes = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,11 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
-from knapsolve.nefk.all_but import are_few
+from knapsolve.nefk.all_but import are_few, items_of
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
+from knapsolve.nefk.kept_groups import is_sparse, names_of, split, take
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.search import FAR, LINEAR, step_beside
@@ -218,6 +218,7 @@ class Reduced:
     curve: Curve | None  # of a sample
     count: int
     above: float | None = None  # a price that is likely to be above the budget's, if most own prices are above that
+    listed: NDArray[np.uint32] | None = None  # the items of these groups, where they are known and few
 
 
 def without_loose_caps(
@@ -227,38 +228,31 @@ def without_loose_caps(
 
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
     """
-    kept = np.empty(len(totals.caps), dtype=bool)
-    k = group_tables.keep_capped(taken, totals.caps, 1.0 - SURELY, kept.view(np.uint8))
-    if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * totals.problem.n:
-        kept, k = np.broadcast_to(True, kept.shape), kept.size  # takes no room
-    names, caps, known = None, totals.caps, []
-    if k == kept.size and BY_SPLIT * kept.size > MOST_SPLIT * totals.problem.n:
+    jobs, n, caps = totals.n_jobs, totals.problem.n, totals.caps
+    kept = np.empty(len(caps), dtype=bool)
+    k, *others = group_tables.keep_capped(taken, caps, 1.0 - SURELY, kept.view(np.uint8), jobs)
+    if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * n:
+        kept, k, others = np.broadcast_to(True, kept.shape), kept.size, taken[0].tolist()  # takes no room
+    known = []
+    if k == kept.size and BY_SPLIT * kept.size > MOST_SPLIT * n:
         taken.resize((0, 2), refcheck=False)
     else:
-        known.append(_split(taken, kept, k))
-    sizes = totals.sizes[1:]  # may be counted only now, where there is room
-    if k < kept.size:
-        caps, sizes = _take(caps, kept, k), _take(sizes, kept, k)
-    starts = starts_of(totals, sizes)
-    if k < kept.size:
-        names = np.empty(kept.size + 1, dtype=np.int32)  # of groups, -1 first
-        group_tables.name_kept(kept.view(np.uint8), names)
+        known.append(split(taken, kept, k, others))
+    names, listed = None, None
+    if k == kept.size:
+        starts = starts_of(totals, totals.sizes[1:])  # may be counted only now, where there is room
+    else:
+        caps = take(caps, kept, k)
+        if is_sparse(kept, k) and not totals.are_counted:
+            listed = items_of(totals.problem, kept, jobs)
+        if listed is None:
+            starts, names = starts_of(totals, take(totals.sizes[1:], kept, k)), names_of(kept, jobs)
+        else:
+            names = names_of(kept, jobs)
+            sizes = np.bincount(names[1 + totals.problem.groups[listed]], minlength=k)
+            starts = starts_of(totals, sizes.astype(np.uint32))
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count)
-
-
-def _take(table: NDArray[Any], kept: NDArray[np.bool_], k: int) -> NDArray[Any]:
-    """Entries (k,) of a table (g,) that are kept."""
-    out = np.empty(k + 1, table.dtype)
-    group_tables.take_kept(table, kept.view(np.uint8), out)
-    return out[:k]
-
-
-def put_back(table: Array, kept: NDArray[np.bool_]) -> Array:
-    """The table (g,) of which the entries that are kept are those of another (k,), and all others NaN."""
-    out = np.empty(kept.size)
-    group_tables.put_kept(table, kept.view(np.uint8), out)
-    return out
+    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count, listed=listed)
 
 
 def starts_of(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -268,14 +262,3 @@ def starts_of(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint
     group_tables.starts_of(sizes, totals.problem.n, starts[2:])
     totals.forget_sizes()
     return starts
-
-
-def _split(taken: Array, kept: NDArray[np.bool_], k: int) -> tuple[Array, Slopes]:
-    """The two columns of a table (g + 1, 2): first what those not kept sum to, then the entries (k,) that are.
-
-    The first ends up in the room of the table, which becomes smaller.
-    """
-    slopes = np.empty(k + 2, dtype=np.float32)
-    group_tables.split_kept(taken, kept.view(np.uint8), slopes)
-    taken.resize(k + 1, refcheck=False)
-    return taken, slopes[: k + 1]

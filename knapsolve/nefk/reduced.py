@@ -19,8 +19,9 @@ from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.in_order import leave_in_order
+from knapsolve.nefk.kept_groups import put_back
 from knapsolve.nefk.layouts import lay_out
-from knapsolve.nefk.loose_caps import ROUGH, Reduced, put_back, reduce
+from knapsolve.nefk.loose_caps import ROUGH, Reduced, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
@@ -59,7 +60,7 @@ def solve_reduced(
         count = 0
     count += reduced.count
     del some, reduced  # room for the prices
-    return prices, settled, count, own if own.size == kept.size else put_back(own, kept)
+    return prices, settled, count, own if own.size == kept.size else put_back(own, kept, n_jobs)
 
 
 def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: bool) -> Reduced | None:
@@ -113,7 +114,7 @@ def _solve_with_caps(
     digits. With `solve`, None if caps were filled and too few of them bind.
     """
     count, first = 0, reduced.search.copy()
-    layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs)
+    layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs, reduced.listed)
     while True:
         is_aside, search = layout is not None, first.copy()
         layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, bool(reduced.known))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import knapsolve._core.group_tables as group_tables
+import knapsolve.nefk.kept_groups as kept_groups
 
 SIZES = [1, 3, 511, 512, 513, 5000]
 
@@ -125,20 +126,25 @@ def test_the_most_that_groups_take_and_where_they_start(upper, groups, generator
     np.testing.assert_array_equal(starts, 100 + np.append(0, np.cumsum(sizes)))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("groups", SIZES)
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.4, 1.0])
+@pytest.mark.parametrize("groups", [*SIZES, 300_000])
 def test_kept_groups_are_split_off_named_and_put_back(share, groups, generator):
-    kept = generator.random(groups) < share
-    taken, slopes = generator.random((groups + 1, 2)), np.empty(kept.sum() + 2, np.float32)
-    given, names, out = taken.copy(), np.empty(groups + 1, np.int32), np.empty(groups)
-    group_tables.split_kept(taken, kept.view(np.uint8), slopes)
-    others = given[0] + [math.fsum(column) for column in given[1:][~kept].T]
+    caps, taken, kept = generator.random(groups) + 1.0, generator.random((groups + 1, 2)), np.empty(groups, bool)
+    are_capped = generator.random(groups) < share
+    taken[1:, 0] = np.where(are_capped, 1.5, 0.5) * caps
+    given = taken.copy()
+    k, *others = group_tables.keep_capped(taken, caps, 1.0, kept.view(np.uint8), 2)
+    np.testing.assert_array_equal(kept, are_capped)
+    assert k == kept.sum()
+    assert others == pytest.approx(given[0] + [math.fsum(column) for column in given[1:][~kept].T], rel=1e-14)
     expected = np.vstack([others, given[1:][kept]])
-    np.testing.assert_allclose(taken.ravel()[: len(expected)], expected[:, 0], rtol=1e-14)
-    np.testing.assert_allclose(slopes[: len(expected)], expected[:, 1], rtol=1e-6)
-    group_tables.name_kept(kept.view(np.uint8), names)
+    totals, slopes = kept_groups.split(taken, kept, k, others)
+    np.testing.assert_array_equal(totals, expected[:, 0])
+    np.testing.assert_array_equal(slopes, expected[:, 1].astype(np.float32))
+    names = kept_groups.names_of(kept, 2)
     np.testing.assert_array_equal(names, np.append(-1, np.where(kept, np.cumsum(kept) - 1, -1)))
-    group_tables.put_kept(expected[1:, 0].copy(), kept.view(np.uint8), out)
+    np.testing.assert_array_equal(kept_groups.take(caps, kept, k), caps[kept])
+    out = kept_groups.put_back(expected[1:, 0].copy(), kept, 2)
     np.testing.assert_array_equal(out, np.where(kept, given[1:, 0], np.nan))
 
 

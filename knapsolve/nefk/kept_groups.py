@@ -1,0 +1,58 @@
+"""Tables by group of which some entries are kept: taken out, given new numbers, and put back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_tables as group_tables
+from knapsolve.nefk.passes import Slopes
+
+Array = NDArray[np.float64]
+SPARSE = 16  # one in so many groups, which are looked up by their numbers
+
+
+def is_sparse(kept: NDArray[np.bool_], k: int) -> bool:
+    """Whether only a few groups are kept."""
+    return SPARSE * k <= kept.size
+
+
+def take(table: NDArray[Any], kept: NDArray[np.bool_], k: int) -> NDArray[Any]:
+    """Entries (k,) of a table (g,) that are kept."""
+    if is_sparse(kept, k):
+        return table[np.flatnonzero(kept)]
+    out = np.empty(k + 1, table.dtype)
+    group_tables.take_kept(table, kept.view(np.uint8), out)
+    return out[:k]
+
+
+def split(taken: Array, kept: NDArray[np.bool_], k: int, others: tuple[float, float]) -> tuple[Array, Slopes]:
+    """The two columns of a table (g + 1, 2), which is used up: first what those not kept sum to, then the entries (k,)
+    that are. Unless these are few, the first column ends up in the room of the table, which becomes smaller.
+    """
+    if is_sparse(kept, k):
+        rows = taken[1 + np.flatnonzero(kept)]
+        taken.resize((0, 2), refcheck=False)
+        totals, slopes = np.append(others[0], rows[:, 0]), np.append(others[1], rows[:, 1]).astype(np.float32)
+        return totals, slopes
+    slopes = np.empty(k + 2, dtype=np.float32)
+    group_tables.split_kept(taken, kept.view(np.uint8), slopes)
+    taken.resize(k + 1, refcheck=False)
+    taken[0], slopes[0] = others
+    return taken, slopes[: k + 1]
+
+
+def names_of(kept: NDArray[np.bool_], n_jobs: int) -> NDArray[np.int32]:
+    """Numbers (g + 1,) of groups among those that are kept; -1 for the others, and first, for no group."""
+    names = np.empty(kept.size + 1, dtype=np.int32)
+    group_tables.name_kept(kept.view(np.uint8), names, n_jobs)
+    return names
+
+
+def put_back(table: Array, kept: NDArray[np.bool_], n_jobs: int) -> Array:
+    """The table (g,) of which the entries that are kept are those of another (k,), and all others NaN."""
+    out = np.empty(kept.size)
+    group_tables.put_kept(table, kept.view(np.uint8), out, n_jobs)
+    return out
