@@ -5,9 +5,11 @@ import pytest
 from nefk_oracle import FAMILIES, random_parameters, solve
 
 import knapsolve.nefk.all_but as all_but_module
+import knapsolve.nefk.group_totals as group_totals_module
+import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.reduced as reduced_module
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.all_but import PassesAllBut, set_aside
+from knapsolve.nefk.all_but import PassesAllBut, items_of, set_aside
 from knapsolve.nefk.passes import Prices
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.room import leads_by_itself
@@ -94,6 +96,27 @@ def test_few_items_with_caps_are_set_aside_and_the_answer_is_the_same(family, se
     np.testing.assert_allclose(ours.group_prices, theirs.group_prices, rtol=1e-8, atol=1e-9 * theirs.price)
     np.testing.assert_array_equal(ours.side, theirs.side)
     assert ours.value == pytest.approx(theirs.value, rel=1e-11)
+
+
+@pytest.mark.parametrize("are_few", [True, False])
+def test_where_no_sizes_are_counted_those_of_few_groups_are_by_their_items(are_few, layouts, monkeypatch):
+    """If few groups have many items, all are counted."""
+    monkeypatch.setattr(group_totals_module, "MANY_GROUPS", 1000)
+    lists = []
+    monkeypatch.setattr(loose_caps_module, "items_of", lambda *given: lists.append(items_of(*given)) or lists[-1])
+    p, options = few_capped(2, 20_000)
+    options["groups"][::30] = -1
+    if not are_few:
+        capped = np.flatnonzero(options["group_caps"] < 0.1)[:500]
+        options["groups"][1::8] = np.random.default_rng(0).choice(capped, len(options["groups"][1::8]))
+    ours = solve("freshness", p, 0.3 * N, **options)
+    assert len(lists) == 1
+    assert (lists[0] is None) == (layouts[-1] is None) == (not are_few)
+    monkeypatch.setattr(loose_caps_module, "is_sparse", lambda *_: False)
+    theirs = solve("freshness", p, 0.3 * N, **options)
+    assert len(lists) == 1
+    np.testing.assert_array_equal(ours.amounts, theirs.amounts)
+    np.testing.assert_array_equal(ours.group_prices, theirs.group_prices)
 
 
 def test_a_group_that_is_too_large_for_a_tile_is_set_aside(layouts):
