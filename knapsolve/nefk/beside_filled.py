@@ -104,7 +104,7 @@ def _solve(
     if not part.n or (is_difference and not part.capacity > LEAST_REST * problem.capacity):
         return None
     try:
-        return solve(part, n_jobs, Place(part.n, None), guess)
+        return solve(part, n_jobs, Place(part.n, None, n_jobs=n_jobs), guess)
     except InfeasibleError:
         return None
 

@@ -89,7 +89,7 @@ def _serve(problem: Problem, passes: Any, n_jobs: int, tables: list[Any]) -> tup
 
     `tables` are those that `lay_out` asks for, or none if the items are few.
     """
-    there, own = Place(problem.n, None), np.empty(len(problem.caps) + 1)
+    there, own = Place(problem.n, None, n_jobs=n_jobs), np.empty(len(problem.caps) + 1)
     layout = lay_out(problem, tables, there, n_jobs) if tables else list_items(problem)
     grouped = GroupPasses(problem, n_jobs, layout)
     total, over, clash = grouped.serve(own, there)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from knapsolve._core.threads import work_through
 from knapsolve.nefk.passes import parts_of
 
 
@@ -88,8 +89,8 @@ class Place:
     `given` are bytes an item of room that is the caller's.
     """
 
-    def __init__(self, n: int, out: NDArray[Any] | None, given: int = 0) -> None:
-        self._n, self._out, self.given = n, out, given
+    def __init__(self, n: int, out: NDArray[Any] | None, given: int = 0, n_jobs: int = 1) -> None:
+        self._n, self._out, self.given, self._n_jobs = n, out, given, n_jobs
         self.dtype: np.dtype[Any] = np.dtype(np.float64) if out is None else out.dtype
         self._amounts: NDArray[Any] | None = None
         self._side: NDArray[np.int8] | None = None
@@ -107,8 +108,8 @@ class Place:
 
     def mark_sides(self, lower: Any, upper: Any) -> None:
         """Write the sides of amounts that are known, between bounds that are numbers or arrays (n,)."""
-        for part in parts_of(self._n):
-            self.mark_part(part, lower, upper)
+        self()
+        work_through(lambda part: self.mark_part(part, lower, upper), list(parts_of(self._n)), self._n_jobs)
 
     def mark_part(self, part: slice, lower: Any, upper: Any) -> None:
         """The same of some of the items."""

@@ -121,9 +121,9 @@ def solve_nefk(
     if problem.groups is not None:
         _keep_room(problem.n)
     if given is None or _is_read(given, problem):
-        place = Place(problem.n, None if given is None else np.empty_like(given))
+        place = Place(problem.n, None if given is None else np.empty_like(given), n_jobs=jobs)
     else:
-        place = Place(problem.n, given, given.itemsize)
+        place = Place(problem.n, given, given.itemsize, jobs)
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
