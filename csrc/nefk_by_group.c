@@ -250,26 +250,34 @@ void nefk_put_kept(const double *table, size_t k, const uint8_t *kept, size_t gr
     }
 }
 
-size_t nefk_keep_capped(const double *taken, const double *caps, size_t groups, double least, uint8_t *kept,
-                        double *others) {
-    size_t k = 0;
+NEFK_INLINE size_t keep_capped(const double *taken, const double *caps, size_t groups, double least, uint8_t *kept,
+                               double *others) {
+    double total[BLOCK], slope[BLOCK];
+    uint64_t is_other[BLOCK], k = groups;
     others[0] = others[1] = 0.0;
     for (size_t start = 0; start < groups; start += BLOCK) {
-        size_t stop = groups - start < BLOCK ? groups : start + BLOCK;
-        double part = 0.0, steep = 0.0;
-        for (size_t g = start; g < stop; g++) {
-            double x = taken[2 * g], d = taken[2 * g + 1];
-            uint64_t is_kept = x > least * caps[g], other = is_kept - 1;
-            part += nefk_from_bits(nefk_to_bits(x) & other);
-            steep += nefk_from_bits(nefk_to_bits(d) & other);
-            kept[g] = (uint8_t)is_kept;
-            k += is_kept;
+        size_t m = groups - start < BLOCK ? groups - start : BLOCK;
+        const double *pairs = taken + 2 * start;
+        for (size_t g = 0; g < m; g++) {
+            double x = pairs[2 * g], d = pairs[2 * g + 1];
+            uint64_t other = 0 - (uint64_t)!(x > least * caps[start + g]);
+            total[g] = nefk_from_bits(nefk_to_bits(x) & other);
+            slope[g] = nefk_from_bits(nefk_to_bits(d) & other);
+            is_other[g] = other;
         }
-        others[0] += part;
-        others[1] += steep;
+        for (size_t g = 0; g < m; g++) {
+            kept[start + g] = (uint8_t)(is_other[g] + 1);
+            k += is_other[g];
+        }
+        others[0] += sum_block(total, m);
+        others[1] += sum_block(slope, m);
     }
     return k;
 }
+
+AT_EVERY_WIDTH(size_t, nefk_keep_capped, keep_capped,
+               (const double *taken, const double *caps, size_t groups, double least, uint8_t *kept, double *others),
+               (taken, caps, groups, least, kept, others))
 
 void nefk_split_kept(double *taken, const uint8_t *kept, size_t step, size_t groups, float *slopes) {
     size_t k = 1; /* written no further than it is read */

@@ -164,6 +164,9 @@ for given in (pairs.T, pairs.T.copy(), singles.T, (total.copy(), slope.astype(np
     own = np.empty(1501)
     group_tables.guess_along(given[0], caps, lines, own)
     print(marks.tobytes().hex(), own[1:].tobytes().hex())
+kept = np.empty(1500, np.uint8)
+k, *others = group_tables.keep_capped(pairs, caps, 0.9, kept)
+print(k, others[0].hex(), others[1].hex(), kept.tobytes().hex())
 print(group_tables.vector_level())
 """
 
@@ -182,5 +185,5 @@ def test_every_vector_width_gives_the_same_bits():
             ).stdout.splitlines()
         )
         assert int(answers[-1].pop()) == level
-    assert len(answers[0]) == 12
+    assert len(answers[0]) == 13
     assert all(answer == answers[0] for answer in answers)
