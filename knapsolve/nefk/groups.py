@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
+from knapsolve.nefk.group_marks import beside, mark_surely
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import Curve
 from knapsolve.nefk.group_steps import GroupSteps
@@ -34,20 +35,15 @@ from knapsolve.nefk.own_guesses import guesses_from_above, is_far_below, over_ca
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
-from knapsolve.nefk.room import has_no_bounds
-from knapsolve.nefk.search import LINEAR, STARTING, enclosed, find_prices, new_searches, share_of, within
+from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
 from knapsolve.nefk.zero_price import settle_sign
 
 Array = NDArray[np.float64]
-CLEAR = 12.0  # an own price is clearly beyond the bracket if a straight total leads so many times as far
-FLATTEST = 1.0  # slope, over the total, of a group of which upper bounds may hide how it falls
-STEEP = 0.02  # over a price: items that start further up fall less than CLEAR times as much as that
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
-SMALL_MEAN = 3  # items of a group, in the mean
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -92,14 +88,17 @@ def solve_groups(
         if half > 0.0 and (takes_models or steps.encloses):
             price, n_models = float(search[core.PRICE]), n_models + 1
             half *= size_of(passes.shape, price)
-            marks = [mark_surely(passes, mu, bracket(passes.shape, price, half), total, slope)]
+            side = 0.0 if gap <= 2.0 * SURELY * sums[0] else sums[0] - target
+            ends = beside(bracket(passes.shape, price, half), mu, side)
+            marks = [mark_surely(passes, mu, ends, total, slope)]
             half = with_room(passes, price, half, marks[0])
             if is_far_below(passes, total, sums):
                 binds, total, slope = over_caps(total, passes.caps), None, None
                 own = guesses_from_above(passes, binds, mu)
             else:
                 own, total, slope = own_guesses(passes, mu, total, slope), None, None
-            model = GroupModel(passes, price, half, marks[0])
+            ends = beside(bracket(passes.shape, price, half), mu, side)
+            model = GroupModel(passes, price, half, marks[0], ends)
             found = _settle_model(model, passes, search, mu, own, marks, place) if model.valid else None
             if found:
                 return found
@@ -122,32 +121,6 @@ def solve_groups(
         own, total, slope = own_guesses(passes, float(prices.high), total, slope), None, None
     settled, _ = passes.settle(prices, own, float(prices.high), place)
     return prices, own[1:], settled
-
-
-def mark_surely(
-    passes: GroupPasses, mu: float, ends: tuple[float, float], total: Any, slope: Slopes | None
-) -> NDArray[np.int8]:
-    """1 for groups (g + 1,) whose total at mu lies so far above their cap that it surely does over all of a bracket, 3
-    for those where it surely does nowhere in it, else 0.
-    """
-    marks = np.zeros(len(total), dtype=np.int8)
-    if slope is None:
-        return marks
-    low, high = ends
-    is_linear, is_bounded = passes.shape in LINEAR, not has_no_bounds(passes.given)
-    least = CLEAR * max(high - mu, 0.0) / (1.0 if is_linear else mu)
-    flattest = FLATTEST if is_bounded and not is_linear else 0.0
-    starts, rise = passes.shape in STARTING, 0.0 if mu <= low else math.inf
-    are_small = passes.given.n <= min(MANY, SMALL_MEAN * len(passes.caps))
-    looks = passes.is_rough or are_small  # at where items start, which takes less than sums by group of loose ones
-    if low < mu and starts and not is_bounded and looks:
-        rise = CLEAR * (mu / low - 1.0)
-    group_tables.mark_surely(total, slope, passes.caps, least, marks, flattest, rise, passes.n_jobs)
-    if starts and is_bounded:
-        passes.unmark(mu, high * (1.0 + STEEP), marks)
-    elif 0.0 < rise < math.inf:
-        passes.unmark(low, mu, marks)
-    return marks
 
 
 def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> float:
@@ -188,11 +161,14 @@ def _end(passes: GroupPasses, search: Array) -> tuple[Prices, tuple[Array, Slope
 class GroupModel:
     """T over a bracket: rough items and groups that pass their cap exactly, large groups and all the rest by cubics.
 
-    Marks (g + 1,), which change, are those of `mark_surely`; they become those of `expand`.
+    Marks (g + 1,), which change, are those of `mark_surely` for the ends of the bracket, which `half` may lead beyond;
+    they become those of `expand`.
     """
 
-    def __init__(self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> None:
-        self.shape, self.ends, self.offset = passes.shape, bracket(passes.shape, price, half), 0.0
+    def __init__(
+        self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8], ends: tuple[float, float]
+    ) -> None:
+        self.shape, self.ends, self.offset = passes.shape, ends, 0.0
         most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
         most = min(most, passes.layout.most_rough)
         self.passes, problem, jobs = passes, passes.problem, passes.n_jobs

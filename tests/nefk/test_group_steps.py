@@ -8,6 +8,7 @@ import pytest
 from group_fuzz import residual
 from nefk_oracle import solve, totals_of
 
+import knapsolve.nefk.group_marks as group_marks_module
 import knapsolve.nefk.group_samples as samples_module
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.loose_caps as loose_caps_module
@@ -90,6 +91,7 @@ def test_a_search_ends_where_a_rough_total_is_near_on_one_side_alone(monkeypatch
     for module, name, value in (
         (narrow_module, "MANY", 20),
         (groups_module, "MANY", 20),
+        (group_marks_module, "MANY", 20),
         (room_module, "MOST_ROOM", 10**6),
         (samples_module, "LEAST_SAMPLE", 64),
         (loose_caps_module, "FEWEST", 16),

@@ -8,6 +8,7 @@ from group_fuzz import residual
 from nefk_oracle import grouped, solve, totals_of
 
 import knapsolve._core.nefk as core
+import knapsolve.nefk.group_marks as group_marks_module
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
@@ -166,7 +167,7 @@ def test_the_answer_is_that_with_all_caps_kept(family, n_groups, tightness, monk
 
 
 def adversarial(first, count, monkeypatch):
-    for module in (groups_module, narrow_module):
+    for module in (groups_module, group_marks_module, narrow_module):
         monkeypatch.setattr(module, "MANY", 5)
     return [seed for seed in range(first, first + count) if not residual(seed, even=True) <= 1e-12]
 
@@ -245,7 +246,7 @@ def test_caps_are_left_out_where_capacity_need_not_be_used_up_but_is(kind, share
     caps = by_group * generator.choice([0.5, 1.5], n_groups)
     capacity = share * np.minimum(by_group, caps).sum()
     options = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps, "equality": False}
-    for module in (groups_module, narrow_module):
+    for module in (groups_module, group_marks_module, narrow_module):
         monkeypatch.setattr(module, "MANY", 2)
     reduced = solver_module.solve_reduced
     monkeypatch.setattr(solver_module, "solve_reduced", lambda *given: found.append(reduced(*given)) or found[-1])

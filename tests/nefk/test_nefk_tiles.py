@@ -9,6 +9,7 @@ from nefk_oracle import random_parameters, solve
 from test_nefk_groups import assert_certified, random_problem
 
 import knapsolve._core.nefk as core
+import knapsolve.nefk.group_marks as group_marks_module
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
@@ -70,7 +71,7 @@ def test_the_model_of_the_total_gives_the_answer_of_exact_passes(family, monkeyp
     p, w, groups, caps, low, high, capacity = problem
     options = {"weights": w, "lower": low, "upper": high, "groups": groups, "group_caps": caps}
     exact = solve(family, p, capacity, **options)
-    for module in (groups_module, narrow_module):
+    for module in (groups_module, group_marks_module, narrow_module):
         monkeypatch.setattr(module, "MANY", 100)
     modelled = solve(family, p, capacity, **options)
     assert_certified(family, *problem, modelled)
@@ -143,16 +144,17 @@ def test_many_adversarial_problems_leave_no_residual(first):
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(50_000, 60_000, 2500))
 def test_many_adversarial_problems_leave_no_residual_by_the_model_either(first, monkeypatch):
-    for module in (groups_module, narrow_module):
+    for module in (groups_module, group_marks_module, narrow_module):
         monkeypatch.setattr(module, "MANY", 5)
     assert [seed for seed in range(first, first + 2500) if not residual(seed) <= 1e-12] == []
 
 
 @pytest.mark.parametrize("first", [60_000, 60_300])
 def test_groups_taken_to_be_capped_too_early_are_opened_again(first, monkeypatch):
-    for module in (groups_module, narrow_module):
+    for module in (groups_module, group_marks_module, narrow_module):
         monkeypatch.setattr(module, "MANY", 5)
-    monkeypatch.setattr(groups_module, "CLEAR", 0.0)
+    monkeypatch.setattr(group_marks_module, "CLEAR", 0.0)
+    monkeypatch.setattr(group_marks_module, "steepest", lambda _: 0.0)
     assert [seed for seed in range(first, first + 300) if not residual(seed) <= 1e-12] == []
 
 
@@ -181,7 +183,7 @@ def test_groups_on_the_wrong_side_of_their_caps_end_where_exact_passes_end(famil
         options = {"weights": w, "lower": low, "upper": high, "groups": groups, "group_caps": caps}
         exact = solve(family, p, capacity, **options)
         with monkeypatch.context() as patch:
-            for module in (groups_module, narrow_module):
+            for module in (groups_module, group_marks_module, narrow_module):
                 patch.setattr(module, "MANY", 5)
             patch.setattr(groups_module, "mark_surely", nearly_capped)
             patch.setattr(groups_module.GroupModel, "reopen", counted)
@@ -269,7 +271,7 @@ def test_starts_are_looked_at_where_groups_of_few_items_are_small(family, mean, 
     given = {"weights": weights, "groups": groups, "group_caps": caps, "equality": False}
     result = solve(family, rates, 0.3 * n, **given)
     assert bool(asked) is looks
-    monkeypatch.setattr(groups_module, "SMALL_MEAN", 0 if looks else n)
+    monkeypatch.setattr(group_marks_module, "SMALL_MEAN", 0 if looks else n)
     other = solve(family, rates, 0.3 * n, **given)
     assert max(result.residual, other.residual) <= 1e-12
     np.testing.assert_allclose(result.amounts, other.amounts, rtol=1e-9, atol=1e-11)
