@@ -61,7 +61,7 @@ class GroupPasses:
         self.layout = layout or list_items(problem)
         self.given, self.n_jobs, self.count = self.layout.given, n_jobs, 0
         self.shape, self.caps = problem.criterion._shape, problem.caps
-        self.runs, self.tiles = self.layout.runs, self.layout.runs.tiles
+        self.runs = self.layout.runs
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
         self._leads: bool | None = None
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)

@@ -164,7 +164,7 @@ def leads_by_itself(problem: Problem, runs: Runs) -> bool:
     if not has_single_slopes(problem):
         return False
     most = core.DEPTH if problem.criterion._shape in ROUGH else core.SHORT
-    return 2 * runs.count_in_long(most) < runs.every[-1].end - runs.ungrouped()
+    return 2 * runs.count_in_long(most) < runs.table[-1, 3] - runs.ungrouped()
 
 
 def has_single_slopes(problem: Problem) -> bool:

@@ -35,8 +35,9 @@ class Run(NamedTuple):
 class Runs:
     """Runs of groups (g,) whose items lie in order by group, or at least by run.
 
-    `every` are all in order, `tiles` and `large` those that fit the cache and those of one group that does not. Where
-    the items of a group start within its run, `starts` (g,), takes half the room of where they start at all.
+    `table` has a row (first, last, begin, end) for each, in order, `places` rows of those that fit the cache, which are
+    tiles, and `large` are those of one group that does not. Where the items of a group start within its run, `starts`
+    (g,), takes half the room of where they start at all.
 
     Where sizes allow it, all runs have the same number of groups, so that which one a group is in takes no table: then
     `even` is their width and, if the items of no group are a run by themselves, that less 1 (csrc/nefk_layout.h).
@@ -48,7 +49,7 @@ class Runs:
         width, lead = self.even or (0, 0)
         starts = np.empty(len(offset) - 1, dtype=np.uint16)
         cut = group_tables.cut_into_runs(offset, core.TILE, core.TILE_GROUPS, width - lead, width, starts)
-        self._set([Run(*run) for run in cut], starts, True)
+        self._set(np.array(cut, dtype=np.intp), starts, True)
 
     @classmethod
     def of_blocks(
@@ -71,33 +72,32 @@ class Runs:
                 break
         else:
             return None
-        ends = begin + np.cumsum(sizes)
-        firsts = range(1, 1 + n_groups, width)
-        runs = [Run(0, 1, 0, begin)]
-        runs += [
-            Run(first, min(first + width, n_groups + 1), int(end - size), int(end))
-            for first, size, end in zip(firsts, sizes, ends)
-        ]
+        ends = begin + np.append(0, np.cumsum(sizes))
+        firsts = np.append(np.arange(1, 1 + n_groups, width), n_groups + 1)
+        table = np.stack([firsts[:-1], firsts[1:], ends[:-1], ends[1:]], axis=1)
         out = cls.__new__(cls)
         out.even = width, width - 1
-        out._set(runs, np.empty(n_groups + 1, dtype=np.uint16), False)
+        out._set(np.vstack([[0, 1, 0, begin], table]), np.empty(n_groups + 1, dtype=np.uint16), False)
         out._estimate = in_long
         return out
 
-    def _set(self, every: list[Run], starts: NDArray[np.uint16], are_placed: bool) -> None:
-        self.every, self.starts, self.are_placed = every, starts, are_placed
-        self.table = np.array(every, dtype=np.intp)  # a row for each
-        self.places = self.table[self.table[:, 3] - self.table[:, 2] <= core.TILE]  # those of tiles
-        self.tiles = [run for run in every if run.end - run.begin <= core.TILE]
-        self.large = [run for run in every if run.end - run.begin > core.TILE]
+    def _set(self, table: NDArray[np.intp], starts: NDArray[np.uint16], are_placed: bool) -> None:
+        self.table, self.starts, self.are_placed = table, starts, are_placed
+        fit = table[:, 3] - table[:, 2] <= core.TILE
+        self.places, self.large = table[fit], [Run(*row) for row in table[~fit].tolist()]
         self._in_long: dict[int, int] = {}
         self._estimate: Callable[[int], int] | None = None
         self._guesses: tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool] | None = None
 
+    @property
+    def every(self) -> list[Run]:
+        """All in order: made when asked for, as they may be many."""
+        return [Run(*row) for row in self.table.tolist()]
+
     def at_once(self) -> int:
         """How many large groups may be worked on at a time: two, unless one is much of all items, or of them."""
         sizes = [run.end - run.begin for run in self.large] or [0]
-        return 2 if MOST_AT_ONCE * max(sizes) <= self.every[-1].end and 2 * max(sizes) <= sum(sizes) else 1
+        return 2 if MOST_AT_ONCE * max(sizes) <= self.table[-1, 3] and 2 * max(sizes) <= sum(sizes) else 1
 
     def place_groups(self, member: NDArray[np.uint16], n_jobs: int) -> None:
         """Find where groups start, unless that is known, of items of which `member` (n,) says which of their run's
@@ -128,7 +128,7 @@ class Runs:
 
     def _guess(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool]:
         firsts = np.append(self.table[:, 0], 2**32 - 1).astype(np.uint32)
-        items, own = self.table[:, 3] - self.table[:, 2], np.arange(len(self.every))
+        items, own = self.table[:, 3] - self.table[:, 2], np.arange(len(self.table))
         for bits in range(len(self.starts).bit_length(), -1, -1):
             begins = np.arange(0, len(self.starts), 1 << bits, dtype=np.uint32)
             guesses = firsts.searchsorted(begins, "right") - 1
@@ -153,8 +153,8 @@ class Runs:
 
     def ungrouped(self) -> int:
         """Items of the first group, which is none."""
-        first = self.every[0]
-        return int(self.starts[1]) if first.last > 1 else first.end - first.begin  # before groups are placed, too
+        _, last, begin, end = self.table[0].tolist()
+        return int(self.starts[1]) if last > 1 else end - begin  # before groups are placed, too
 
     def _bounds_of(self, run: Run) -> NDArray[np.int64]:
         """Where the items of a run's groups start, and where the last ones end."""

@@ -68,7 +68,7 @@ def test_own_prices_of_most_groups_need_few_evaluations_beside_the_answers(kind,
     taken, least = passes_of(np.ones(n // size)).respond(mu)[0][1:], low.reshape(-1, size).sum(axis=1)
     caps = np.maximum(taken * generator.uniform(0.3, 0.9, n // size), 0.5 * (taken + least))
     own, amounts, passes = np.append(np.nan, np.full(n // size, mu)), np.empty(n), passes_of(caps)
-    (found,) = passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
+    (found,) = passes._tiles.settle(passes.runs.places, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
     assert max(found[4:6]) <= 1e-12
     cut = (amounts <= low) | (amounts >= high)
     assert 0.05 < cut.mean() < 0.9

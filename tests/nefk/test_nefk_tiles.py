@@ -243,8 +243,8 @@ def test_tiles_of_one_call_list_what_they_list_one_by_one():
     assert len(opened) > BATCHES * MOST_LISTED
     listed, passing = np.empty((2, core.TILE + 1), dtype=np.uint32)
     ours = [], [], []
-    for tile in passes.tiles:
-        tiles = np.array([tile])
+    for tile in passes.runs.places:
+        tiles = tile[np.newaxis]
         (row,), *counts = passes._tiles.expand(tiles, space, 0.1, 1e-3, 1e-17, alone, listed, passing)
         assert counts == row[:2]
         for found, part in zip(ours, (listed[: counts[0]], passing[: counts[1]], row[2:4])):

@@ -30,7 +30,7 @@ def evaluations_of_own_prices(kind, caps_of, mu=0.1, n=10_000, size=5):
     caps = caps_of(generator, taken, rates.reshape(-1, size), starts)
     own, amounts = np.append(np.nan, np.full(n // size, mu)), np.empty(n)
     passes = passes_of(caps)
-    (found,) = passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
+    (found,) = passes._tiles.settle(passes.runs.places, core.TileSpace(), mu, mu, 0.0, mu, own, amounts, None)
     assert found[4] <= 1e-12
     assert found[5] <= 1.2e-13  # of a cap: amounts of steep items are off by many times that
     assert found[7] == 0
@@ -154,7 +154,7 @@ def test_amounts_do_not_follow_a_last_step_across_an_items_start():
     problem = check_problem(criteria.Freshness(rates), 1.0, weights, 0.0, np.inf, groups, caps, True)
     own, amounts = np.append(np.nan, np.full(m, 0.1)), np.empty(2 * m)
     passes = GroupPasses(problem, 1)
-    for found in passes._tiles.settle(np.array(passes.tiles), core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None):
+    for found in passes._tiles.settle(passes.runs.places, core.TileSpace(), 0.1, 0.1, 0.0, 0.1, own, amounts, None):
         assert found[4] <= 1e-12
     assert found[5] <= 1.2e-13  # of a cap: amounts of steep items are off by many times that
     np.testing.assert_allclose(own[1:], price, rtol=1e-11)

@@ -5,7 +5,7 @@ import pytest
 
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
-from knapsolve.nefk.runs import Runs
+from knapsolve.nefk.runs import Run, Runs
 
 
 @pytest.mark.parametrize("largest", [[0, 1], [0, 1, 5, 3000, core.TILE, core.TILE + 1, 40_000]])
@@ -15,16 +15,17 @@ def test_tiles_and_large_groups_cover_all_groups_once(largest):
     runs = Runs(offset)
     covered = np.concatenate([np.arange(run.first, run.last) for run in runs.every])
     np.testing.assert_array_equal(covered, np.arange(sizes.size))
-    assert sorted(runs.tiles + runs.large) == runs.every
+    tiles = [Run(*row) for row in runs.places]
+    assert sorted(tiles + runs.large) == runs.every
     for run in runs.every:
         assert run.end - run.begin == sizes[run.first : run.last].sum()
-    assert all(run.end - run.begin <= core.TILE and run.last - run.first <= core.TILE_GROUPS for run in runs.tiles)
+    assert all(run.end - run.begin <= core.TILE and run.last - run.first <= core.TILE_GROUPS for run in tiles)
     assert all(run.end - run.begin > core.TILE and run.last - run.first == 1 for run in runs.large)
     assert (runs.even is None) == (len(largest) > 2)
-    for run in [] if runs.even else runs.tiles:  # as many as fit
+    for run in [] if runs.even else tiles:  # as many as fit
         is_full = run.last - run.first == core.TILE_GROUPS or run.last == sizes.size
         assert is_full or offset[run.last + 1] - run.begin > core.TILE
-    for run in runs.tiles:
+    for run in tiles:
         np.testing.assert_array_equal(runs.starts[run.first : run.last], offset[run.first : run.last] - run.begin)
     assert runs.ungrouped() == sizes[0]
     np.testing.assert_array_equal(np.concatenate([found for _, found in runs.sizes()]), sizes)
