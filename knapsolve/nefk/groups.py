@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
 from knapsolve.nefk.group_marks import beside, mark_surely
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import Curve
@@ -44,6 +45,7 @@ MOST_ROUGH_OF_LARGE = 8  # of a large group
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
+PART = 1 << 17  # groups that a thread looks at at a time
 MOST_MODELS = 8  # of T in one search: what they do not end, jumps, and is for brackets to be halved
 
 
@@ -189,7 +191,8 @@ class GroupModel:
             return
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
         self.fixed = group_tables.sum_marked(passes.caps, marks[1:], jobs)
-        groups = np.concatenate([part.start + np.flatnonzero(marks[part] == 2) for part in parts_of(marks.size)])
+        passing = work_through(lambda x: x.start + np.flatnonzero(marks[x] == 2), list(parts_of(marks.size, PART)), jobs)
+        groups = np.concatenate(passing)
         self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 
     def _open(self, groups: NDArray[np.intp], items: NDArray[Any], which: NDArray[np.intp]) -> None:
