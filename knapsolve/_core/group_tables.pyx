@@ -129,6 +129,9 @@ def capped_sums(total, slope, const double[::1] caps, n_jobs=1):
         return sums[0], sums[1], sums[2]
 
     first = float(total[0]), 0.0 if slope is None else float(slope[0]), 0.0
+    if 0 < caps.shape[0] <= PART:  # searches ask many times what few groups take
+        whole, steep, fixed = work(0, caps.shape[0])
+        return first[0] + whole, first[1] + steep, fixed
     return tuple(sum(column) for column in zip(first, *in_parts(work, caps.shape[0], n_jobs)))
 
 

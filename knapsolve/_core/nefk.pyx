@@ -194,6 +194,11 @@ def advance(double[:, ::1] searches, int shape, const double[::1] totals, const 
         nefk_search_update(<nefk_search *> &searches[which[k], 0], shape, totals[which[k]], slopes[which[k]])
 
 
+def step(double[::1] state, int shape, double total, double slope):
+    """One step of one search (8,), given what is taken at its price."""
+    nefk_search_update(<nefk_search *> &state[0], shape, total, slope)
+
+
 def search(Items items, size_t n, double[::1] state, int n_most):
     """Run one search (8,) over n items until it ends or n_most totals are taken; return how many were."""
     cdef size_t count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,7 +111,8 @@ class Criterion:
 
     def _with(self, parameter: NDArray[Any] | float) -> Criterion:
         """The criterion of another parameter, which is known to be allowed."""
-        other = copy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)  # copy.copy takes ten times as long
         other._parameter = parameter
         return other
 

@@ -176,6 +176,8 @@ class GroupPasses:
     def _respond_large(self, price: float, total: Slopes, slope: Slopes | None) -> None:
         """Write what large groups take, and slopes."""
         self.count += 1
+        if not self.large:
+            return
         taken = self.each_large(lambda one: one.passes.respond(price))
         with np.errstate(over="ignore", under="ignore"):  # a slope that guides steps may be infinite
             for one, (amount, steep) in zip(self.large, taken):

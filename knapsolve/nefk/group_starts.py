@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.jumps import MOST_TIES, NEAR_TIES, PROBE, SAMPLE, ends_of_ties
 from knapsolve.nefk.passes import parts_of
-from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.problem import Problem, sampled
 from knapsolve.nefk.search import BESIDE, LATE, STARTING, nearest, step_beside
 
 Array = NDArray[np.float64]
@@ -110,8 +110,8 @@ class StartSteps:
 
     def _several_in(self, size: int) -> Array:
         """Prices at which several items of a sample of some size start."""
-        starts, counts = np.unique(self.problem.sample(size).starts(), return_counts=True)
-        return starts[(counts > 1) | (starts.size == 1)]
+        starts = np.sort(self.problem.starts(sampled(self.problem.n, size)))
+        return starts if starts.size == 1 else np.unique(starts[1:][starts[1:] == starts[:-1]])
 
     def _all_within(self, search: Array) -> Array | None:
         """Prices within a search's bracket at which items start, and the next one above it; None if they are many."""

@@ -191,8 +191,8 @@ class GroupModel:
             return
         self.smooth = SeriesModel(problem, rough, price, half, terms, jobs)
         self.fixed = group_tables.sum_marked(passes.caps, marks[1:], jobs)
-        passing = work_through(lambda x: x.start + np.flatnonzero(marks[x] == 2), list(parts_of(marks.size, PART)), jobs)
-        groups = np.concatenate(passing)
+        parts = list(parts_of(marks.size, PART))
+        groups = np.concatenate(work_through(lambda x: x.start + np.flatnonzero(marks[x] == 2), parts, jobs))
         self._open(groups, opened, np.repeat(np.arange(groups.size), passes.runs.find(groups)[1]))
 
     def _open(self, groups: NDArray[np.intp], items: NDArray[Any], which: NDArray[np.intp]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Prices
-from knapsolve.nefk.problem import Problem, odd_stride
+from knapsolve.nefk.problem import Problem, sampled
 from knapsolve.nefk.room import has_no_bounds
 from knapsolve.nefk.search import BESIDE, STARTING, find_prices, step_at
 
@@ -79,14 +79,15 @@ def tied_starts(problem: Problem) -> NDArray[np.float64]:
 
 def ends_of_ties(starts: NDArray[np.float64]) -> NDArray[np.float64]:
     """The lowest and the highest of prices (k,) in order that are close to each other, of each such cluster (m, 2)."""
+    if not starts.size:
+        return np.empty((0, 2))
     apart = 1 + np.flatnonzero(starts[1:] > starts[:-1] * (1.0 + CLOSE))
-    first = np.append(0, apart)[: starts.size]
-    return np.column_stack([starts[first], starts[np.append(apart, starts.size)[: starts.size] - 1]])
+    return np.column_stack([starts[np.append(0, apart)], starts[np.append(apart, starts.size) - 1]])
 
 
 def _tied_in(problem: Problem, size: int) -> NDArray[np.float64]:
     """The same of a sample of some size."""
-    starts = np.sort(problem.starts(slice(None, None, odd_stride(-(-problem.n // size)))))
+    starts = np.sort(problem.starts(sampled(problem.n, size)))
     if starts.size == 1:
         return starts[(starts > 0.0) & (starts < np.inf)]
     is_tie = starts[1:] == starts[:-1]

@@ -99,8 +99,13 @@ class Problem:
 
     def sample(self, size: int) -> Problem:
         """The problem of items spread evenly, with their share of the capacity; about `size` in all."""
-        which = slice(None, None, odd_stride(-(-self.n // size)))
+        which = sampled(self.n, size)
         return self.take(which, self.capacity * (self._count(which) / self.n))
+
+
+def sampled(n: int, size: int) -> slice:
+    """About so many of n items, spread evenly."""
+    return slice(None, None, odd_stride(-(-n // size)))
 
 
 def odd_stride(every: int) -> int:

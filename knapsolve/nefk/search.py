@@ -162,7 +162,7 @@ def step_at(passes: Any, search: NDArray[np.float64], price: float) -> None:
 
 def step(search: NDArray[np.float64], shape: int, total: float, slope: float) -> None:
     """One step of one search (8,)."""
-    core.advance(search[None, :], shape, np.array([total]), np.array([slope]), np.zeros(1, dtype=np.intp))
+    core.step(search, shape, total, slope)
 
 
 def step_to_crossing(passes: Any, search: NDArray[np.float64]) -> None:
