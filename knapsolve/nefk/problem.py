@@ -100,6 +100,8 @@ class Problem:
     def sample(self, size: int) -> Problem:
         """The problem of items spread evenly, with their share of the capacity; about `size` in all."""
         which = sampled(self.n, size)
+        if which.step == 1 and self.order is None:
+            return self if self.groups is None else replace(self, groups=None, caps=np.empty(0))
         return self.take(which, self.capacity * (self._count(which) / self.n))
 
 

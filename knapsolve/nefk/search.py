@@ -20,6 +20,7 @@ UNDERFLOW = 1e-280  # exponential prices below are handled by their logarithm
 SUBNORMAL = float(np.finfo(np.float64).tiny)  # prices below have few digits
 TOLERANCE = 2e-15
 SAMPLE = 32  # a price is guessed on one in so many items, within the next two
+FEW = 512  # items that tell the price above which nothing is taken, where a guess of the answer is known
 LEAST_SAMPLE, MOST_SAMPLE = 2048, 8192
 SAMPLE_STEPS = 6
 LEAST_LEFT = 1e-2  # share of a target that is never taken for fixed
@@ -200,7 +201,8 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
 
     A `known` guess of the answer's price stays.
     """
-    part = problem.sample(min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE))
+    size = min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)
+    part = problem.sample(size if math.isnan(known) else FEW)
     passes = part.passes()
     top = 1.0 if passes.shape in LINEAR else float(passes.worth(np.zeros(part.n))[1].max())
     is_top = 0.0 < top < np.inf
