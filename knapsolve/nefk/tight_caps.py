@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_layout as group_layout
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
 from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
@@ -193,11 +194,13 @@ def _take_back(
 
 def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:
     """A problem of items (n,) of some groups, 0 for none, with these groups' caps; and which they are, in order."""
-    names = np.full(len(caps) + 1, -1, dtype=np.int32)
-    names[groups] = 0
-    names[0] = -1
-    kept = np.flatnonzero(names == 0)
+    are_kept = np.zeros(len(caps) + 1, dtype=bool)
+    are_kept[groups] = True
+    are_kept[0] = False
+    kept = np.flatnonzero(are_kept)
     if not kept.size:
         return rest, kept
-    names[kept] = np.arange(kept.size)
-    return replace(rest, groups=names[groups].astype(np.intp), caps=caps[kept - 1]), kept
+    known, names = groups.astype(np.intp), np.empty(len(groups), dtype=np.intp)
+    known[known == 0] = -1
+    group_layout.ranks_among(kept, known, are_kept.size, names)
+    return replace(rest, groups=names, caps=caps[kept - 1]), kept
