@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie, ends_of_ties, tied_starts
@@ -81,7 +82,7 @@ class SampledTotals:
         has_group = known >= 0
         names = np.empty(known.size, dtype=np.intp)
         group_layout.ranks_among(chosen, known, len(problem.caps), names)
-        part = replace(problem.take(which, problem.capacity), groups=names, caps=caps)
+        part = replace(problem.take(which, problem.capacity, totals.n_jobs), groups=names, caps=caps)
         self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
         self.sizes = np.empty(0)  # of the large ones, to the scale of their samples
         if totals.has_large:
@@ -104,7 +105,7 @@ class SampledTotals:
         self.mean = problem.n / max(len(problem.caps), 1)  # items of a group
         self.share_ungrouped = totals.ungrouped / problem.n
         self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
-        self.every, self.ungrouped = float(every), float(every)
+        self.every, self.ungrouped, self._n_jobs = float(every), float(every), totals.n_jobs
         if not large[0]:
             self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
         self.has_ties = False  # about the price that was found
@@ -113,17 +114,24 @@ class SampledTotals:
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
+        total, sums, taken, by_cap = self._respond(price)
+        self.capped = np.count_nonzero(total[1:] > self.totals.caps) / max(len(self.totals.caps), 1)
+        self._last = price, taken, by_cap, sums[1]
+        return sums
+
+    def _respond(self, price: float) -> tuple[Array, tuple[float, float, float], Array, float]:
+        """What groups take (g + 1,), the same three, what small groups take under their caps, and how that goes with
+        these.
+        """
         total, slope = self.totals.respond(price).T
         self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        self.capped = np.count_nonzero(total[1:] > self.totals.caps) / max(len(self.totals.caps), 1)
         taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
         if 0.0 < self.spread < math.inf:
             by_cap = float((taken * self.away).sum()) / self.spread
             sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
-        steep = sums[1] + more * float(slope[0])
-        self._last = price, taken, by_cap, steep
-        return sums[0] + more * float(total[0]), steep, sums[2]
+        whole, steep = sums[0] + more * float(total[0]), sums[1] + more * float(slope[0])
+        return total, (whole, steep, sums[2]), taken, by_cap
 
     @np.errstate(all="ignore")
     def error(self) -> float:
@@ -260,8 +268,9 @@ class SampledTotals:
         loose = (1.0 - self.capped) * len(self.totals.caps)
         if self.totals.shape in LINEAR or not price > 0.0 or self.capped < LEAST_CAPPED or loose < LEAST_LOOSE:
             return None
-        away = POINTS * error
-        totals = np.minimum.accumulate([self.respond(price * math.exp(t))[0] for t in away])
+        away, jobs = POINTS * error, 1 if self.large.size else self._n_jobs  # what large ones are told by comes first
+        wholes = work_through(lambda t: self._respond(price * math.exp(t))[1][0], away, jobs)
+        totals = np.minimum.accumulate(wholes)
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
         return Curve(math.log(price) + away, totals) if is_smooth else None
 

@@ -18,7 +18,7 @@ from knapsolve.nefk.check_groups import check_caps, check_groups
 from knapsolve.nefk.criterion import LARGEST, Criterion, is_column, pick
 from knapsolve.nefk.passes import parts_of
 
-MANY_TAKEN = 65536  # items of which threads take one column each
+MANY_TAKEN = 8192  # items of which threads take one column each
 FEWEST_STRIDES, SMALL_FACTORS = 10, 2 * 3 * 5 * 7  # strides from there on have none of these factors
 SLACK = 5e-13  # relative difference of sums that counts as none
 
