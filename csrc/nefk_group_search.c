@@ -14,20 +14,22 @@ static const double NEARBY = 0.12; /* log price of a step that ends near the ans
 static const double MUCH_NEARER = 0.2; /* of a bracket: the next model that is tried, after one of too many items */
 static const double LEAST_HALF = 1e-6, MOST_HALF = 1e-2; /* of a model's bracket, in log price */
 
-void nefk_best_slopes(const nefk_problem *problem, size_t groups, nefk_tile_space *space, double *best) {
+void nefk_best_slopes(const nefk_problem *problem, size_t groups, const uint32_t *which, nefk_tile_space *space,
+                      double *best) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    size_t m = space->items;
+    share_scalars(space);
+    size_t m = choose(groups, which, space);
     for (size_t at = 0; at < m; at += NEFK_BLOCK) {
         size_t count = m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK;
-        nefk_block items = block_of(&space->all, at);
+        nefk_block items = block_of(&space->part, at);
         use->worth(problem->shape, count, items, items.lower, space->y + at, space->d + at);
         for (size_t i = 0; i < count; i++)
             if (!(items.lower[i] < items.upper[i])) space->d[at + i] = -INFINITY;
     }
-    for (size_t g = 0; g < groups; g++) {
-        best[g] = -INFINITY;
-        for (size_t j = 0, i = space->offset[g]; j < size_of(space, g); j++, i += space->stride[g])
-            best[g] = space->d[i] > best[g] ? space->d[i] : best[g];
+    for (size_t k = 0; k < groups; k++) {
+        best[k] = -INFINITY;
+        for (size_t i = space->part_offset[k]; i < space->part_offset[k + 1]; i++)
+            best[k] = space->d[i] > best[k] ? space->d[i] : best[k];
     }
 }
 

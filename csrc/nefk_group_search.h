@@ -4,9 +4,10 @@
 
 #include "nefk_tile.h"
 
-/* Largest slope of the items of each of the tile's groups that can move, at their lower bounds, written to best
- * (groups,). O(items). */
-void nefk_best_slopes(const nefk_problem *problem, size_t groups, nefk_tile_space *space, double *best);
+/* Largest slope, at their lower bounds, of the items that can move of some of the tile's groups, written to best
+ * (groups,). O(items); space->y and d are used up. */
+void nefk_best_slopes(const nefk_problem *problem, size_t groups, const uint32_t *which, nefk_tile_space *space,
+                      double *best);
 
 /* Own prices of the groups of the tile that are listed in space->group, from the guesses in space->at: written to
  * space->low and high by group, beside each other where no price meets the cap. All at once, the slow ones one by one;

@@ -37,22 +37,25 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     nefk_fill(groups, 0.0, floor);
     if (space->all.step[2]) sum_groups(space, lower, floor);
     else if (lower[0] != 0.0) for (size_t g = 0; g < groups; g++) floor[g] = lower[0] * (double)size_of(space, g);
-    int any_tight = 0;
-    for (size_t g = 0; g < groups; g++) any_tight |= space->cap[g] <= floor[g] * (1.0 + SLACK);
-    if (any_tight) nefk_best_slopes(all->problem, groups, space, best);
-    for (size_t g = 0; g < groups; g++) {
-        double cap = space->cap[g];
-        if (cap <= floor[g] * (1.0 + SLACK)) {
-            own[tile.first + space->name[g]] = best[g] > prices.high ? best[g] : NAN;
-            double beyond = best[g] + BEYOND * fabs(best[g]);
-            if (beyond > prices.high) space->low[g] = space->high[g] = beyond; /* all are at their lower bounds there */
-        } else if (g < space->searched) { /* has a guess: see order_groups */
-            space->at[searched] = own[tile.first + space->name[g]];
-            space->group[searched++] = (uint32_t)g;
-        }
-    }
     nefk_fill(groups, 0.0, space->mark);
-    for (size_t k = 0; k < searched; k++) space->mark[space->group[k]] = 1.0; /* searches shorten the list */
+    uint32_t tight[NEFK_TILE_GROUPS];
+    size_t n_tight = 0;
+    for (size_t g = 0; g < groups; g++) { /* no branch: they come by chance */
+        int is_tight = space->cap[g] <= floor[g] * (1.0 + SLACK), is_listed = !is_tight & (g < space->searched);
+        tight[n_tight] = (uint32_t)g;
+        space->group[searched] = (uint32_t)g;
+        space->at[searched] = own[tile.first + space->name[g]]; /* a guess: see order_groups */
+        space->mark[g] = is_listed; /* searches shorten the list */
+        n_tight += (size_t)is_tight;
+        searched += (size_t)is_listed;
+    }
+    if (n_tight) nefk_best_slopes(all->problem, n_tight, tight, space, best);
+    for (size_t k = 0; k < n_tight; k++) {
+        size_t g = tight[k];
+        own[tile.first + space->name[g]] = best[k] > prices.high ? best[k] : NAN;
+        double beyond = best[k] + BEYOND * fabs(best[k]);
+        if (beyond > prices.high) space->low[g] = space->high[g] = beyond; /* all are at their lower bounds there */
+    }
     return searched;
 }
 

@@ -48,6 +48,7 @@ def print_each_beside_none(what, alone, draws, clock):
         (10**5, True, 1),
         (10**6, True, 1),
         (10**6, False, 1),
+        (10**6, True, 2),
         (10**6, False, 2),
         (10**7, False, 1),
         (10**7, False, 2),
