@@ -242,8 +242,8 @@ def sampled_groups(Py_ssize_t first, Py_ssize_t last, uint64_t every):
 
 
 def ranks_among(const Py_ssize_t[::1] chosen, const Py_ssize_t[::1] known, Py_ssize_t n_groups, Py_ssize_t[::1] ranks):
-    """Where groups `known` (m,), all of which are chosen, are among the chosen ones, which are in order, into ranks (m,);
-    -1 where one is -1. By where every 2^k of the numbers begin among these, about four to each one: few share theirs.
+    """Where groups `known` (m,), all of which are chosen, are among the chosen ones, which are in order, into ranks (m,),
+    which may be the same array; -1 where one is -1. By where every 2^k of the numbers begin among these, about four to each one: few share theirs.
     """
     cdef Py_ssize_t m = chosen.shape[0], bits = 0, i, g, at, none
     if not m:
@@ -251,15 +251,14 @@ def ranks_among(const Py_ssize_t[::1] chosen, const Py_ssize_t[::1] known, Py_ss
         return
     while 4 * m << bits < n_groups:
         bits += 1
-    cdef uint32_t[::1] begins = np.empty((n_groups >> bits) + 1, dtype=np.uint32)
+    cdef uint32_t[::1] begins = np.zeros((n_groups >> bits) + 1, dtype=np.uint32)
     with nogil:
-        begins[0] = 0
         for i in range(m - 1, -1, -1):
             begins[chosen[i] >> bits] = <uint32_t> i
         for i in range(known.shape[0]):
             g = known[i]
             none = -<Py_ssize_t> (g < 0)  # no branch
             at = begins[(g & ~none) >> bits]
-            while chosen[at] < g:
+            while chosen[at] < g and at < m - 1:
                 at += 1
             ranks[i] = at | none

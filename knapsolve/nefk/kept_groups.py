@@ -28,6 +28,7 @@ def take(table: NDArray[Any], kept: NDArray[np.bool_], k: int) -> NDArray[Any]:
     return out[:k]
 
 
+@np.errstate(over="ignore", under="ignore")  # a slope that guides steps may be infinite
 def split(taken: Array, kept: NDArray[np.bool_], k: int, others: tuple[float, float]) -> tuple[Array, Slopes]:
     """The two columns of a table (g + 1, 2), which is used up: first what those not kept sum to, then the entries (k,)
     that are. Unless these are few, the first column ends up in the room of the table, which becomes smaller.

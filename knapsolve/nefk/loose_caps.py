@@ -249,7 +249,8 @@ def without_loose_caps(
             starts, names = starts_of(totals, take(totals.sizes[1:], kept, k)), names_of(kept, jobs)
         else:
             names = names_of(kept, jobs)
-            sizes = np.bincount(names[1 + totals.problem.groups[listed]], minlength=k)
+            groups = totals.problem.groups[listed].astype(np.intp)  # narrower ones have no room for one more
+            sizes = np.bincount(names[1 + groups], minlength=k)
             starts = starts_of(totals, sizes.astype(np.uint32))
     search[core.PRICE] = price
     return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count, listed=listed)

@@ -200,7 +200,7 @@ def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple
     kept = np.flatnonzero(are_kept)
     if not kept.size:
         return rest, kept
-    known, names = groups.astype(np.intp), np.empty(len(groups), dtype=np.intp)
-    known[known == 0] = -1
-    group_layout.ranks_among(kept, known, are_kept.size, names)
+    names = groups.astype(np.intp)
+    names[names == 0] = -1
+    group_layout.ranks_among(kept, names, are_kept.size, names)
     return replace(rest, groups=names, caps=caps[kept - 1]), kept

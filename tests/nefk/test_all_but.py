@@ -119,6 +119,28 @@ def test_where_no_sizes_are_counted_those_of_few_groups_are_by_their_items(are_f
     np.testing.assert_array_equal(ours.group_prices, theirs.group_prices)
 
 
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16])
+def test_groups_may_have_the_largest_number_of_a_narrow_type(dtype, monkeypatch):
+    """Where items of few groups are listed: there is no room for one more."""
+    monkeypatch.setattr(group_totals_module, "MANY_GROUPS", 100)
+    lists = []
+    monkeypatch.setattr(loose_caps_module, "items_of", lambda *given: lists.append(items_of(*given)) or lists[-1])
+    p, options = few_capped(2, 20_000)
+    last = int(np.iinfo(dtype).max)
+    groups = np.random.default_rng(0).integers(0, last + 1, N).astype(np.int64)
+    groups[0] = last
+    caps = 5.0 * (np.bincount(groups + 1, solve("freshness", p, 0.3 * N, weights=options["weights"]).amounts)[1:] + 1e-3)
+    caps[last] *= 0.1
+    given = {"weights": options["weights"], "group_caps": caps}
+    if np.iinfo(dtype).min < 0:  # else none is of no group, and all sizes are counted
+        groups[1] = -1
+    expected = solve("freshness", p, 0.3 * N, groups=groups, **given)
+    assert len(lists) == (groups[1] < 0)
+    assert expected.group_prices[last] > 0.0
+    result = solve("freshness", p, 0.3 * N, groups=groups.astype(dtype), **given)
+    np.testing.assert_array_equal(result.amounts, expected.amounts)
+
+
 def test_a_group_that_is_too_large_for_a_tile_is_set_aside(layouts):
     """Its amounts are written over those that all items take at the common price."""
     n, generator = 400_000, np.random.default_rng(0)
