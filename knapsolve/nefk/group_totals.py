@@ -22,7 +22,7 @@ from knapsolve.nefk.runs import Runs
 Array = NDArray[np.float64]
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
-MANY_GROUPS = 1 << 16  # whose sizes are counted in tables of single bytes
+MANY_GROUPS, IN_BYTES = 1 << 16, 1 << 14  # that are counted in blocks, and in tables of single bytes
 FEWEST_SHARED, MOST_SHARED = 1 << 20, 2**32  # groups of a table that is too large for caches; items of one
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables
@@ -123,7 +123,7 @@ class GroupTotals:
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         n_sizes = ((len(self.caps) - 1) >> bits) + 2
         sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty((2, CHUNK + 1), dtype=np.intp)
-        rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > MANY_GROUPS and not bits else None
+        rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > IN_BYTES and not bits else None
         listed: list[NDArray[np.intp]] = []
         for start in range(some.start, some.stop, CHUNK):
             chunk = self.groups(slice(start, min(start + CHUNK, some.stop)))
@@ -152,7 +152,7 @@ class GroupTotals:
         """Positions of the items of no group; None where these are not listed, or too many: then threads differ."""
         if self.listed is None or self.ungrouped * FEW > self.problem.n:
             return None
-        return self.listed[0, self.listed[1] < 0]
+        return self.listed[0].take(np.flatnonzero(self.listed[1] < 0))
 
     @property
     def has_large(self) -> bool:

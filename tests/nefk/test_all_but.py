@@ -129,7 +129,8 @@ def test_groups_may_have_the_largest_number_of_a_narrow_type(dtype, monkeypatch)
     last = int(np.iinfo(dtype).max)
     groups = np.random.default_rng(0).integers(0, last + 1, N).astype(np.int64)
     groups[0] = last
-    caps = 5.0 * (np.bincount(groups + 1, solve("freshness", p, 0.3 * N, weights=options["weights"]).amounts)[1:] + 1e-3)
+    taken = np.bincount(groups + 1, solve("freshness", p, 0.3 * N, weights=options["weights"]).amounts)[1:]
+    caps = 5.0 * (taken + 1e-3)
     caps[last] *= 0.1
     given = {"weights": options["weights"], "group_caps": caps}
     if np.iinfo(dtype).min < 0:  # else none is of no group, and all sizes are counted

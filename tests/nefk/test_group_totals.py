@@ -151,7 +151,8 @@ def test_totals_of_tiles_are_as_near_as_they_say():
 
 def test_blocks_are_of_at_least_one_group(monkeypatch):
     """Many groups that are all large are counted one by one."""
-    monkeypatch.setattr(group_totals, "MANY_GROUPS", 2)
+    for name in ("MANY_GROUPS", "IN_BYTES"):
+        monkeypatch.setattr(group_totals, name, 2)
     p, options = grouped("freshness", 14, 2, [0.5])
     options["upper"] = None
     totals = totals_of("freshness", p, options)
