@@ -242,9 +242,9 @@ def sampled_groups(Py_ssize_t first, Py_ssize_t last, uint64_t every):
 
 
 def ranks_among(const Py_ssize_t[::1] chosen, const Py_ssize_t[::1] known, Py_ssize_t n_groups, Py_ssize_t[::1] ranks):
-    """Where groups `known` (m,), all of which are chosen, are among the chosen ones, which are in order, into ranks (m,),
-    which may be the same array; -1 where one is -1. By where every 2^k of the numbers begin among these, about four to
-    each one: few share theirs.
+    """Where groups `known` (m,), all of which are chosen, are among the chosen ones, which are in order, into ranks
+    (m,), which may be the same array; -1 where one is -1. By where every 2^k of the numbers begin among these, about
+    four to each one: few share theirs.
     """
     cdef Py_ssize_t m = chosen.shape[0], bits = 0, i, g, at, none
     if not m:
