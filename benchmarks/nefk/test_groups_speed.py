@@ -92,6 +92,22 @@ def test_groups_of_which_some_have_no_end_beside_none(n_groups):
     print_each_beside_none(f"\n{n_groups} groups, one in twenty without an end", plain, draws, time.process_time)
 
 
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
+def test_groups_of_which_half_are_nearly_tight_beside_none(n_groups):
+    """Half of the caps bind, the others are twice what is taken without caps: some are 0, as items that take nothing
+    have groups by themselves. All items have groups, and weights fall from the most common ones on.
+    """
+    n, draws, plain = 10**6, [], partial(solve_nefk, capacity=0.3 * 10**6, n_jobs=1)
+    generator = np.random.default_rng(0)
+    plain = partial(plain, criteria.Freshness(generator.lognormal(0, 1.5, n)), weights=generator.exponential(1, n))
+    free = plain().amounts
+    for _ in range(DRAWS[n]):
+        groups = generator.integers(0, n_groups, n)
+        few = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 2.0)
+        draws.append((groups, few * np.bincount(groups, free, n_groups)))
+    print_each_beside_none(f"\n{n_groups} groups, half tight, others nearly", plain, draws, time.process_time)
+
+
 @pytest.mark.parametrize("exponent", [1.7, 2.0, 2.5])
 def test_groups_of_very_different_sizes_beside_none(exponent):
     """Sizes fall by a power law, as those of hosts: many single items, and some groups of thousands."""
