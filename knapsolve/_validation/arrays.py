@@ -238,9 +238,11 @@ def check_states(states: np.ndarray, resolution: int) -> None:
         raise ValueError(f"resolution must be at least {states.max()}, a state held, got {resolution}")
 
 
-def refuse_masks(name: str, values: Any) -> None:
-    """Raise on masked entries: as a plain array they would count with what lies beneath the mask."""
+def refuse_masks(name: str, values: Any, remedy: str = "") -> None:
+    """Raise on masked entries: as a plain array they would count with what lies beneath the mask. Also on those of
+    nullable columns of pandas.
+    """
     if np.ma.is_masked(values):
         first = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(values))[0].tolist()))
-        where = f", the first at position {first}" if first else ""
+        where = (f", the first at position {first}" if first else "") + remedy
         raise ValueError(f"{name} must not be masked, got {np.ma.count_masked(values)} masked entries{where}")

@@ -20,7 +20,7 @@ SPARSE, MOST_SPARSE = 16, 1 << 22  # times as many groups as items, of more than
 
 def check_groups(groups: Any, n_jobs: int) -> tuple[NDArray[np.intp], int]:
     """Group of each item (n,), -1 for none, in whatever integers it is given, and the last one that occurs."""
-    refuse_masks("groups", groups)
+    refuse_masks("groups", groups, ": -1 in place of each makes it an item of no group")
     try:
         given = np.asarray(groups)
     except ValueError:  # lists of several lengths

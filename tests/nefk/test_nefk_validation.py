@@ -90,7 +90,7 @@ NAN = float("nan")
         (
             lambda: solve_nefk(F, 1.0, groups=np.ma.masked_array([0, 0, 0], [0, 1, 0]), group_caps=[1.0]),
             ValueError,
-            ["groups", "1 masked", "position 1"],
+            ["groups", "1 masked", "position 1: -1 in place of each"],
         ),
         (lambda: solve_nefk(F, 1.0, upper=NAN), ValueError, ["upper", "or infinite, got nan"]),
         (lambda: solve_nefk(F, 1.0, upper="5/day"), TypeError, ["upper", "a number or an array", "'5/day'"]),
