@@ -239,9 +239,7 @@ def check_states(states: np.ndarray, resolution: int) -> None:
 
 
 def refuse_masks(name: str, values: Any, remedy: str = "") -> None:
-    """Raise on masked entries: as a plain array they would count with what lies beneath the mask. Also on those of
-    nullable columns of pandas.
-    """
+    """Raise on masked entries: as a plain array they would count with what lies beneath the mask."""
     if np.ma.is_masked(values):
         first = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(values))[0].tolist()))
         where = (f", the first at position {first}" if first else "") + remedy

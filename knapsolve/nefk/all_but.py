@@ -80,15 +80,15 @@ def items_of(problem: Problem, kept: NDArray[np.bool_], n_jobs: int) -> NDArray[
     bits = np.packbits(np.append(False, kept), bitorder="little")  # of no group first
     count = [0]  # so far, which spares room; threads that count at once may make it less, which is no matter
 
-    def find(part: slice) -> NDArray[np.uint32]:
+    def find(part: slice) -> tuple[int, NDArray[np.uint32]]:
         found = np.empty(CHUNK + 1, dtype=np.uint32)
         groups = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
         m = group_layout.list_kept(groups, part.start, bits, found)
         count[0] += m
-        return found[: m if are_few(problem.n, problem.n - count[0]) else 0].copy()
+        return m, found[: m if are_few(problem.n, problem.n - count[0]) else 0].copy()
 
-    listed = np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs))
-    return listed if are_few(problem.n, problem.n - max(count[0], listed.size)) else None
+    sizes, parts = zip(*work_through(find, list(parts_of(problem.n)), n_jobs))
+    return np.concatenate(parts) if are_few(problem.n, problem.n - sum(sizes)) else None
 
 
 def set_aside(

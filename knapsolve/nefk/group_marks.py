@@ -32,8 +32,8 @@ def beside(ends: tuple[float, float], mu: float, side: float) -> tuple[float, fl
 
 def steepest(away: float) -> float:
     """How many times as far as by its slope what an item without bounds takes falls over a step up, relative to the
-    price, at most: a little less than this if it is of freshness, and starts where the step ends. No other kernel's
-    items begin at an infinite slope.
+    price, at most: a little less than this if it is of freshness or detection, and starts where the step ends. No other
+    kernel's items begin at an infinite slope.
     """
     return max(float(gammaincinv(2.0, 1.0 / (1.0 + away))), 1.0) if away > 0.0 else 0.0
 

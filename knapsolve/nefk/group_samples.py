@@ -268,7 +268,7 @@ class SampledTotals:
         loose = (1.0 - self.capped) * len(self.totals.caps)
         if self.totals.shape in LINEAR or not price > 0.0 or self.capped < LEAST_CAPPED or loose < LEAST_LOOSE:
             return None
-        away, jobs = POINTS * error, 1 if self.large.size else self._n_jobs  # what large ones are told by comes first
+        away, jobs = POINTS * error, 1 if self.large.size else self._n_jobs  # the first one asked sets `within`
         wholes = work_through(lambda t: self._respond(price * math.exp(t))[1][0], away, jobs)
         totals = np.minimum.accumulate(wholes)
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
