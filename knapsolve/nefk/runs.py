@@ -82,7 +82,8 @@ class Runs:
         return out
 
     def _set(self, table: NDArray[np.intp], starts: NDArray[np.uint16], are_placed: bool) -> None:
-        self.table, self.starts, self.are_placed = table, starts, are_placed
+        self.table = table = np.ascontiguousarray(table, dtype=np.intp)
+        self.starts, self.are_placed = starts, are_placed
         fit = table[:, 3] - table[:, 2] <= core.TILE
         self.places, self.large = table[fit], [Run(*row) for row in table[~fit].tolist()]
         self._in_long: dict[int, int] = {}
