@@ -78,27 +78,33 @@ NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk
         uint32_t place = *next - (uint32_t)runs.down;
         *next += (uint32_t)step;
         size_t from = back ? place : i, to = back ? i : place;
-        ask_run((back ? a.from : a.to) + place * width_a, ahead, !back);
-        if (width_b) ask_run((back ? b.from : b.to) + place * width_b, ahead, !back);
-        if (member) ask_run(member + place, ahead, 1);
-        size_t later = i + (size_t)(step * NEFK_IN_ORDER);
-        nefk_ask(groups, later);
-        nefk_ask(in_order_a, later);
-        nefk_ask(in_order_b, later);
+        if (runs.asks) {
+            ask_run((back ? a.from : a.to) + place * width_a, ahead, !back);
+            if (width_b) ask_run((back ? b.from : b.to) + place * width_b, ahead, !back);
+            if (member) ask_run(member + place, ahead, 1);
+            size_t later = i + (size_t)(step * NEFK_IN_ORDER);
+            nefk_ask(groups, later);
+            nefk_ask(in_order_a, later);
+            nefk_ask(in_order_b, later);
+        }
         memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
         if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
         if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));
     }
 }
 
-/* The same with runs of a kind and a direction that are constants. */
+/* The same with runs of a kind, a direction and whether it asks that are constants. */
 NEFK_INLINE void move_each(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            size_t width_a, size_t width_b, int back, uint16_t *member) {
     if (runs.width) runs.entries = NULL;
     if (runs.width && runs.down) { /* a constant below */
         runs.down = 1;
         move(group, count, runs, a, b, width_a, width_b, back, member);
+    } else if (runs.width && !runs.asks) {
+        runs.asks = 0;
+        move(group, count, runs, a, b, width_a, width_b, back, member);
     } else if (runs.width) {
+        runs.asks = 1;
         move(group, count, runs, a, b, width_a, width_b, back, member);
     } else {
         move(group, count, runs, a, b, width_a, width_b, back, member);

@@ -24,7 +24,7 @@ typedef struct {
     uint32_t *next;
     uint64_t multiplier;
     uint32_t width, lead;
-    int shift, bits, down;
+    int shift, bits, down, asks; /* `asks` for what comes later, unless all is in the cache */
 } nefk_runs;
 
 /* A column by its bytes: entries of `width` 8 or 4; none of width 0. */

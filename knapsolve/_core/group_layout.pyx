@@ -25,6 +25,7 @@ cdef extern from "nefk_layout.h":
         int shift
         int bits
         int down
+        int asks
     ctypedef struct nefk_move:
         const char *from_ "from"
         char *to
@@ -98,14 +99,17 @@ def divider(width, n_runs):
     return 2**shift // width + 1, shift
 
 
-cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down):
+cdef Py_ssize_t MOST_UNASKED = 200_000  # items whose columns a cache holds
+
+
+cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair):
     """Where items go, given a table (g + 1,), how many groups all runs have and the lead, or guesses of runs, their
-    first groups and the guesses' bits; and where the next of each run does.
+    first groups and the guesses' bits; where the next of each run does; and a column, from where and to where.
     """
     cdef nefk_runs runs
     cdef const uint32_t[::1] table, first
     runs.entries, runs.guess, runs.first = NULL, NULL, NULL
-    runs.next, runs.bits, runs.down = &next_[0], 0, down
+    runs.next, runs.bits, runs.down, runs.asks = &next_[0], 0, down, max(map(len, pair)) > MOST_UNASKED
     runs.multiplier, runs.width, runs.lead, runs.shift = 0, 0, 0, 0
     if isinstance(entries, tuple) and len(entries) == 2:
         runs.width, runs.lead = entries
@@ -122,7 +126,7 @@ cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down):
 def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, a, b,
                  uint16_t[::1] member=None):
     """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_, down)
+    cdef nefk_runs where = runs_of(entries, next_, down, a)
     cdef nefk_move first = move_of(a), second = move_of(b)
     with nogil:
         nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
@@ -130,7 +134,7 @@ def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint
 
 def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, column):
     """Copy a column (m,) back from there. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_, down)
+    cdef nefk_runs where = runs_of(entries, next_, down, column)
     cdef nefk_move move = move_of(column)
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, move)
