@@ -140,14 +140,16 @@ def _pairs(problem: Problem, which: NDArray[np.intp]) -> tuple[int, int]:
     """How many of some items come after one of their group, by their positions, and how many of these start where it
     does.
     """
-    which = which[np.argsort(problem.groups[which], kind="stable")]
     groups = problem.groups[which]
-    later = 1 + np.flatnonzero((groups[1:] == groups[:-1]) & (groups[1:] >= 0))
-    if not later.size:
+    order = np.argsort(groups, kind="stable")
+    groups, which = groups[order], which[order]
+    same = np.flatnonzero(groups[1:] == groups[:-1])
+    same = same[groups[same] >= 0]
+    if not same.size:
         return 0, 0
-    before, starts = (starts_of(problem, which[x]) for x in (later - 1, later))
+    before, starts = starts_of(problem, which[np.append(same, same + 1)]).reshape(2, -1)
     with np.errstate(invalid="ignore"):
-        return later.size, int(np.count_nonzero(np.abs(starts - before) <= group_sums.ROUNDED * before))
+        return same.size, int(np.count_nonzero(np.abs(starts - before) <= group_sums.ROUNDED * before))
 
 
 def _vote(problem: Problem, table: Array) -> None:

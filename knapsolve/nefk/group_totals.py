@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -48,17 +49,26 @@ class GroupTotals:
     group unless they are many, and their groups; None where the numbers of the groups make that too many.
 
     How many items each group has is counted where that is asked for. Of many small groups without bounds, it may not
-    be: with `in_blocks`, blocks of them are first, whose numbers fit in the cache.
+    be: if `in_blocks` then says so, blocks of them are first, whose numbers fit in the cache.
     """
 
-    def __init__(self, problem: Problem, items: Any, n_jobs: int = 1, every: int = 0, in_blocks: bool = True) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        items: Any,
+        n_jobs: int = 1,
+        every: int = 0,
+        in_blocks: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.problem, self.items, self.shape, self.n_jobs, self.count = problem, items, items.shape, n_jobs, 0
         self.caps, self.every = problem.caps, every
         self.sampled = _sampled_groups(len(self.caps), every, n_jobs) if every else np.empty(0, dtype=np.intp)
         self._most = MOST_LISTED * problem.n // every if every else 0
         self.listed: NDArray[np.intp] | None = None
         self._sizes: NDArray[np.uint32] | None = None
-        self._bits = _bits_of_blocks(problem) if every and in_blocks else 0
+        self._bits = _bits_of_blocks(problem) if every else 0
+        if self._bits and not in_blocks():
+            self._bits = 0
         self._sum_of_caps: float | None = None
         self._blocks = self._count_blocks() if self._bits else None
         if every and self._blocks is None:

@@ -55,7 +55,7 @@ def solve_linear(
     """
     tables: list[Any] = []
     if narrows(problem, passes):
-        totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n), False)
+        totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n), lambda: False)
         if place.dtype == np.float64 and _seem_loose(totals, passes):
             prices, settled = single(replace(problem, groups=None, caps=np.empty(0)), passes, place, n_jobs)
             if (totals.sums_of(place.amounts())[1:] <= problem.caps * (1.0 + SLACK)).all():

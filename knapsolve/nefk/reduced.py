@@ -70,8 +70,10 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
     if not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     every = sampled_groups_of(problem.n)
-    in_blocks = room_beside_copies(problem, 0, place) > ROUGH * EXPECTED * math.sqrt(every * problem.n)
-    totals = GroupTotals(problem, passes.items, n_jobs, every, in_blocks)
+    expected = ROUGH * EXPECTED * math.sqrt(every * problem.n)
+    totals = GroupTotals(
+        problem, passes.items, n_jobs, every, lambda: room_beside_copies(problem, 0, place) > expected
+    )
     least, most = check_feasible(problem, passes, totals.bounds_by_group()).whole()
     if least >= problem.capacity * (1 - SLACK):
         return None
