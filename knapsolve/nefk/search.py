@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import Passes, Prices
+from knapsolve.nefk.problem import sampled
 
 LINEAR = (core.QUADRATIC, core.LOG_EXPONENTIAL)  # shapes whose price has either sign
 POWERS = (core.HARMONIC, core.POWER)  # shapes of which totals are near a power of the price at any price
@@ -201,6 +202,10 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
 
     A `known` guess of the answer's price stays.
     """
+    if not math.isnan(known):
+        starts = problem.starts(sampled(problem.n, FEW))
+        if starts.size and 0.0 < starts.max() < np.inf:
+            return float(starts.max()), known
     size = min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)
     part = problem.sample(size if math.isnan(known) else FEW)
     passes = part.passes()
