@@ -88,17 +88,11 @@ class SampledTotals:
         if totals.has_large:
             self.sizes = totals.sizes[1 + chosen[self.large - 1]] / every
         self.within = math.nan  # variance of what items of one large group take, over their squared mean
-        with np.errstate(all="ignore"):
-            sampled = float(caps[self.small].sum())
-            self.away = caps[self.small] - sampled / max(self.small.size, 1)
-            whole = totals.sum_of_caps()
-            if totals.has_large and large[1:].any():
-                whole = group_tables.sum_marked(problem.caps, (~large[1:]).view(np.int8), totals.n_jobs)
-            self.missing = whole - every * sampled
-            self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
-            if not self.spread > ALIKE * float(np.square(caps[self.small]).sum()):
-                self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
-                self.away = np.zeros(self.small.size)  # also where one has no end
+        self.away, self.missing, self.spread = np.empty(0), 0.0, math.nan  # until T is asked for: see `_weigh`
+        self._sum_of_caps = totals.sum_of_caps  # of small groups
+        if totals.has_large and large[1:].any():
+            marks = (~large[1:]).view(np.int8)
+            self._sum_of_caps = lambda: group_tables.sum_marked(problem.caps, marks, totals.n_jobs)
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
         self.at_least_one = np.maximum(self.sampled, 1.0)
@@ -112,8 +106,21 @@ class SampledTotals:
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
         self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
 
+    @np.errstate(all="ignore")
+    def _weigh(self) -> None:
+        """How far the caps of small groups are from their mean, what those of the sample lack, and their spread."""
+        caps = self.totals.caps[self.small]
+        sampled = float(caps.sum())
+        self.away, self.missing = caps - sampled / max(caps.size, 1), self._sum_of_caps() - self.every * sampled
+        self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
+        if not self.spread > ALIKE * float(np.square(caps).sum()):
+            self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
+            self.away = np.zeros(caps.size)  # also where one has no end
+
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
+        if math.isnan(self.spread):
+            self._weigh()
         total, sums, taken, by_cap = self._respond(price)
         self.capped = np.count_nonzero(total[1:] > self.totals.caps) / max(len(self.totals.caps), 1)
         self._last = price, taken, by_cap, sums[1]
