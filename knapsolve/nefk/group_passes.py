@@ -28,7 +28,7 @@ from knapsolve.nefk.room import has_no_bounds, has_single_slopes, leads_by_itsel
 from knapsolve.nefk.runs import Run
 
 Array = NDArray[np.float64]
-BATCHES = 8  # of tiles that a thread takes in a pass
+BATCHES = 8  # of tiles that each of several threads takes in a pass
 MOST_TILES = 256  # that one compiled call covers: at most a tenth of a second or so
 COPIED = 3  # a large group of at most one in so many items is copied side by side before it is solved
 MOST_LISTED = 4 * core.TILE  # entries that one call lists, mostly of many tiles
@@ -114,7 +114,7 @@ class GroupPasses:
         tiles = self.runs.places if every == 1 else np.ascontiguousarray(self.runs.places[::every])
         if len(tiles) == 1:
             return list(work(tiles, _tile_space()) or ())
-        size = min(max(len(tiles) // (BATCHES * self.n_jobs), 1), MOST_TILES)
+        size = MOST_TILES if self.n_jobs == 1 else min(max(len(tiles) // (BATCHES * self.n_jobs), 1), MOST_TILES)
 
         def batch(some: slice) -> Any:
             return work(tiles[some], _tile_space()) or ()
