@@ -140,9 +140,10 @@ def _pairs(problem: Problem, which: NDArray[np.intp]) -> tuple[int, int]:
     """How many of some items come after one of their group, by their positions, and how many of these start where it
     does.
     """
-    groups = problem.groups[which]
-    order = np.argsort(groups, kind="stable")
-    groups, which = groups[order], which[order]
+    groups = problem.groups[which].astype(np.int64)
+    keys = np.sort(groups * which.size + np.arange(which.size))  # by vectors: argsort mispredicts
+    groups = keys // which.size
+    which = which[keys - groups * which.size]
     same = np.flatnonzero(groups[1:] == groups[:-1])
     same = same[groups[same] >= 0]
     if not same.size:

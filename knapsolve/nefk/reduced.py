@@ -32,6 +32,7 @@ from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import fill_and_solve, may_fill
 
 Array = NDArray[np.float64]
+MOST_GUESSED = 3200  # items of which a first price is guessed, as a sample of groups follows
 ABOVE = 1e-3  # of a price that is known within a thousandth of that
 EXPECTED = 1.6  # error of a sample's price times the square root of its size, where all caps are likely to be kept
 
@@ -78,7 +79,7 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
     if least >= problem.capacity * (1 - SLACK):
         return None
     beside = price_beside_caps(problem, totals.sum_of_caps(), totals.ungrouped_items, n_jobs)
-    search = new_search(problem, passes, beside, most)
+    search = new_search(problem, passes, beside, most, MOST_GUESSED)
     is_met = search[core.STATE] == core.MET
     if passes.shape == core.QUADRATIC and not (problem.equality or is_met):  # its price could be negative
         if capped_sums(totals, *totals.respond(0.0).T)[0] * (1.0 - SURELY) <= problem.capacity:

@@ -197,8 +197,9 @@ def step_beside(search: NDArray[np.float64], shape: int, total: float, slope: fl
     search[core.TARGET], search[core.TOLERANCE] = target, tolerance
 
 
-def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
-    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of the items.
+def guess_price(problem: Any, known: float = math.nan, most: int = MOST_SAMPLE) -> tuple[float, float]:
+    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of at most so many of
+    the items.
 
     A `known` guess of the answer's price stays.
     """
@@ -206,7 +207,7 @@ def guess_price(problem: Any, known: float = math.nan) -> tuple[float, float]:
         starts = problem.starts(sampled(problem.n, FEW))
         if starts.size and 0.0 < starts.max() < np.inf:
             return float(starts.max()), known
-    size = min(max(problem.n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)
+    size = min(max(problem.n // SAMPLE, LEAST_SAMPLE), most)
     part = problem.sample(size if math.isnan(known) else FEW)
     passes = part.passes()
     top = 1.0 if passes.shape in LINEAR else float(passes.worth(np.zeros(part.n))[1].max())

@@ -12,19 +12,21 @@ import knapsolve._core.nefk as core
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import CHUNK, Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
-from knapsolve.nefk.search import FAR, LINEAR, STARTING, find_prices, guess_price, new_searches, step_at
+from knapsolve.nefk.search import FAR, LINEAR, MOST_SAMPLE, STARTING, find_prices, guess_price, new_searches, step_at
 
 FEWEST_ASKED = 4096  # items of which a pass costs more than a look at where they start
 EARLY = 6  # steps, after which a model costs less than those that would follow
 BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
 
 
-def new_search(problem: Problem, passes: Any, known: float = math.nan, most: float = math.inf) -> NDArray[np.float64]:
-    """The budget's search (8,), from a `known` guess of its price or else one made on a sample; met at price 0 if the
-    most that caps and upper bounds allow leaves capacity over, which need not be used up.
+def new_search(
+    problem: Problem, passes: Any, known: float = math.nan, most: float = math.inf, size: int = MOST_SAMPLE
+) -> NDArray[np.float64]:
+    """The budget's search (8,), from a `known` guess of its price or else one made on a sample of at most some size;
+    met at price 0 if the most that caps and upper bounds allow leaves capacity over, which need not be used up.
     """
     target = np.array([min(problem.capacity, FAR)])
-    top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem, known)
+    top, guess = passes.guess(problem.capacity) if hasattr(passes, "guess") else guess_price(problem, known, size)
     search = new_searches(passes.shape, target, top, guess)[0]
     if passes.shape == core.QUADRATIC and hasattr(passes, "items"):  # above its largest slope nothing is taken
         search[core.HIGH] = np.nextafter(np.float64(np.max(problem.weights)), np.inf)
