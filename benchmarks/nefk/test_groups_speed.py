@@ -78,6 +78,21 @@ def test_groups_beside_none(n, gives_out, n_jobs):
             print_each_beside_none(f"n = {n:.0e}, {n_groups:6d} groups, {name}", plain, some, clock)
 
 
+@pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_groups_beside_none_each_by_itself(n_jobs, n_groups):
+    """Over and over, a million items without groups stay in a large cache. Half of the caps are tight."""
+    rate, weight, capacity = problem(n := 10**6)
+    alone = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=n_jobs, out=np.empty(n))
+    generator = np.random.default_rng(2)
+    groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
+    few = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
+    caps = few * (np.bincount(groups + 1, alone().amounts, n_groups + 1)[1:] + 1e-9)
+    solves = [alone, partial(alone, groups=groups, group_caps=caps)]
+    base, seconds = (best_of_each([solve], MOST_REPEATS, time.perf_counter)[0] for solve in solves)
+    print(f"\n{n_groups} groups, {n_jobs} threads: {base * 1e3:.2f} and {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none")
+
+
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 200_000, 500_000])
 def test_groups_of_which_some_have_no_end_beside_none(n_groups):
     """One cap in twenty is infinite, all others are tight."""
