@@ -80,7 +80,7 @@ def test_groups_beside_none(n, gives_out, n_jobs):
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 500_000])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_groups_beside_none_each_by_itself(n_jobs, n_groups):
+def test_groups_and_none_each_by_itself(n_jobs, n_groups):
     """Over and over, a million items without groups stay in a large cache. Half of the caps are tight."""
     rate, weight, capacity = problem(n := 10**6)
     alone = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=n_jobs, out=np.empty(n))
@@ -90,7 +90,8 @@ def test_groups_beside_none_each_by_itself(n_jobs, n_groups):
     caps = few * (np.bincount(groups + 1, alone().amounts, n_groups + 1)[1:] + 1e-9)
     solves = [alone, partial(alone, groups=groups, group_caps=caps)]
     base, seconds = (best_of_each([solve], MOST_REPEATS, time.perf_counter)[0] for solve in solves)
-    print(f"\n{n_groups} groups, {n_jobs} threads: {base * 1e3:.2f} and {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none")
+    times = f"{base * 1e3:.2f} and {seconds * 1e3:.2f} ms, {seconds / base:.2f} of none"
+    print(f"\n{n_groups} groups, {n_jobs} threads: {times}")
 
 
 @pytest.mark.parametrize("n_groups", [1000, 100_000, 200_000, 500_000])
