@@ -198,8 +198,8 @@ def step_beside(search: NDArray[np.float64], shape: int, total: float, slope: fl
 
 
 def guess_price(problem: Any, known: float = math.nan, most: int = MOST_SAMPLE) -> tuple[float, float]:
-    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of at most so many of
-    the items.
+    """A guess of the price above which nothing is taken, and of the answer's price, from a sample of so many of the
+    items at most, or nearly.
 
     A `known` guess of the answer's price stays.
     """

@@ -22,7 +22,7 @@ BEYOND = 1e-3  # over the price of an edge; as in csrc/nefk_group_settle.c
 def new_search(
     problem: Problem, passes: Any, known: float = math.nan, most: float = math.inf, size: int = MOST_SAMPLE
 ) -> NDArray[np.float64]:
-    """The budget's search (8,), from a `known` guess of its price or else one made on a sample of at most some size;
+    """The budget's search (8,), from a `known` guess of its price or else one made on a sample of about some size;
     met at price 0 if the most that caps and upper bounds allow leaves capacity over, which need not be used up.
     """
     target = np.array([min(problem.capacity, FAR)])
