@@ -66,10 +66,11 @@ def solve_groups(
     if passes.shape == core.QUADRATIC:
         before = float(search[core.PRICE])
         settle_sign(passes, search)
-        if search[core.LOW] < before < search[core.HIGH]:
-            search[core.PRICE] = before  # at which totals may be known
-        else:
-            known.clear()
+        if known and search[core.STATE] == core.RUNNING:
+            if search[core.LOW] < before < search[core.HIGH]:
+                search[core.PRICE] = before  # whose totals are known
+            else:
+                known.clear()
     total: Any = None
     slope: Any = None
     steps, target, was_near, n_models = GroupSteps(passes, curve), float(search[core.TARGET]), False, 0
