@@ -96,7 +96,6 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
         self.at_least_one = np.maximum(self.sampled, 1.0)
-        self.mean = problem.n / max(len(problem.caps), 1)  # items of a group
         self.share_ungrouped = totals.ungrouped / problem.n
         self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
         self.every, self.ungrouped, self._n_jobs = float(every), float(every), totals.n_jobs
@@ -104,7 +103,9 @@ class SampledTotals:
             self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
         self.has_ties = False  # about the price that was found
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
-        self._last: tuple[float, Array, float, float] | None = None  # what `error` asks for, at that price
+        self._last: tuple[float, Array, Array, float, float] | None = None  # what `error` asks for, at that price
+        self._trust: Array | float = 1.0  # in what samples of large groups say, and what their items vary by, last
+        self._variance = math.nan
 
     @np.errstate(all="ignore")
     def _weigh(self) -> None:
@@ -123,7 +124,7 @@ class SampledTotals:
             self._weigh()
         total, sums, taken, by_cap = self._respond(price)
         self.capped = np.count_nonzero(total[1:] > self.totals.caps) / max(len(self.totals.caps), 1)
-        self._last = price, taken, by_cap, sums[1]
+        self._last = price, total, taken, by_cap, sums[1]
         return sums
 
     def _respond(self, price: float) -> tuple[Array, tuple[float, float, float], Array, float]:
@@ -143,17 +144,28 @@ class SampledTotals:
     @np.errstate(all="ignore")
     def error(self) -> float:
         """How far the last price may be off: what T differs by among samples of the small groups, over its slope; from
-        what they take under their caps, and how that goes with these; and among samples of few items of no group.
+        what they take under their caps, and how that goes with these; among samples of large ones; and of the items of
+        no group.
         """
         if self._last is None:
             return math.nan
-        price, taken, by_cap, slope = self._last
+        price, total, taken, by_cap, slope = self._last
         left = taken - taken.sum() / max(self.small.size, 1) - by_cap * self.away
-        squares = self.every**2 * float(np.square(left).sum())
-        if 1.0 < self.ungrouped < self.every:  # all of them would leave no chance
+        squares = self.every**2 * (float(np.square(left).sum()) + self._squares_of_large(price, total))
+        if self.ungrouped > 1.0:  # all of them would leave no chance
             alone = self._amounts(price)[self.totals.problem.groups < 0]
             squares += self.ungrouped * (self.ungrouped - 1.0) * alone.size * float(alone.var())
         return float(np.sqrt(squares) / np.float64(slope))
+
+    def _squares_of_large(self, price: float, total: Array) -> float:
+        """The variance of what large groups take where caps leave room, of which a sample of each is known."""
+        n = float(self.sampled.sum())
+        if not n > np.count_nonzero(self.sampled):
+            return 0.0
+        variance = self._spread_within(price) if math.isnan(self._variance) else self._variance
+        loose = self.sizes * (total[self.large] <= self.totals.caps[self.large - 1])
+        alone, together = float((np.square(loose) * self._trust / self.at_least_one).sum()), loose * (1.0 - self._trust)
+        return variance * (alone + float(together.sum()) ** 2 / n)
 
     @np.errstate(all="ignore")
     def _shrink(self, price: float, total: Array, slope: Array) -> None:
@@ -176,6 +188,7 @@ class SampledTotals:
             trust /= trust + within
         else:
             trust = np.sign(sampled)
+        self._trust, self._variance = trust, within
         total[self.large] = self.sizes * (mean + trust * away)
         steep, mean = slope[self.large], float(slope[self.large].sum()) / n
         slope[self.large] = self.sizes * (mean + trust * (steep / self.at_least_one - mean))

@@ -19,12 +19,13 @@ from knapsolve.nefk.search import LINEAR, STARTING, Secant, across_of
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
-LONG = 0.02  # a step, in log price, over which caps matter, and after which a pass costs less than a model
+LONG, LONGEST = 0.02, 0.05  # steps, in log price, over which caps matter, after which a pass costs less than a model
+MOST_PASSING = 0.04  # share of the groups that pass their caps within a bracket, beyond which it does as well
 LARGE_MEAN = 64  # items of a group, in the mean, from which on groups fall much alike
 MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
-WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
+WIDE, WIDER = 2.5, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
@@ -129,7 +130,23 @@ class GroupSteps:
             return math.nan
         if not leads and self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
             return math.nan  # a rough pass costs less than so large a model
-        return self.wide * half
+        half *= self.wide
+        if self.problem.n <= narrow.MANY or sums[2] >= MOSTLY * sums[0]:
+            return half
+        half = min(half, HALVES[0])
+        if is_smooth and half > HALVES[-1]:
+            away = math.log(float(search[core.PRICE]) / mu)
+            return half if self._share_passing(taken, away - half, away + half) <= MOST_PASSING else math.nan
+        return half
+
+    def _share_passing(self, taken: tuple[Slopes, Any], first: float, last: float) -> float:
+        """The share of the groups that pass their caps between two prices, in log price from where so much is taken."""
+        total, slope = taken
+        if slope is None:
+            return 0.0
+        with np.errstate(all="ignore"):
+            passes = (total[1:] - self.problem.caps) / slope[1:]
+        return np.count_nonzero((first < passes) & (passes < last)) / passes.size
 
     def _try_tie(self, search: Array) -> bool:
         """Move a search's price beside the weight that many items have; False if there is no such left to be tried."""
@@ -215,7 +232,7 @@ class GroupSteps:
         if not search[core.LOW] < price < search[core.HIGH]:
             return half
         search[core.PRICE] = price
-        return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONG else math.nan
+        return next_half(self.shape, mu, price, HALVES[0]) if moved_by(self.shape, mu, price) <= LONGEST else math.nan
 
 
 def _split(search: Array, least: float = LEAST_PART) -> bool:

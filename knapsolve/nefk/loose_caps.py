@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
 MARGIN = 0.4  # how far below the last step's end the next price lies, over the step
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
-SMALL_MEAN = 16  # items of a group, in the mean, below which sums by group take long
-ERROR = 1.0  # margin of a sample's price times the square root of its size
+ERROR = 1.0  # margin of a sample's price times the square root of its size, at least
+ERRORS, MOST_SURE = 1.25, 0.025  # standard errors of it, as far as known, and up to which margin
 DOWN = 0.25  # a step to below a price at which T has no slope, in log price; the next ones are twice as long
 NEAR = 9e-2  # a step so short ends near the answer
 TRIES = 4
@@ -107,11 +107,12 @@ def reduce(
         search[core.PRICE] = price
         return keep_all(totals, search, None, sample, above)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
-    is_sure = not in_order or totals.problem.n < SMALL_MEAN * len(totals.caps)  # a second pass takes longer than a step
-    if is_sure and margin < error <= NEAR:
+    if in_order and error > margin:  # a second pass takes longer than a step, if that is not so long to ask for one too
+        margin = max(margin, min(ERRORS * error, MOST_SURE))
+    elif margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
     if in_order:
-        curve, has_ties = curve or sample.curve(price, margin), sample.has_ties
+        has_ties = sample.has_ties
         del sample  # takes room
         found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
         if found:

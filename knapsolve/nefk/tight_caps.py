@@ -20,7 +20,6 @@ import knapsolve._core.group_layout as group_layout
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
 from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
-from knapsolve.nefk.group_totals import LARGE
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
 from knapsolve.nefk.passes import Prices, Settled, parts_of, worst
@@ -35,7 +34,6 @@ ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
-LIKELY_OF_LARGE = 6.0  # the same of groups of which a sample has some items each
 MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
 AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
 MOST_ASKED = 4096  # groups, for that
@@ -46,8 +44,7 @@ def find_price_above(sample: SampledTotals, price: float, error: float, most: fl
     """A price that is likely to be above the budget's, which is a sample's within a relative error; None if own prices
     are not above that but for a share of the items, at most.
     """
-    errors = LIKELY if sample.mean < LARGE else LIKELY_OF_LARGE
-    above = price * math.exp(errors * error) if error < MOST_ERROR else math.inf
+    above = price * math.exp(LIKELY * error) if error < MOST_ERROR else math.inf
     return above if are_above(sample, above, most) else None
 
 

@@ -92,6 +92,7 @@ def test_a_large_group_whose_items_have_no_rate_is_not_filled(filled, large, mon
     rates[given["groups"] == second] = 0.0
     given["capacity"] -= given["group_caps"][second]
     given["out"] = np.empty(rates.size)  # room for what is left
+    monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.2)  # of which large groups make a sample unsure
     result = solve_nefk(criteria.Freshness(rates), **given)
     assert filled == [True]
     assert not large[second + 1]

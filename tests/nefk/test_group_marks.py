@@ -7,6 +7,7 @@ from scipy.special import gammaincinv
 
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
+import knapsolve.nefk.loose_caps as loose_caps_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_marks import beside, mark_surely, steepest
 from knapsolve.nefk.group_passes import GroupPasses
@@ -74,7 +75,8 @@ def test_a_first_price_that_is_far_below_tells_of_nearly_all_groups_that_are_cap
         seen.append((ends[1] / mu, np.count_nonzero(marks[1:] == 1) / np.count_nonzero(above)))
         return marks
 
-    monkeypatch.setattr(SampledTotals, "error", lambda _: 0.08)
+    monkeypatch.setattr(SampledTotals, "error", lambda _: 0.035)
+    monkeypatch.setattr(loose_caps_module, "MOST_SURE", 0.035)
     monkeypatch.setattr(groups_module, "mark_surely", spy)
     criterion, capacity, options = half_capped()
     result = solve_nefk(criterion, capacity, **options)

@@ -89,6 +89,26 @@ def test_caps_of_large_groups_do_not_hold_too_much_of_a_samples_total(differ, of
     assert abs(np.mean(errors)) <= off
 
 
+@pytest.mark.parametrize("differ", [0.0, 1.0])
+@pytest.mark.parametrize("n_groups", [1, 2, 120])
+def test_a_sample_of_large_groups_knows_how_far_it_may_be_off(n_groups, differ):
+    """Of which half have loose caps, beside items of no group: groups that are taken to be alike are off together."""
+    off = []
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        groups = generator.integers(-1, n_groups, N) if n_groups > 2 else generator.integers(-2, n_groups, N).clip(-1)
+        weights = np.exp(generator.standard_normal(N) + differ * generator.standard_normal(n_groups + 1)[groups])
+        rates = generator.lognormal(0, 1, N)
+        options = {"weights": weights, "upper": None, "groups": groups, "group_caps": np.full(n_groups, np.inf)}
+        taken = totals_of("freshness", rates, options).respond(0.3)[1:, 0]
+        options["group_caps"] = taken * np.where(np.arange(n_groups) % 2, 0.5, 5.0)
+        totals = totals_of("freshness", rates, options)
+        sample, exact = SampledTotals(totals), capped_sums(totals, *totals.respond(0.3).T)[0]
+        total, slope, _ = sample.respond(0.3)
+        off.append((total - exact) / (sample.error() * slope))
+    assert 0.6 <= math.sqrt(np.mean(np.square(off))) <= 1.6
+
+
 def test_a_sample_of_many_items_of_no_group_knows_what_it_may_be_off():
     """All caps bind: what chance there is, is of those items, of which one in four is in the sample."""
     n, generator = 1_500_000, np.random.default_rng(5)
