@@ -34,7 +34,7 @@ LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
 LEAST_AWAY = 1e-6  # of a price over the one at which the first items start, at which T is looked for
 DOWN = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in log price, from above which nothing is taken
 ALONG = 1e-4  # error of a log price at which T of a sample has some size
-LEAST_CAPPED = 0.1  # share of the groups whose caps bind, from which on Newton's steps go too far
+LEAST_CAPPED = 0.05  # share of the groups whose caps bind, from which on Newton's steps go too far
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,14 @@ from knapsolve.nefk.search import LINEAR, STARTING, Secant, across_of
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
 LONG, LONGEST = 0.02, 0.05  # steps, in log price, over which caps matter, after which a pass costs less than a model
-MOST_PASSING = 0.04  # share of the groups that pass their caps within a bracket, beyond which it does as well
+MOST_PASSING = 0.04  # share of the items in groups that pass their caps within a bracket, beyond which it does as well
 LARGE_MEAN = 64  # items of a group, in the mean, from which on groups fall much alike
 MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.5, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
+FIRST_HALF = 1e-3  # a bracket, in log price, at least: it takes in what the slope of a total is off, as an item starts
+OFF_CURVE = 0.17  # what a step along a curve may be off, over its length
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 OFTEN = 0.9  # the same, where a slope is less than what T falls by further on
@@ -67,7 +68,7 @@ class GroupSteps:
         self.enclosing, self.halving = MOST_ENCLOSED, MOST_HALVED
         self.wide = WIDE if self.problem.n > narrow.MANY else WIDER
         self.between, self.follows, self.is_rough = Secant(passes.shape), MOST_FOLLOWED, passes.is_rough
-        self.are_large = self.problem.n >= LARGE_MEAN * len(passes.caps)
+        self.runs, self.are_large = passes.runs, self.problem.n >= LARGE_MEAN * len(passes.caps)
         self.leap = LEAP_OF_LARGE if self.are_large else LEAP
         self.down = DOWN
         self.gap, self.fast = 0.0, MOST_FAST  # of T at the last price
@@ -133,20 +134,23 @@ class GroupSteps:
         half *= self.wide
         if self.problem.n <= narrow.MANY or sums[2] >= MOSTLY * sums[0]:
             return half
-        half = min(half, HALVES[0])
+        half = min(half if is_enclosed else max(half, FIRST_HALF), HALVES[0])
         if is_smooth and half > HALVES[-1]:
             away = math.log(float(search[core.PRICE]) / mu)
             return half if self._share_passing(taken, away - half, away + half) <= MOST_PASSING else math.nan
         return half
 
     def _share_passing(self, taken: tuple[Slopes, Any], first: float, last: float) -> float:
-        """The share of the groups that pass their caps between two prices, in log price from where so much is taken."""
+        """The share of the items in groups that pass their caps between two prices, in log price from where so much is
+        taken.
+        """
         total, slope = taken
         if slope is None:
             return 0.0
         with np.errstate(all="ignore"):
-            passes = (total[1:] - self.problem.caps) / slope[1:]
-        return np.count_nonzero((first < passes) & (passes < last)) / passes.size
+            at = (total[1:] - self.problem.caps) / slope[1:]
+        sizes = self.runs.find(1 + np.flatnonzero((first < at) & (at < last)))[1]
+        return float(sizes.sum()) / self.problem.n
 
     def _try_tie(self, search: Array) -> bool:
         """Move a search's price beside the weight that many items have; False if there is no such left to be tried."""

@@ -23,7 +23,7 @@ from knapsolve.nefk.runs import Runs
 Array = NDArray[np.float64]
 MOST_LISTED = 4  # times as many items as are to be sampled
 LARGE = 512  # groups of so many items and more are sampled by items, smaller ones whole
-MANY_GROUPS, IN_BYTES = 1 << 16, 1 << 14  # that are counted in blocks, and in tables of single bytes
+MANY_GROUPS, IN_BYTES = 1 << 17, 1 << 14  # that are counted in blocks, and in tables of single bytes
 FEWEST_SHARED, MOST_SHARED = 1 << 20, 2**32  # groups of a table that is too large for caches; items of one
 MOST_COUNTING = 4  # threads that have a table of groups each
 BY_TABLE, FEWEST_BY_TABLE, MOST_TABLES = 16, 4, 8  # items to a group and a table of sums; to a group for two tables

@@ -199,7 +199,7 @@ def test_a_cap_is_kept_that_is_exceeded_by_less_than_plain_sums_are_off(upper):
 
 
 def test_groups_too_many_for_the_cache_are_all_kept_unless_few_caps_bind_or_models_have_no_room(monkeypatch):
-    few_bind, little = [0.5] + [2.0] * 7, 0.005 * N
+    few_bind, little = [0.5] + [2.0] * 19, 0.005 * N
     for tightness, room, are_kept in (
         ([0.5, 0.9, 2.0, 2.0, 2.0], math.inf, True),
         ([0.5, 0.9, 2.0, 2.0, 2.0], little, False),

@@ -97,7 +97,7 @@ def test_steps_from_side_to_side_are_not_taken_for_fast_ones():
     problem = check_problem(
         criteria.Exponential(np.ones(n)), 1.0, generator.uniform(0.5, 1.0, n), 0.0, None, None, None, True
     )
-    passes = SimpleNamespace(given=problem, shape=core.EXPONENTIAL, caps=np.ones(1), is_rough=False)
+    passes = SimpleNamespace(given=problem, shape=core.EXPONENTIAL, caps=np.ones(1), runs=None, is_rough=False)
     search = new_searches(core.EXPONENTIAL, np.array([1.0]), 1.0, 0.5)[0]
     steps, slows = GroupSteps(passes), []
     for k in range(40):
