@@ -29,7 +29,7 @@ from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
-MOST_LEFT = 0.12  # share of the items, up to which a problem of their own takes less time than totals
+MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
 ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
 MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
