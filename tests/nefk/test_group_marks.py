@@ -1,10 +1,13 @@
 """Groups that surely exceed their caps over a bracket, or nowhere in it, are told without a look at their items."""
 
+import math
+
 import numpy as np
 import pytest
 from nefk_oracle import totals_of
 from scipy.special import gammaincinv
 
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.loose_caps as loose_caps_module
@@ -105,3 +108,32 @@ def test_groups_are_told_on_both_sides_of_the_answer(times):
         np.testing.assert_array_equal(marks == 1, total[1:] * (1.0 - core.ROUGH) > passes.caps)
     assert not np.any(over[marks == 3])
     assert np.all(over[marks == 1])
+
+
+def test_groups_without_room_that_take_nothing_are_loose_at_higher_prices():
+    total, slope, caps = np.array([1.0, 0.0, 0.0, 1e-3]), np.array([1.0, 0.0, 0.0, 1e-3]), np.array([0.0, 1.0, 0.0])
+    marks = np.empty(4, dtype=np.int8)
+    for rise, expected in ((0.0, [3, 3, 3, 1]), (math.inf, [0, 0, 0, 1])):
+        for kind in (np.float64, np.float32):
+            group_tables.mark_surely(total.astype(kind), slope.astype(kind), caps, 0.1, marks, 0.0, rise)
+            assert marks.tolist() == expected
+
+
+@pytest.mark.parametrize("tiny", [1.0, 1e-60])
+def test_groups_without_room_have_the_price_at_which_their_first_item_starts(tiny):
+    """Also where what one takes at the budget's price is lost in single precision, beside groups that take nothing."""
+    generator, n, groups = np.random.default_rng(0), 100_000, 80_000
+    rates, weights = generator.lognormal(0, 1.5, n), generator.lognormal(0, 1, n)
+    group, caps = generator.integers(-1, groups, n), np.zeros(groups)
+    caps[::4] = 2.0
+    is_tiny = (group % 4 == 1) & (group >= 0)
+    rates[is_tiny] *= tiny
+    weights[is_tiny] *= tiny * 1e3
+    result = solve_nefk(criteria.Freshness(rates), 0.05 * n, weights=weights, groups=group, group_caps=caps)
+    assert result.residual <= 1e-12
+    has_none = (group >= 0) & (caps[group] == 0.0)
+    assert not result.amounts[has_none].any()
+    starts = np.zeros(groups)
+    np.maximum.at(starts, group[has_none], (weights / rates)[has_none])
+    own = np.where(starts > result.price, starts - result.price, 0.0)[caps == 0.0]
+    np.testing.assert_allclose(result.group_prices[caps == 0.0], own, rtol=1e-9, atol=1e-12)
