@@ -40,14 +40,18 @@ static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_sp
     nefk_fill(groups, 0.0, space->mark);
     uint32_t tight[NEFK_TILE_GROUPS];
     size_t n_tight = 0;
-    for (size_t g = 0; g < groups; g++) { /* no branch: they come by chance */
-        int is_tight = space->cap[g] <= floor[g] * (1.0 + SLACK), is_listed = !is_tight & (g < space->searched);
+    for (size_t g = 0; g < space->searched; g++) { /* no branch: they come by chance */
+        int is_tight = space->cap[g] <= floor[g] * (1.0 + SLACK);
         tight[n_tight] = (uint32_t)g;
         space->group[searched] = (uint32_t)g;
         space->at[searched] = own[tile.first + space->name[g]]; /* a guess: see order_groups */
-        space->mark[g] = is_listed; /* searches shorten the list */
+        space->mark[g] = !is_tight; /* searches shorten the list */
         n_tight += (size_t)is_tight;
-        searched += (size_t)is_listed;
+        searched += (size_t)!is_tight;
+    }
+    for (size_t g = space->searched; g < groups; g++) {
+        tight[n_tight] = (uint32_t)g;
+        n_tight += space->cap[g] <= floor[g] * (1.0 + SLACK);
     }
     if (n_tight) nefk_best_slopes(all->problem, n_tight, tight, space, best);
     for (size_t k = 0; k < n_tight; k++) {
