@@ -32,6 +32,7 @@ MARGIN = 0.4  # how far below the last step's end the next price lies, over the 
 LEAST_MARGIN, MOST_MARGIN = 3e-3, 0.5  # in log price
 ERROR = 1.0  # margin of a sample's price times the square root of its size, at least
 ERRORS, MOST_SURE = 1.25, 0.025  # standard errors of it, as far as known, and up to which margin
+FEW_EACH = 6  # items of a group, in the mean: of fewer, a sample's curve leads steps further
 DOWN = 0.25  # a step to below a price at which T has no slope, in log price; the next ones are twice as long
 NEAR = 9e-2  # a step so short ends near the answer
 TRIES = 4
@@ -107,23 +108,23 @@ def reduce(
         search[core.PRICE] = price
         return keep_all(totals, search, None, sample, above)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
-    if in_order and error > margin:  # a second pass takes longer than a step, if that is not so long to ask for one too
+    by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
+    if not by_curve and error > margin:  # a pass takes longer than a step, if that is not so long to ask for one too
         margin = max(margin, min(ERRORS * error, MOST_SURE))
     elif margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
-    if in_order:
-        has_ties = sample.has_ties
-        del sample  # takes room
-        found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
-        if found:
-            return without_loose_caps(totals, *found, search, curve)
-        search[core.PRICE] = middle(search)
-        return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
-    low = below(search, totals.shape, price, margin)
-    if math.isnan(low):
-        return None
-    search[core.PRICE] = low
-    return keep_all(totals, search, curve or sample.curve(price, margin), sample)
+    if by_curve:
+        curve = curve or sample.curve(price, margin)
+    if not in_order:
+        search[core.PRICE] = below(search, totals.shape, price, margin)
+        return None if math.isnan(search[core.PRICE]) else keep_all(totals, search, curve, sample)
+    has_ties = sample.has_ties
+    del sample  # takes room
+    found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
+    if found:
+        return without_loose_caps(totals, *found, search, curve)
+    search[core.PRICE] = middle(search)
+    return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
 
 
 def keep_all(

@@ -159,6 +159,7 @@ def _check_out(out: Any, n: int) -> NDArray[Any] | None:
         raise ValueError(f"out must be of shape ({n},), got {out.shape}")
     if not out.flags.c_contiguous or not out.flags.writeable:
         got = "one that is read-only" if out.flags.c_contiguous else "a strided one (a column of a table, or a step)"
+        got = "one whose entries are all in one place" if out.strides == (0,) and n > 1 else got
         raise ValueError(f"out must be a writeable array whose entries lie side by side, got {got}")
     return out
 

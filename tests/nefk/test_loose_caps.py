@@ -90,7 +90,9 @@ def test_a_first_price_with_all_caps_lies_as_far_below_a_samples_as_that_may_be_
 @pytest.mark.parametrize("n_groups", [14_000, 300])
 @pytest.mark.parametrize("off", [math.nan, 0.001, 0.018, 0.2])
 def test_a_first_price_in_the_items_order_lies_surely_below_a_samples(n_groups, off, monkeypatch):
-    """A little more than it may be off; but not so far that the step from there asks for another pass."""
+    """A little more than it may be off; but not so far that the step from there asks for another pass, unless that goes
+    along the sample's curve.
+    """
     p, options = grouped("freshness", n_groups, 3, [0.5, 2.0, 2.0])
     totals = totals_of("freshness", p, options)
     search, prices = new_search(totals.problem, totals.problem.passes()), []
@@ -100,7 +102,7 @@ def test_a_first_price_in_the_items_order_lies_surely_below_a_samples(n_groups, 
     respond = totals.respond
     monkeypatch.setattr(totals, "respond", lambda price: prices.append(price) or respond(price))
     reduce(totals, search)
-    margin = {0.018: 1.25 * 0.018, 0.2: 0.025}.get(off, usual)
+    margin = ({0.018: 0.018} if n_groups == 14_000 else {0.018: 1.25 * 0.018, 0.2: 0.025}).get(off, usual)
     assert usual < 0.016
     assert prices[0] == pytest.approx(price * (1.0 - margin), rel=margin**2)
 
