@@ -32,6 +32,7 @@ from knapsolve.nefk.reduced import solve_reduced
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.search import LINEAR, SUBNORMAL, UNDERFLOW
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
+from knapsolve.nefk.tight_caps import fill_exactly
 
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
 ROOM, MOST_ROOM = 2, 1 << 22  # doubles an item, of the most that a solve in groups takes, and in one block (32 MiB)
@@ -178,6 +179,9 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
     if are_linear(problem):
         prices, settled, count, own = solve_linear(problem, passes, n_jobs, place, _solve_single)
         return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)
+    filled = fill_exactly(problem, n_jobs, place, _solve)
+    if filled:
+        return filled
     reduced = solve_alike(problem, passes, n_jobs, place, _solve)
     reduced = reduced or solve_reduced(problem, passes, n_jobs, place, _solve)
     if reduced:

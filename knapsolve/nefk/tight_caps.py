@@ -17,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
+import knapsolve._core.group_tables as group_tables
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
 from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
 from knapsolve.nefk.passes import Prices, Settled, parts_of, worst
-from knapsolve.nefk.problem import Problem, odd_stride
-from knapsolve.nefk.result import Place
+from knapsolve.nefk.problem import SLACK, Problem, odd_stride
+from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
+from knapsolve.nefk.search import LINEAR
 
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
@@ -37,6 +39,7 @@ LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be bel
 MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
 AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
 MOST_ASKED = 4096  # groups, for that
+MORE = 2.0  # times what the caps allow: as much as is left over
 ROUNDED = 1e-9  # more than the price of what is left is off
 
 
@@ -59,6 +62,24 @@ def are_above(sample: SampledTotals, price: float, most: float) -> bool:
         return False
     capped, left = sample.capped_at(price)
     return capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most)
+
+
+def fill_exactly(problem: Problem, n_jobs: int, place: Place, solve: Solve) -> NEFKResult | None:
+    """The answer where all capacity is to be used and the caps allow just that: they are filled as if there were more,
+    which would be of no use. So the price is 0, of all that would do. None elsewhere, or where a group takes less.
+    """
+    is_one_of_these = problem.equality and problem.criterion._shape not in LINEAR and place.dtype == np.float64
+    if not (is_one_of_these and problem.capacity > 0.0):
+        return None
+    caps = float(group_tables.sum_marked(problem.caps, None, n_jobs))
+    if not abs(caps - problem.capacity) <= SLACK * problem.capacity or (problem.groups < 0).any():
+        return None
+    found = solve(replace(problem, capacity=MORE * caps, equality=False), n_jobs, place, math.nan)
+    gap = abs(float(found.amounts.sum()) - problem.capacity) / problem.capacity
+    if not gap <= SLACK:
+        place.clear()
+        return None
+    return replace(found, budget_residual=max(found.budget_residual, gap))
 
 
 def may_fill(layout: Listed | Tiled) -> bool:
