@@ -100,7 +100,7 @@ NEFK_INLINE void mark_each(nefk_taken at, const double *caps, size_t groups, dou
         double highest = total * (1.0 + 2.0 * NEFK_ROUGH) + FLT_MIN; /* singles below that are rounded away */
         double more = rise > 0.0 ? rise * slope : 0.0; /* a slope may be infinite */
         int is_capped = over > least * (slope > flat ? slope : flat);
-        int takes_none = (total == 0.0) & (caps[g] == 0.0); /* or so little that it does not count: settling looks again */
+        int takes_none = (total == 0.0) & (caps[g] == 0.0); /* or too little to count: settling looks again */
         int is_loose = (rise < INFINITY) & ((highest + more <= caps[g]) | takes_none);
         marks[g] = (int8_t)(NEFK_CAPPED * is_capped + NEFK_LOOSE * is_loose);
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,19 @@ class Curve:
         return self.price(self.total(price) + target - total)
 
 
+class _Taken(NamedTuple):
+    """What groups of a sample take at a price (g + 1,), of large ones as far as their samples are trusted, by each; T,
+    its slope and its part that caps hold; what small groups take under their caps, and how that goes with these.
+    """
+
+    price: float
+    total: Array
+    trust: Array | float
+    sums: tuple[float, float, float]
+    taken: Array
+    by_cap: float
+
+
 class SampledTotals:
     """T of a sample of the items, scaled up: some small groups whole, and some items of every large one.
 
@@ -98,14 +112,11 @@ class SampledTotals:
         self.at_least_one = np.maximum(self.sampled, 1.0)
         self.share_ungrouped = totals.ungrouped / problem.n
         self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
-        self.every, self.ungrouped, self._n_jobs = float(every), float(every), totals.n_jobs
-        if not large[0]:
-            self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
+        self.every, self._n_jobs = float(every), totals.n_jobs
+        self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
         self.has_ties = False  # about the price that was found
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
-        self._last: tuple[float, Array, Array, float, float] | None = None  # what `error` asks for, at that price
-        self._trust: Array | float = 1.0  # in what samples of large groups say, and what their items vary by, last
-        self._variance = math.nan
+        self._last: _Taken | None = None
 
     @np.errstate(all="ignore")
     def _weigh(self) -> None:
@@ -122,24 +133,21 @@ class SampledTotals:
         """T, its slope and its part that caps hold at a price, roughly."""
         if math.isnan(self.spread):
             self._weigh()
-        total, sums, taken, by_cap = self._respond(price)
-        self.capped = np.count_nonzero(total[1:] > self.totals.caps) / max(len(self.totals.caps), 1)
-        self._last = price, total, taken, by_cap, sums[1]
-        return sums
+        self._last = self._respond(price)
+        total, caps = self._last.total[1:], self.totals.caps
+        self.capped = np.count_nonzero(total > caps) / max(len(caps), 1)
+        return self._last.sums
 
-    def _respond(self, price: float) -> tuple[Array, tuple[float, float, float], Array, float]:
-        """What groups take (g + 1,), the same three, what small groups take under their caps, and how that goes with
-        these.
-        """
+    def _respond(self, price: float) -> _Taken:
         total, slope = self.totals.respond(price).T
-        self._shrink(price, total, slope)
+        trust = self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
         if 0.0 < self.spread < math.inf:
             by_cap = float((taken * self.away).sum()) / self.spread
             sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
         whole, steep = sums[0] + more * float(total[0]), sums[1] + more * float(slope[0])
-        return total, (whole, steep, sums[2]), taken, by_cap
+        return _Taken(price, total, trust, (whole, steep, sums[2]), taken, by_cap)
 
     @np.errstate(all="ignore")
     def error(self) -> float:
@@ -149,37 +157,40 @@ class SampledTotals:
         """
         if self._last is None:
             return math.nan
-        price, total, taken, by_cap, slope = self._last
-        left = taken - taken.sum() / max(self.small.size, 1) - by_cap * self.away
-        squares = self.every**2 * (float(np.square(left).sum()) + self._squares_of_large(price, total))
+        last, amounts = self._last, self._amounts(self._last.price)
+        left = last.taken - last.taken.sum() / max(self.small.size, 1) - last.by_cap * self.away
+        squares = self.every**2 * (float(np.square(left).sum()) + self._squares_of_large(last, amounts))
         if self.ungrouped > 1.0:  # all of them would leave no chance
-            alone = self._amounts(price)[self.totals.problem.groups < 0]
+            alone = amounts[self.totals.problem.groups < 0]
             squares += self.ungrouped * (self.ungrouped - 1.0) * alone.size * float(alone.var())
-        return float(np.sqrt(squares) / np.float64(slope))
+        return float(np.sqrt(squares) / np.float64(last.sums[1]))
 
-    def _squares_of_large(self, price: float, total: Array) -> float:
-        """The variance of what large groups take where caps leave room, of which a sample of each is known."""
+    def _squares_of_large(self, last: _Taken, amounts: Array) -> float:
+        """The variance of what large groups take where caps leave room, of which a sample of each is known: as far as
+        that is trusted by each alone, else together, as their mean is off.
+        """
         n = float(self.sampled.sum())
         if not n > np.count_nonzero(self.sampled):
             return 0.0
-        variance = self._spread_within(price) if math.isnan(self._variance) else self._variance
-        loose = self.sizes * (total[self.large] <= self.totals.caps[self.large - 1])
-        alone, together = float((np.square(loose) * self._trust / self.at_least_one).sum()), loose * (1.0 - self._trust)
-        return variance * (alone + float(together.sum()) ** 2 / n)
+        loose = self.sizes * (last.total[self.large] <= self.totals.caps[self.large - 1])
+        alone, together = np.square(loose) * last.trust / self.at_least_one, loose * (1.0 - last.trust)
+        return self._spread_within(amounts) * float(alone.sum() + together.sum() ** 2 / n)
 
     @np.errstate(all="ignore")
-    def _shrink(self, price: float, total: Array, slope: Array) -> None:
-        """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains."""
+    def _shrink(self, price: float, total: Array, slope: Array) -> Array | float:
+        """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains; the share
+        (k,) in which what their samples say stays.
+        """
         if self.large.size < 2:
-            return
+            return 1.0
         sampled, taken = self.sampled, total[self.large]
         n, groups = float(sampled.sum()), np.count_nonzero(sampled)
         mean = float(taken.sum()) / max(n, 1.0)
         if not (1.0 / LARGEST < mean < LARGEST and n > groups > 1):
-            return
+            return 1.0
         means = taken / self.at_least_one
         if math.isnan(self.within):
-            self.within = self._spread_within(price) / mean**2
+            self.within = self._spread_within(self._amounts(price)) / mean**2
         within, away = self.within * mean**2, means - mean
         more = float((sampled * away * away).sum()) - within * (groups - 1)
         between = max(more, 0.0) / (n - float((sampled * sampled).sum()) / n)  # DerSimonian and Laird's estimate
@@ -188,14 +199,13 @@ class SampledTotals:
             trust /= trust + within
         else:
             trust = np.sign(sampled)
-        self._trust, self._variance = trust, within
         total[self.large] = self.sizes * (mean + trust * away)
         steep, mean = slope[self.large], float(slope[self.large].sum()) / n
         slope[self.large] = self.sizes * (mean + trust * (steep / self.at_least_one - mean))
+        return trust
 
-    def _spread_within(self, price: float) -> float:
-        """The variance of what the sampled items of one large group take at a price."""
-        amounts = self._amounts(price)
+    def _spread_within(self, amounts: Array) -> float:
+        """The variance of what the sampled items of one large group take."""
         columns, groups = (amounts, np.square(amounts)), self.totals.problem.groups + 1
         sums, squares = (np.bincount(groups, x, self.totals.sizes.size)[self.large] for x in columns)
         within, groups = squares - np.square(sums) / self.at_least_one, np.count_nonzero(self.sampled)
@@ -289,7 +299,7 @@ class SampledTotals:
         if self.totals.shape in LINEAR or not price > 0.0 or self.capped < LEAST_CAPPED or loose < LEAST_LOOSE:
             return None
         away, jobs = POINTS * error, 1 if self.large.size else self._n_jobs  # the first one asked sets `within`
-        wholes = work_through(lambda t: self._respond(price * math.exp(t))[1][0], away, jobs)
+        wholes = work_through(lambda t: self._respond(price * math.exp(t)).sums[0], away, jobs)
         totals = np.minimum.accumulate(wholes)
         is_smooth = totals[-1] > LEAST_AT_END * totals[0]
         return Curve(math.log(price) + away, totals) if is_smooth else None

@@ -19,14 +19,15 @@ from knapsolve.nefk.search import LINEAR, STARTING, Secant, across_of
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves
-LONG, LONGEST = 0.02, 0.05  # steps, in log price, over which caps matter, after which a pass costs less than a model
-MOST_PASSING = 0.04  # share of the items in groups that pass their caps within a bracket, beyond which it does as well
+LONG = 0.02  # a step, in log price, over which caps matter
+LONGEST = 0.05  # one after which a pass costs less than a model
+MOST_PASSING = 0.04  # share of all items that are in groups that pass their caps within a bracket, for a model
 LARGE_MEAN = 64  # items of a group, in the mean, from which on groups fall much alike
 MOST_GROUPS = 4096  # that are looked at; others are taken to be like them
 MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
-WIDE, WIDER = 2.5, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
-FIRST_HALF = 1e-3  # a bracket, in log price, at least: it takes in what the slope of a total is off, as an item starts
+WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
+WIDE_OF_LARGE = 3.0  # of many in large groups: an item that starts next to the price has a slope that tells nothing
 OFF_CURVE = 0.22  # what a step along a curve may be off, over its length
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
@@ -131,10 +132,9 @@ class GroupSteps:
             return math.nan
         if not leads and self.is_rough and not self.are_large and half > HALVES[-1] and sums[2] < MOSTLY * sums[0]:
             return math.nan  # a rough pass costs less than so large a model
-        half *= self.wide
         if self.problem.n <= narrow.MANY or sums[2] >= MOSTLY * sums[0]:
-            return half
-        half = min(half if is_enclosed else max(half, FIRST_HALF), HALVES[0])
+            return self.wide * half
+        half = min((WIDE_OF_LARGE if is_smooth else self.wide) * half, HALVES[0])
         if is_smooth and half > HALVES[-1]:
             away = math.log(float(search[core.PRICE]) / mu)
             return half if self._share_passing(taken, away - half, away + half) <= MOST_PASSING else math.nan

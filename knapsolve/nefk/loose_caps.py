@@ -19,7 +19,7 @@ from knapsolve.nefk import narrow
 from knapsolve.nefk.all_but import are_few, items_of
 from knapsolve.nefk.group_samples import Curve, SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
-from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums, error_of
+from knapsolve.nefk.group_totals import MANY_GROUPS, SURELY, GroupTotals, capped_sums, error_of
 from knapsolve.nefk.kept_groups import is_sparse, names_of, split, take
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
@@ -42,7 +42,7 @@ MORE_OF_STEEP = 4.0  # times the margin, where it was too small and slopes tell 
 STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size, where slopes tell nothing
 NEARLY, MUCH = 1e-3, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.55  # share of kept groups above which all are: copies of what they have would take too much room
-MANY_GROUPS, WORTH_NAMING_OF_MANY = 1 << 17, 0.08  # whose sums leave the cache: in the items' order they take long
+WORTH_NAMING_OF_MANY = 0.08  # of MANY_GROUPS, whose sums leave the cache: in the items' order they take long
 ROUGH = 0.55  # share of the items for which a model beside all caps must have room then, over a sample's error
 BY_NAMED, MOST_NAMED = 18, 9  # bytes of what a kept group of some has as it is settled, and of room by item for that
 BY_SPLIT, MOST_SPLIT = 24, 23  # of a group's totals as they are split, and of room by item: else they are taken again
@@ -109,7 +109,7 @@ def reduce(
         return keep_all(totals, search, None, sample, above)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
-    if not by_curve and error > margin:  # a pass takes longer than a step, if that is not so long to ask for one too
+    if not by_curve and error > margin:  # a price above the answer's costs a pass; a step from far below does as well
         margin = max(margin, min(ERRORS * error, MOST_SURE))
     elif margin < error <= NEAR:
         margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely

@@ -131,10 +131,7 @@ def check_problem(
         allowed = "one of knapsolve.criteria, such as criteria.Freshness(rates)"
         raise TypeError(f"criterion must be {allowed}, got {shown(criterion)}")
     check_flag("equality", equality)
-    try:
-        budget = check_real("capacity", capacity, low=0.0, finite=False)
-    except ValueError:
-        budget = math.nan  # which is told below what is allowed
+    budget = check_real("capacity", capacity, low=0.0, finite=False)
     if not (budget == 0.0 or 1 / LARGEST <= budget <= LARGEST or (budget == math.inf and not equality)):
         allowed = f"0, within [{1 / LARGEST:g}, {LARGEST:g}], or infinite with equality=False"
         raise ValueError(f"capacity must be {allowed}, got {shown(capacity)}")

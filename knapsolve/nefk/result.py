@@ -21,7 +21,7 @@ class NEFKResult:
     amounts : ndarray of shape (n,)
         Capacity given to each item.
     price : float
-        Value of one more unit of capacity (the multiplier of the budget); 0 when capacity is left over or more would be,
+        Value of one more unit of capacity (the multiplier of the budget); 0 when some is left over, or more would be,
         infinite when there is no capacity and a derivative is infinite at 0.
     value : float
         Total weighted value of the amounts.

@@ -118,7 +118,8 @@ def test_the_answer_does_not_depend_on_the_layout(kind, dtype, width, monkeypatc
     listed, tiled = answers
     assert tiled.residual <= 1e-12
     assert tiled.price == pytest.approx(listed.price, rel=1e-12)
-    np.testing.assert_allclose(tiled.amounts, listed.amounts, rtol=1e-6 if width == np.float32 else 1e-10)
+    near = 1e-6 if width == np.float32 else 1e-10  # also of all, as an item may start next to the price
+    np.testing.assert_allclose(tiled.amounts, listed.amounts, rtol=near, atol=0.2 * near)
     np.testing.assert_array_equal(tiled.side, listed.side)
     np.testing.assert_allclose(tiled.group_prices, listed.group_prices, rtol=1e-11, atol=1e-12 * listed.price)
 
