@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +18,11 @@ from knapsolve._core.threads import work_through
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie, ends_of_ties, tied_starts
-from knapsolve.nefk.problem import odd_stride
+from knapsolve.nefk.sample_curve import Curve
+from knapsolve.nefk.sampled_items import sampled_items
 from knapsolve.nefk.search import BESIDE, LINEAR, STARTING, Secant, step_beside
 
 Array = NDArray[np.float64]
-SAMPLE = 128  # a price is guessed on one in so many items, within the next two
-LEAST_SAMPLE, MOST_SAMPLE = 4096, 32768
 SAMPLE_STEPS = 8
 ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
@@ -34,30 +33,9 @@ LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
 LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
 LEAST_AWAY = 1e-6  # of a price over the one at which the first items start, at which T is looked for
 DOWN = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in log price, from above which nothing is taken
+AWAY, MOST_ERRORS = (0.06, 0.12, 0.25, 0.5, 1.0), 1.2  # in log price: how far up it is looked for how T falls; at most
 ALONG = 1e-4  # error of a log price at which T of a sample has some size
 LEAST_CAPPED = 0.05  # share of the groups whose caps bind, from which on Newton's steps go too far
-
-
-@dataclass(frozen=True)
-class Curve:
-    """T, which falls, at some prices, of a sample of the groups."""
-
-    logs: Array  # of the prices
-    totals: Array
-    ties: list[float] = field(default_factory=list)  # prices to be tried, taken out for use
-
-    def total(self, price: float) -> float:
-        """T of the sample at a price on the curve; elsewhere NaN."""
-        t = math.log(price) if price > 0.0 else math.nan
-        return float(np.interp(t, self.logs, self.totals, math.nan, math.nan))
-
-    def price(self, total: float) -> float:
-        """The price at which T of the sample is so much; NaN if none is on the curve."""
-        return math.exp(float(np.interp(-total, -self.totals, self.logs, math.nan, math.nan)))
-
-    def step(self, price: float, total: float, target: float) -> float:
-        """Where T meets a target if it falls from what it is at a price as the sample does; NaN off the curve."""
-        return self.price(self.total(price) + target - total)
 
 
 class _Taken(NamedTuple):
@@ -85,7 +63,7 @@ class SampledTotals:
     def __init__(self, totals: GroupTotals) -> None:
         problem, every, large = totals.problem, totals.every, totals.are_large()
         large[0] = totals.ungrouped * FEW > problem.n  # its items are no group
-        which, known = _sampled_items(totals, large)
+        which, known = sampled_items(totals, large)
         chosen = totals.sampled
         if totals.has_large:
             is_chosen = large[1:].copy()
@@ -164,6 +142,17 @@ class SampledTotals:
             alone = amounts[self.totals.problem.groups < 0]
             squares += self.ungrouped * (self.ungrouped - 1.0) * alone.size * float(alone.var())
         return float(np.sqrt(squares) / np.float64(last.sums[1]))
+
+    def price_above(self, price: float, errors: float) -> float:
+        """A price above another, by some errors of the last one, or by less if T falls as much over that as its slope
+        tells for these, which is little where caps hold nearly all. Infinite if neither is near.
+        """
+        for away in AWAY:
+            if errors <= away or self._last is None:
+                break
+            if self._last.sums[0] - self._respond(price * math.exp(away)).sums[0] >= errors * self._last.sums[1]:
+                return price * math.exp(away)
+        return price * math.exp(errors) if errors < MOST_ERRORS else math.inf
 
     def _squares_of_large(self, last: _Taken, amounts: Array) -> float:
         """The variance of what large groups take where caps leave room, of which a sample of each is known: as far as
@@ -320,34 +309,3 @@ def step_roughly(
             search[core.PRICE] = min(max(search[core.PRICE], price / FURTHEST), price * FURTHEST)
         if search[core.STATE] == core.RUNNING:
             between.narrow(search, price, sums[0])
-
-
-def sampled_groups_of(n: int) -> int:
-    """One in how many groups is sampled, of n items."""
-    return odd_stride(-(-n // _most_sampled(n)))
-
-
-def _most_sampled(n: int) -> int:
-    """About how many items that have a group are sampled, of n items, and at most that have none."""
-    return min(max(n // SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)
-
-
-def _sampled_items(totals: GroupTotals, large: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of all items of the chosen groups that are small, then of one in so many items of large ones, and
-    their groups; the table (g + 1,) begins with the items of no group. Of few, some are no less than others' sample.
-    """
-    listed, groups = np.asarray(totals.listed)
-    ungrouped = np.flatnonzero(groups < 0)
-    most = _most_sampled(totals.problem.n)
-    if ungrouped.size > most:
-        is_taken = groups >= 0
-        is_taken[ungrouped[:: odd_stride(-(-ungrouped.size // most))]] = True
-        taken = np.flatnonzero(is_taken)
-        listed, groups = listed[taken], groups[taken]
-    if not (large[0] or (totals.has_large and large.any())):  # all are looked at only where some may be
-        return listed, groups
-    some = np.arange(0, totals.problem.n, totals.every)
-    others = totals.problem.groups[some].astype(np.intp)
-    small, others_large = ~large[1 + groups], large[1 + others]
-    which = np.concatenate([listed[small], some[others_large]])
-    return which, np.concatenate([groups[small], others[others_large]])

@@ -19,7 +19,6 @@ import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.group_marks import beside, mark_surely
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import Curve
 from knapsolve.nefk.group_steps import GroupSteps
 from knapsolve.nefk.group_totals import SURELY, capped_sums, error_of
 from knapsolve.nefk.narrow import (
@@ -36,6 +35,7 @@ from knapsolve.nefk.own_guesses import guesses_from_above, is_far_below, over_ca
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
 from knapsolve.nefk.zero_price import settle_sign
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
+from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.layouts import lay_out, list_items
 from knapsolve.nefk.loose_caps import FEWEST, starts_of
@@ -29,6 +29,7 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import BY_PRICE, MOST_ROOM
+from knapsolve.nefk.sampled_items import sampled_groups_of
 from knapsolve.nefk.single import new_search
 
 Array = NDArray[np.float64]

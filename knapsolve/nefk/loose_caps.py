@@ -17,12 +17,13 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.all_but import are_few, items_of
-from knapsolve.nefk.group_samples import Curve, SampledTotals
+from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import MANY_GROUPS, SURELY, GroupTotals, capped_sums, error_of
 from knapsolve.nefk.kept_groups import is_sparse, names_of, split, take
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
+from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import FAR, LINEAR, step_beside
 from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above
 

@@ -15,7 +15,6 @@ from knapsolve.nefk.beside_filled import Solve
 from knapsolve.nefk.first_prices import price_beside_caps
 from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import solve_groups
 from knapsolve.nefk.in_order import leave_in_order
@@ -27,6 +26,7 @@ from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.room import room_beside_copies, share_beside_filled
+from knapsolve.nefk.sampled_items import sampled_groups_of
 from knapsolve.nefk.search import SUBNORMAL, step
 from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import fill_and_solve, may_fill

@@ -34,7 +34,6 @@ MOST_LED = 24  # items of a group: where most are in larger ones, own prices are
 MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
 ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
-MOST_ERROR = 1.0  # of a price: a sample that may be further off tells nothing
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
 MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
 AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
@@ -47,7 +46,7 @@ def find_price_above(sample: SampledTotals, price: float, error: float, most: fl
     """A price that is likely to be above the budget's, which is a sample's within a relative error; None if own prices
     are not above that but for a share of the items, at most.
     """
-    above = price * math.exp(LIKELY * error) if error < MOST_ERROR else math.inf
+    above = sample.price_above(price, LIKELY * error)
     return above if are_above(sample, above, most) else None
 
 

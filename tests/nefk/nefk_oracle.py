@@ -7,9 +7,9 @@ import numpy as np
 from scipy import special
 
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.group_samples import sampled_groups_of
 from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.sampled_items import sampled_groups_of
 
 FAMILIES = {
     "detection": criteria.Detection,

@@ -203,3 +203,18 @@ def test_a_large_group_whose_own_price_is_next_to_nothing_is_filled(filled, larg
     assert filled == [True] and large[biggest + 1] and result.residual <= 1e-12
     assert result.amounts[given["groups"] == biggest].sum() == pytest.approx(1e90, rel=1e-12)
     assert 0.0 < result.group_prices[biggest] < 1e-150
+
+
+def test_large_hosts_that_take_their_caps_up_to_a_price_are_filled_though_slopes_tell_nothing(filled):
+    """Pages of a host are nearly alike: totals are flat, and fall all at once when hosts leave their caps."""
+    n, hosts = 100_000, 100
+    for seed in (2, 6, 8):
+        generator = np.random.default_rng(seed)
+        groups = generator.integers(0, hosts, n)
+        rates = generator.lognormal(0, 1.5, hosts)[groups] * generator.lognormal(0, 0.1, n)
+        weights = generator.lognormal(0, 1, hosts)[groups]
+        caps = np.full(hosts, 1.02 * 0.3 * n / hosts)
+        result = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights, groups=groups, group_caps=caps)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= 12
+    assert filled == [True] * 3

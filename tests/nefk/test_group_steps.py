@@ -9,16 +9,18 @@ from group_fuzz import residual
 from nefk_oracle import solve, totals_of
 
 import knapsolve.nefk.group_marks as group_marks_module
-import knapsolve.nefk.group_samples as samples_module
+import knapsolve.nefk.group_steps as steps_module
 import knapsolve.nefk.groups as groups_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.narrow as narrow_module
 import knapsolve.nefk.room as room_module
+import knapsolve.nefk.sampled_items as items_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import Curve, SampledTotals
+from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import capped_sums
+from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.single import new_search
 
 N = 70_000
@@ -93,7 +95,7 @@ def test_a_search_ends_where_a_rough_total_is_near_on_one_side_alone(monkeypatch
         (groups_module, "MANY", 20),
         (group_marks_module, "MANY", 20),
         (room_module, "MOST_ROOM", 10**6),
-        (samples_module, "LEAST_SAMPLE", 64),
+        (items_module, "LEAST_SAMPLE", 64),
         (loose_caps_module, "FEWEST", 16),
     ):
         monkeypatch.setattr(module, name, value)
@@ -308,3 +310,15 @@ def test_prices_below_which_nothing_is_known_are_tried_from_near_to_far(kind, se
     result = solve_nefk(kind(scales), capacity, weights=weights, groups=groups, group_caps=caps, n_jobs=1)
     assert result.residual <= 1e-12
     assert result.n_passes <= 11
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_pass_takes_the_place_of_a_model_within_which_many_groups_leave_their_caps(seed, monkeypatch):
+    """All hosts have the same cap, and these together are little more than the capacity."""
+    generator, n = np.random.default_rng(seed), 100_000
+    rates, weights = generator.lognormal(0, 1.5, n), generator.lognormal(0, 1, n)
+    options = {"groups": generator.integers(-1, 100, n), "group_caps": np.full(100, 1.02 * 0.3 * n / 100)}
+    result = solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights, **options)
+    assert result.residual <= 1e-12
+    monkeypatch.setattr(steps_module, "MOST_PASSING", 1.0)
+    assert result.n_passes < solve_nefk(criteria.Freshness(rates), 0.3 * n, weights=weights, **options).n_passes

@@ -10,12 +10,13 @@ import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 import knapsolve.nefk.group_totals as group_totals
 from knapsolve.nefk.group_passes import GroupPasses
-from knapsolve.nefk.group_samples import SampledTotals, sampled_groups_of
+from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import LARGE, MOST_IN_BLOCK, GroupTotals, capped_sums
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.passes import CHUNK
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
+from knapsolve.nefk.sampled_items import sampled_groups_of
 
 N = 70_000
 
