@@ -135,7 +135,8 @@ class SampledTotals:
         """
         if self._last is None:
             return math.nan
-        last, amounts = self._last, self._amounts(self._last.price)
+        last, are_some = self._last, self.ungrouped > 1.0 or self.large.size > 0
+        amounts = self._amounts(last.price) if are_some else np.empty(0)
         left = last.taken - last.taken.sum() / max(self.small.size, 1) - last.by_cap * self.away
         squares = self.every**2 * (float(np.square(left).sum()) + self._squares_of_large(last, amounts))
         if self.ungrouped > 1.0:  # all of them would leave no chance

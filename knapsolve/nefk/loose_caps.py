@@ -110,10 +110,7 @@ def reduce(
         return keep_all(totals, search, None, sample, above)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
-    if not by_curve and error > margin:  # a price above the answer's costs a pass; a step from far below does as well
-        margin = max(margin, min(ERRORS * error, MOST_SURE))
-    elif margin < error <= NEAR:
-        margin = error  # below the answer, groups that are loose need no totals of their own: see mark_surely
+    margin = _margin_below(error, margin, by_curve)
     if by_curve:
         curve = curve or sample.curve(price, margin)
     if not in_order:
@@ -126,6 +123,18 @@ def reduce(
         return without_loose_caps(totals, *found, search, curve)
     search[core.PRICE] = middle(search)
     return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
+
+
+def _margin_below(error: float, usual: float, by_curve: bool) -> float:
+    """How far below a sample's price the first one is to lie, by how far that may be off, NaN if that is not known, and
+    by how far samples usually are. A price above the answer's costs a pass, or, where all caps are kept, totals of
+    loose groups (see `mark_surely`); and so does a step from far below that does not go along a curve.
+    """
+    if not error > usual:
+        return usual
+    if by_curve:
+        return error if error <= NEAR else usual
+    return max(usual, min(ERRORS * error, MOST_SURE))
 
 
 def keep_all(
