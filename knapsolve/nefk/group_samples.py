@@ -148,11 +148,11 @@ class SampledTotals:
         """A price above another, by some errors of the last one, or by less if T falls as much over that as its slope
         tells for these, which is little where caps hold nearly all. Infinite if neither is near.
         """
-        for away in AWAY:
-            if errors <= away or self._last is None:
-                break
-            if self._last.sums[0] - self._respond(price * math.exp(away)).sums[0] >= errors * self._last.sums[1]:
-                return price * math.exp(away)
+        if self._last and price > 0.0 and errors > AWAY[0]:
+            here, fall = self._respond(price).sums[0], errors * self._last.sums[1]
+            for away in AWAY:
+                if away < errors and here - self._respond(price * math.exp(away)).sums[0] >= fall:
+                    return price * math.exp(away)
         return price * math.exp(errors) if errors < MOST_ERRORS else math.inf
 
     def _squares_of_large(self, last: _Taken, amounts: Array) -> float:

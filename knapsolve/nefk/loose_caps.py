@@ -128,7 +128,8 @@ def reduce(
 def _margin_below(error: float, usual: float, by_curve: bool) -> float:
     """How far below a sample's price the first one is to lie, by how far that may be off, NaN if that is not known, and
     by how far samples usually are. A price above the answer's costs a pass, or, where all caps are kept, totals of
-    loose groups (see `mark_surely`); and so does a step from far below that does not go along a curve.
+    loose groups (see `mark_surely`); and so does a step from far below that does not go along a curve, or from any
+    farther.
     """
     if not error > usual:
         return usual

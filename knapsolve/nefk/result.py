@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.passes import parts_of
+from knapsolve.nefk.search import UNDERFLOW
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,13 @@ class NEFKResult:
     def at_upper(self) -> NDArray[np.bool_]:
         """Which items sit at their upper bound, (n,)."""
         return self.side > 0
+
+
+def underflows(result: NEFKResult) -> bool:
+    """Whether the price, or one of a group above it, has lost digits."""
+    of_groups = result.group_prices
+    least = math.inf if of_groups is None else of_groups.min(initial=math.inf, where=of_groups > 0.0)
+    return 0.0 < result.price < UNDERFLOW or (result.price == 0.0 and least < UNDERFLOW)
 
 
 class Place:

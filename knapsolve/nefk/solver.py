@@ -29,8 +29,8 @@ from knapsolve.nefk.lone_groups import as_bounds, price_caps
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible, check_problem
 from knapsolve.nefk.reduced import solve_reduced
-from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.search import LINEAR, SUBNORMAL, UNDERFLOW
+from knapsolve.nefk.result import NEFKResult, Place, underflows
+from knapsolve.nefk.search import LINEAR, SUBNORMAL
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 from knapsolve.nefk.tight_caps import fill_exactly
 
@@ -126,8 +126,10 @@ def solve_nefk(
     else:
         place = Place(problem.n, given, given.itemsize, jobs)
     result = _solve(problem, jobs, place)
-    if problem.criterion._shape == core.EXPONENTIAL and 0.0 < result.price < UNDERFLOW:
+    if problem.criterion._shape == core.EXPONENTIAL and underflows(result):
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
+        if result.price == 0.0:  # caps and bounds hold all
+            logs = replace(logs, capacity=float(result.amounts.sum()))
         del result  # room
         result = _solve(logs, jobs, place)
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):

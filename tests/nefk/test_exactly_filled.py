@@ -57,3 +57,15 @@ def test_amounts_of_single_precision_are_near():
     assert result.residual <= 1e-12
     taken = np.bincount(given["groups"], result.amounts, len(given["group_caps"]))
     np.testing.assert_allclose(taken, given["group_caps"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("equality", [True, False])
+def test_own_prices_of_exponential_items_may_underflow(equality):
+    """They are found in logarithms, though the budget's price is 0."""
+    given = {"groups": [0, 0, 1, 1], "group_caps": [3000.0, 1e4], "equality": equality}
+    result = solve_nefk(criteria.Exponential([1.0, 2.0, 0.5, 1.0]), 13_000.0 if equality else 20_000.0, **given)
+    mu = (np.log([1.0, 2.0, 0.5, 1.0]) / [1.0, 2.0, 0.5, 1.0]).reshape(2, 2).sum(axis=1) - [3000.0, 1e4]
+    mu /= np.array([1.5, 3.0])  # of amounts (log(scale) - mu) / scale
+    expected = (np.log([1.0, 2.0, 0.5, 1.0]) - np.repeat(mu, 2)) / [1.0, 2.0, 0.5, 1.0]
+    np.testing.assert_allclose(result.amounts, expected, rtol=1e-12)
+    assert result.price == 0.0
