@@ -129,6 +129,9 @@ def solve_nefk(
     if problem.criterion._shape == core.EXPONENTIAL and underflows(result):
         logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
         if result.price == 0.0:  # caps and bounds hold all
+            if result.amounts.dtype != np.float64:  # whose sum would be rounded
+                place = Place(problem.n, None)
+                result = _solve(problem, jobs, place)
             logs = replace(logs, capacity=float(result.amounts.sum()))
         del result  # room
         result = _solve(logs, jobs, place)

@@ -65,7 +65,11 @@ def test_own_prices_of_exponential_items_may_underflow(equality):
     given = {"groups": [0, 0, 1, 1], "group_caps": [3000.0, 1e4], "equality": equality}
     result = solve_nefk(criteria.Exponential([1.0, 2.0, 0.5, 1.0]), 13_000.0 if equality else 20_000.0, **given)
     mu = (np.log([1.0, 2.0, 0.5, 1.0]) / [1.0, 2.0, 0.5, 1.0]).reshape(2, 2).sum(axis=1) - [3000.0, 1e4]
+    out = np.empty(4, np.float32)  # whose sum is more than the caps allow, by rounding
     mu /= np.array([1.5, 3.0])  # of amounts (log(scale) - mu) / scale
     expected = (np.log([1.0, 2.0, 0.5, 1.0]) - np.repeat(mu, 2)) / [1.0, 2.0, 0.5, 1.0]
     np.testing.assert_allclose(result.amounts, expected, rtol=1e-12)
     assert result.price == 0.0
+    rounded = solve_nefk(criteria.Exponential([1.0, 2.0, 0.5, 1.0]), 20_000.0, **given | {"equality": False}, out=out)
+    assert rounded.amounts is out
+    np.testing.assert_allclose(out, expected, rtol=1e-7)
