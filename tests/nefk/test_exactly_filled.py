@@ -62,9 +62,9 @@ def test_amounts_of_single_precision_are_near():
 @pytest.mark.parametrize("equality", [True, False])
 def test_own_prices_of_exponential_items_may_underflow(equality):
     """They are found in logarithms, though the budget's price is 0."""
-    given = {"groups": [0, 0, 1, 1], "group_caps": [3000.0, 1e4], "equality": equality}
-    result = solve_nefk(criteria.Exponential([1.0, 2.0, 0.5, 1.0]), 13_000.0 if equality else 20_000.0, **given)
-    mu = (np.log([1.0, 2.0, 0.5, 1.0]) / [1.0, 2.0, 0.5, 1.0]).reshape(2, 2).sum(axis=1) - [3000.0, 1e4]
+    given = {"groups": [0, 0, 1, 1], "group_caps": [3007.7, 1e4], "equality": equality}
+    result = solve_nefk(criteria.Exponential([1.0, 2.0, 0.5, 1.0]), 13_007.7 if equality else 20_000.0, **given)
+    mu = (np.log([1.0, 2.0, 0.5, 1.0]) / [1.0, 2.0, 0.5, 1.0]).reshape(2, 2).sum(axis=1) - [3007.7, 1e4]
     out = np.empty(4, np.float32)  # whose sum is more than the caps allow, by rounding
     mu /= np.array([1.5, 3.0])  # of amounts (log(scale) - mu) / scale
     expected = (np.log([1.0, 2.0, 0.5, 1.0]) - np.repeat(mu, 2)) / [1.0, 2.0, 0.5, 1.0]
