@@ -25,22 +25,43 @@ NEFK_INLINE void extent(const ptrdiff_t *group, size_t count, ptrdiff_t *ends) {
 
 AT_EVERY_WIDTH(void, nefk_extent, extent, (const ptrdiff_t *group, size_t count, ptrdiff_t *ends), (group, count, ends))
 
-void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, int down,
+/* Item i. */
+NEFK_INLINE void sort_item(size_t i, const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, int down,
                            uint32_t *next, uint32_t *order) {
-    ptrdiff_t step = down ? -1 : 1;
-    const ptrdiff_t *at = down ? group + count - 1 : group;
-    for (size_t left = count; left > 0; left--, at += step) {
-        if (left > NEFK_AHEAD) {
-            ptrdiff_t ahead = at[step * NEFK_AHEAD] + 1;
-            __builtin_prefetch(names ? (const void *)&names[ahead] : &next[ahead], 1);
-        }
-        if (left > NEFK_AHEAD * 2 / 3) __builtin_prefetch(&next[place_of(at + step * (NEFK_AHEAD * 2 / 3), names)], 1);
-        if (left > NEFK_AHEAD / 3)
-            __builtin_prefetch(&order[next[place_of(at + step * (NEFK_AHEAD / 3), names)]], 1);
-        uint32_t *own = &next[place_of(at, names)];
-        order[*own - (uint32_t)down] = (uint32_t)(start + (size_t)(at - group));
-        *own += (uint32_t)step;
-    }
+    const ptrdiff_t step = down ? -1 : 1;
+    const ptrdiff_t *at = group + i;
+    size_t far = i + (size_t)(step * NEFK_AHEAD), middle = i + (size_t)(step * (NEFK_AHEAD * 2 / 3));
+    size_t near = i + (size_t)(step * (NEFK_AHEAD / 3)); /* below 0 they are large */
+    if (far < count) __builtin_prefetch(names ? (const void *)&names[group[far] + 1] : &next[group[far] + 1], 1);
+    if (middle < count) __builtin_prefetch(&next[place_of(group + middle, names)], 1);
+    if (near < count) __builtin_prefetch(&order[next[place_of(group + near, names)]], 1);
+    uint32_t *own = &next[place_of(at, names)];
+    order[*own - (uint32_t)down] = (uint32_t)(start + i);
+    *own += (uint32_t)step;
+}
+
+/* DO(i) for all items, or those of which a bit is set: the next one is looked for in words of them, so no branch is
+ * decided by chance. */
+#define EACH_ITEM(count, down, active, DO)                                                                 \
+    do {                                                                                                   \
+        size_t words = (active) ? ((count) + 63) / 64 : 0;                                                 \
+        for (size_t left = (active) ? 0 : (count); left > 0; left--)                                       \
+            DO((down) ? left - 1 : (count) - left);                                                        \
+        for (size_t left = words; left > 0; left--) {                                                      \
+            size_t word = (down) ? left - 1 : words - left;                                                \
+            for (uint64_t bits = (active)[word], bit; bits; bits ^= bit) {                                 \
+                unsigned k = (unsigned)((down) ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits));      \
+                bit = (uint64_t)1 << k;                                                                    \
+                DO(word * 64 + k);                                                                         \
+            }                                                                                              \
+        }                                                                                                  \
+    } while (0)
+
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, const uint64_t *active, size_t start,
+                           size_t count, int down, uint32_t *next, uint32_t *order) {
+#define SORT(i) sort_item(i, group, names, start, count, down, next, order)
+    EACH_ITEM(count, down, active, SORT);
+#undef SORT
 }
 
 /* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where items are moved to
@@ -63,34 +84,39 @@ NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
     return run << NEFK_TILE_BITS | (uint32_t)(group - runs.first[run]);
 }
 
-/* Inlined with constant widths, which leave one instruction of each copy, and with what does not change in a loop. */
-NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
-                      size_t width_b, int back, uint16_t *member) {
+/* Item i, inlined with constant widths, which leave one instruction of each copy, and with what does not change in a
+ * loop. */
+NEFK_INLINE void move_item(size_t i, const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
+                           size_t width_a, size_t width_b, int back, uint16_t *member) {
     const nefk_entries groups = {(uintptr_t)group, sizeof *group};
     const nefk_entries in_order_a = {(uintptr_t)(back ? a.to : a.from), width_a};
     const nefk_entries in_order_b = {(uintptr_t)(back ? b.to : b.from), width_b};
     ptrdiff_t step = runs.down ? -1 : 1, ahead = step * LINE;
-    size_t i = runs.down ? count - 1 : 0;
-    for (size_t left = count; left > 0; left--, i += (size_t)step) {
-        if (runs.entries && left > NEFK_AHEAD)
-            __builtin_prefetch(&runs.entries[group[(ptrdiff_t)i + step * NEFK_AHEAD] + 1], 0);
-        uint32_t entry = entry_of(runs, (size_t)(group[i] + 1)), *next = &runs.next[entry >> NEFK_TILE_BITS];
-        uint32_t place = *next - (uint32_t)runs.down;
-        *next += (uint32_t)step;
-        size_t from = back ? place : i, to = back ? i : place;
-        if (runs.asks) {
-            ask_run((back ? a.from : a.to) + place * width_a, ahead, !back);
-            if (width_b) ask_run((back ? b.from : b.to) + place * width_b, ahead, !back);
-            if (member) ask_run(member + place, ahead, 1);
-            size_t later = i + (size_t)(step * NEFK_IN_ORDER);
-            nefk_ask(groups, later);
-            nefk_ask(in_order_a, later);
-            nefk_ask(in_order_b, later);
-        }
-        memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
-        if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
-        if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));
+    size_t soon = i + (size_t)(step * NEFK_AHEAD); /* below 0 it is large */
+    if (runs.entries && soon < count) __builtin_prefetch(&runs.entries[group[soon] + 1], 0);
+    uint32_t entry = entry_of(runs, (size_t)(group[i] + 1)), *next = &runs.next[entry >> NEFK_TILE_BITS];
+    uint32_t place = *next - (uint32_t)runs.down;
+    *next += (uint32_t)step;
+    size_t from = back ? place : i, to = back ? i : place;
+    if (runs.asks) {
+        ask_run((back ? a.from : a.to) + place * width_a, ahead, !back);
+        if (width_b) ask_run((back ? b.from : b.to) + place * width_b, ahead, !back);
+        if (member) ask_run(member + place, ahead, 1);
+        size_t later = i + (size_t)(step * NEFK_IN_ORDER);
+        nefk_ask(groups, later);
+        nefk_ask(in_order_a, later);
+        nefk_ask(in_order_b, later);
     }
+    memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
+    if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
+    if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));
+}
+
+NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
+                      size_t width_b, int back, uint16_t *member) {
+#define MOVE(i) move_item(i, group, count, runs, a, b, width_a, width_b, back, member)
+    EACH_ITEM(count, runs.down, runs.active, MOVE);
+#undef MOVE
 }
 
 /* The same with runs of a kind, a direction and whether it asks that are constants. */

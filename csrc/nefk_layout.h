@@ -7,9 +7,9 @@
 
 /* Counting sort. Item start + i of group names[group[i] + 1] (-1 .. k - 1, here counted from 0; group[i] without names)
  * goes into `order`: to next[group] (k + 1,), which moves on; if items are taken from the last one on (`down`), before
- * next[group], which moves back. O(count). */
-void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count, int down,
-                           uint32_t *next, uint32_t *order);
+ * next[group], which moves back. Items whose bit in `active` is 0 are left out, unless that is NULL. O(count). */
+void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, const uint64_t *active, size_t start,
+                           size_t count, int down, uint32_t *next, uint32_t *order);
 
 /* Where items go that lie in runs, one after the other. entries[group + 1] >> NEFK_TILE_BITS is an item's run, and the
  * rest the number of its group within that. Where `entries` is NULL, runs are of groups as they are numbered: of
@@ -18,9 +18,10 @@ void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, size_t 
  * number beyond all; guess[(group + 1) >> bits] is the run or, mostly, the one before it.
  *
  * `next` holds where the next item of each run goes if they are taken from the first one on; if from the last one on
- * (`down`), where the one before went. */
+ * (`down`), where the one before went. Items whose bit in `active` is 0 are left out, unless that is NULL. */
 typedef struct {
     const uint32_t *entries, *guess, *first;
+    const uint64_t *active;
     uint32_t *next;
     uint64_t multiplier;
     uint32_t width, lead;

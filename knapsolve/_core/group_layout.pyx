@@ -18,6 +18,7 @@ cdef extern from "nefk_layout.h":
         const uint32_t *entries
         const uint32_t *guess
         const uint32_t *first
+        const uint64_t *active
         uint32_t *next
         uint64_t multiplier
         uint32_t width
@@ -30,8 +31,8 @@ cdef extern from "nefk_layout.h":
         const char *from_ "from"
         char *to
         size_t width
-    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, size_t start, size_t count, int down,
-                               uint32_t *next, uint32_t *order) noexcept nogil
+    void nefk_sort_into_groups(const Py_ssize_t *group, const int32_t *names, const uint64_t *active, size_t start,
+                               size_t count, int down, uint32_t *next, uint32_t *order) noexcept nogil
     void nefk_move_to_runs(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                            uint16_t *member) noexcept nogil
     void nefk_extent(const Py_ssize_t *group, size_t count, Py_ssize_t *ends) noexcept nogil
@@ -39,13 +40,14 @@ cdef extern from "nefk_layout.h":
 
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
-                     const int32_t[::1] names=None):
+                     const int32_t[::1] names=None, const uint64_t[::1] active=None):
     """Put items start .. (group - 1 of each in group, (m,)) into the order by group: see csrc/nefk_layout.h. next_
-    (g + 1,) moves on. With `names`, by names[group + 1].
+    (g + 1,) moves on. With `names`, by names[group + 1]; with `active`, those alone whose bit (m / 64,) is set.
     """
     cdef int32_t *known = NULL if names is None else <int32_t *> &names[0]
+    cdef const uint64_t *bits = NULL if active is None else &active[0]
     with nogil:
-        nefk_sort_into_groups(&group[0], known, start, group.shape[0], down, &next_[0], &order[0])
+        nefk_sort_into_groups(&group[0], known, bits, start, group.shape[0], down, &next_[0], &order[0])
 
 
 def extent(const Py_ssize_t[::1] group):
@@ -62,6 +64,14 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
     with nogil:
         for i in range(group.shape[0]):
             count[group[i] + 1] += 1
+
+
+def count_active(const Py_ssize_t[::1] group, const uint8_t[::1] active, uint32_t[::1] count, int bits):
+    """Add the items (m,) that are active of each 2^bits groups, of group -1 first, to count."""
+    cdef Py_ssize_t i, block = 1 << bits
+    with nogil:
+        for i in range(group.shape[0]):
+            count[(group[i] + block) >> bits] += active[i]
 
 
 def list_kept(const Py_ssize_t[::1] group, size_t start, const uint8_t[::1] bits, uint32_t[::1] found):
@@ -102,15 +112,17 @@ def divider(width, n_runs):
 cdef Py_ssize_t MOST_UNASKED = 200_000  # items whose columns a cache holds
 
 
-cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair):
+cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair, const uint64_t[::1] active):
     """Where items go, given a table (g + 1,), how many groups all runs have and the lead, or guesses of runs, their
-    first groups and the guesses' bits; where the next of each run does; and a column, from where and to where.
+    first groups and the guesses' bits; where the next of each run does; and a column, from where and to where. Those
+    whose bit is not set are left out, if there are any.
     """
     cdef nefk_runs runs
     cdef const uint32_t[::1] table, first
     runs.entries, runs.guess, runs.first = NULL, NULL, NULL
     runs.next, runs.bits, runs.down, runs.asks = &next_[0], 0, down, max(map(len, pair)) > MOST_UNASKED
     runs.multiplier, runs.width, runs.lead, runs.shift = 0, 0, 0, 0
+    runs.active = NULL if active is None else &active[0]
     if isinstance(entries, tuple) and len(entries) == 2:
         runs.width, runs.lead = entries
         runs.multiplier, runs.shift = divider(entries[0], next_.shape[0])
@@ -123,18 +135,20 @@ cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair):
     return runs
 
 
-def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, a, b,
-                 uint16_t[::1] member=None):
-    """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_, down, a)
+def move_to_runs(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, const uint64_t[::1] active,
+                 a, b, uint16_t[::1] member=None):
+    """Copy columns (m,) to where items of groups (m,) go: see csrc/nefk_layout.h. next_ moves on. `active` are bits
+    (m / 64,), or None.
+    """
+    cdef nefk_runs where = runs_of(entries, next_, down, a, active)
     cdef nefk_move first = move_of(a), second = move_of(b)
     with nogil:
         nefk_move_to_runs(&group[0], group.shape[0], where, first, second, NULL if member is None else &member[0])
 
 
-def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, column):
+def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint down, const uint64_t[::1] active, column):
     """Copy a column (m,) back from there. next_ moves on."""
-    cdef nefk_runs where = runs_of(entries, next_, down, column)
+    cdef nefk_runs where = runs_of(entries, next_, down, column, active)
     cdef nefk_move move = move_of(column)
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, move)

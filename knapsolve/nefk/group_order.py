@@ -45,18 +45,25 @@ def are_in_order(groups: NDArray[Any]) -> bool:
 
 
 def order_by(
-    groups: Any, names: NDArray[np.int32] | None, starts: NDArray[np.uint32], n_jobs: int = 1
+    groups: Any,
+    names: NDArray[np.int32] | None,
+    starts: NDArray[np.uint32],
+    n_jobs: int = 1,
+    active: NDArray[np.uint64] | None = None,
 ) -> NDArray[np.uint32]:
-    """Items in order by the names of their groups; names and starts, which change, as those of `lay_out`."""
-    order = np.empty(len(groups), dtype=np.uint32)
+    """Items in order by the names of their groups, all or those whose bit is set; names and starts, which change, as
+    those of `lay_out`.
+    """
+    order = np.empty(int(starts[-1]), dtype=np.uint32)
     ends = starts[2:].copy() if n_jobs > 1 else None
 
     def work(parts: Iterator[slice], down: bool) -> None:
         for part in parts:
             chunk = np.ascontiguousarray(groups[part], dtype=np.intp)
-            group_layout.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names)
+            some = None if active is None else active[part.start >> 6 : (part.stop + 63) >> 6]
+            group_layout.sort_into_groups(chunk, part.start, ends if down else starts[1:], order, down, names, some)
 
-    from_both_ends(work, order.size, n_jobs)
+    from_both_ends(work, len(groups), n_jobs)
     return order
 
 

@@ -62,6 +62,8 @@ class GroupPasses:
         self.given, self.n_jobs, self.count = self.layout.given, n_jobs, 0
         self.shape, self.caps = problem.criterion._shape, problem.caps
         self.runs = self.layout.runs
+        active = self.layout.active
+        self.share = 1.0 if active is None else active.n / self.given.n  # of all items that are passed over
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
         self._leads: bool | None = None
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)
@@ -236,7 +238,7 @@ class GroupPasses:
         common = (prices.low, prices.high, prices.share)
         large = self.each_large(lambda one: one.settle_under_cap(prices, own, floor, amounts))
         parts = self._run(lambda tiles, space: self._tiles.settle(tiles, space, *common, floor, own, wide, narrow))
-        self.count += 1 + int(max((part[6] for part in parts), default=0.0))
+        self.count += 1 + int(self.share * max((part[6] for part in parts), default=0.0))
         wrong = int(sum(part[7] for part in parts)) + sum(missed for _, missed in large)
         total = [part[:2] for part in parts] + [(one.total, 0.0) for one, _ in large]
         value = fold(parts, 2) + sum(one.value for one, _ in large)

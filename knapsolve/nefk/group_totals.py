@@ -177,18 +177,24 @@ class GroupTotals:
         """How many items one group has at most, or those of none."""
         return int(self.sizes[1:].max(initial=0)) if self.has_large else LARGE
 
-    def even_runs(self, sizes: NDArray[np.intp]) -> Runs | None:
+    @property
+    def bits_of_blocks(self) -> int:
+        """In blocks of how many groups items are counted, as a power of two: 0 where groups are."""
+        return 0 if self._blocks is None or self._sizes is not None else self._bits
+
+    def even_runs(self, sizes: NDArray[np.intp], counts: NDArray[np.uint32] | None = None) -> Runs | None:
         """Runs of the same number of blocks; None if no blocks are counted, or they differ too much. `sizes` are those
-        of some groups by chance.
+        of some groups by chance; with `counts`, of blocks, of so many items.
         """
-        if self._blocks is None or self._sizes is not None:
+        if not self.bits_of_blocks:
             return None
-        n = self.problem.n - self.ungrouped
+        blocks = self._blocks if counts is None else counts
+        n = int(blocks[1:].sum())
 
         def in_long(most: int) -> int:
             return round(n * float(sizes[sizes > most].sum() / max(sizes.sum(), 1)))
 
-        return Runs.of_blocks(self._blocks, self._bits, len(self.caps), in_long)
+        return Runs.of_blocks(blocks, self._bits, len(self.caps), in_long)
 
     def groups(self, part: slice) -> NDArray[np.intp]:
         """Groups of the items of a part."""

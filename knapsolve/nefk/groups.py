@@ -41,7 +41,7 @@ from knapsolve.nefk.zero_price import settle_sign
 
 Array = NDArray[np.float64]
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
-MOST_ROUGH_OF_LARGE = 8  # of a large group
+MOST_ROUGH_OF_LARGE = 8  # of a large group, with items that are left out
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
@@ -140,14 +140,15 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     given, most = passes.given, passes.layout.most_rough
     if most >= given.n // MOST_ROUGH_OF_MANY:
         return half
-    which = np.arange(0, given.n, odd_stride(max(ROOM_SAMPLE, -(-given.n // MOST_SAMPLED))))
+    problem = passes.problem
+    which = np.arange(0, problem.n, odd_stride(max(ROOM_SAMPLE, -(-problem.n // MOST_SAMPLED))))
     known = marks[passes.runs.groups_of(which, passes.layout.member)]
-    sample = passes.problem.take(which, given.capacity)
+    sample = problem.take(which, given.capacity)
     rough = sample.passes().expand(price, half, BENT)[0]
     if rough is None:
         return half
     count = np.count_nonzero(known[rough] == 3) + 0.5 * np.count_nonzero(known[rough] == 0)
-    share = FILLED * most * sample.n / max(count * given.n, 1.0)
+    share = FILLED * most * sample.n / max(count * problem.n, 1.0)
     return half * share if LEAST_NARROWED < share < 1.0 else half
 
 
@@ -187,7 +188,8 @@ class GroupModel:
         for part in parts_of(len(large), passes.at_once):  # and no more, which would take room
             expanded = passes.each_large(lambda one: one.passes.expand(price, half, BENT), large[part])
             for one, (found, own_terms) in zip(large[part], expanded):
-                if found is None or len(found) > min(one.problem.n // MOST_ROUGH_OF_LARGE, room):
+                most = one.problem.n / (MOST_ROUGH_OF_LARGE * passes.share)
+                if found is None or len(found) > min(most, room):
                     self.valid = False
                     return
                 room -= len(found)

@@ -9,6 +9,7 @@ another column lies where the caller wants the amounts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
 import knapsolve.nefk.room as room
+from knapsolve.nefk.active_items import Active
 from knapsolve.nefk.criterion import Indexed
 from knapsolve.nefk.group_order import (
     LARGEST_ORDER,
@@ -38,14 +40,18 @@ MOST_NAMES, WORTH_COPYING = 1 << 20, 0.45  # that caches hold, and the share of 
 
 
 class Listed:
-    """Items group by group, through their positions `order` (n,); None if they lie so."""
+    """Items group by group, through their positions `order` (n,); None if they lie so. Those alone that are active, if
+    that is known; the others take nothing.
+    """
 
     member: Any = None
     most_rough = LARGEST_ORDER
 
-    def __init__(self, problem: Problem, order: NDArray[np.uint32] | None, runs: Runs) -> None:
+    def __init__(
+        self, problem: Problem, order: NDArray[np.uint32] | None, runs: Runs, active: Active | None = None
+    ) -> None:
         self.problem = self.given = problem
-        self.order, self.runs = order, runs
+        self.order, self.runs, self.active = order, runs, active
 
     def restore(self) -> None:
         """Nothing was written over."""
@@ -56,7 +62,10 @@ class Listed:
 
     def target(self, place: Place) -> NDArray[Any]:
         """Where a settling pass writes amounts."""
-        return place.amounts()
+        amounts = place.amounts()
+        if self.active is not None:
+            amounts[:] = 0.0
+        return amounts
 
     def items_of(self, groups: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Entries of the columns that are items of some groups, which are in order, and of which of them each is."""
@@ -97,10 +106,12 @@ class Tiled:
     (g + 1,) says of groups, -1 first, where their items go: the number of their run, and their own within it in the
     last bits; or how that is found, as `Runs.even` or `Runs.guesses` has it.
 
-    With several jobs, items are moved from both ends: the copies are the same.
+    With several jobs, items are moved from both ends: the copies are the same. If it is known which items are `active`,
+    the others are left out, and take nothing.
     """
 
     order = None
+    active: Active | None = None
     writes_over = True  # amounts over a column
 
     def __init__(
@@ -112,12 +123,14 @@ class Tiled:
         place: Place,
         n_jobs: int,
         most_rough: int,
+        active: Active | None = None,
     ) -> None:
         self.given, self._entries, self.runs, self._n_jobs = problem, entries, runs, n_jobs
-        self.most_rough = most_rough  # items that a model has room for
-        n, same = problem.n, [name for name, column in columns.items() if column.dtype == place.dtype]
+        self.most_rough, self.active = most_rough, active  # items that a model has room for
+        same = [name for name, column in columns.items() if column.dtype == place.dtype]
         there = same[0] if len(same) > 1 else None  # the column that lies where the caller wants the amounts
-        rooms = {name: place.amounts() if name == there else np.empty(n, x.dtype) for name, x in columns.items()}
+        n = problem.n if active is None else active.n
+        rooms = {name: place.amounts()[:n] if name == there else np.empty(n, x.dtype) for name, x in columns.items()}
         self.member: Any = np.empty(n, np.uint16)
         self._given = columns
         self._over = same[-1]  # the column that amounts are written over
@@ -128,29 +141,31 @@ class Tiled:
         moves: list[tuple[Any, NDArray[Any]]] = [(columns[name], room) for name, room in rooms.items()]
         moves += [(None, listed)] if others else []
 
-        def move(part: slice, groups: Any, entries: Any, following: Any, down: bool) -> None:
+        def move(part: slice, groups: Any, entries: Any, following: Any, *how: Any) -> None:
             numbers = np.arange(part.start, part.stop, dtype=np.uint32) if others else None
             pairs = [(numbers if given is None else given[part], room) for given, room in moves]
             for first in range(0, len(pairs), 2):
                 own, member = following if first + 2 >= len(pairs) else following.copy(), None if first else self.member
                 a, b = (*pairs[first : first + 2], None)[:2]
-                group_layout.move_to_runs(groups, entries, own, down, a, b, member)
+                group_layout.move_to_runs(groups, entries, own, *how, a, b, member)
 
         self._move(move)
         runs.place_groups(self.member, n_jobs)
         indexed = {name: Indexed(problem.columns()[name], listed) for name in others}
-        self._problem: Any = problem.with_columns(rooms | indexed)
+        self._problem: Any = replace(problem.with_columns(rooms | indexed), n=n)
 
     def _move(self, work: Callable[..., None]) -> None:
-        """`work(part, groups, entries, following, down)` of all parts of the items, their groups, where these go, where
-        the next item of each run does, which has to move on, and whether the parts are taken from the last one back.
+        """`work(part, groups, entries, following, down, active)` of all parts of the items, their groups, where these
+        go, where the next item of each run does, which has to move on, whether the parts are taken from the last one
+        back, and which items are active.
         """
 
         def work_all(parts: Iterator[slice], down: bool) -> None:
             following = self.runs.table[:, 3 if down else 2].astype(np.uint32)
             for part in parts:
                 groups = np.ascontiguousarray(self.given.groups[part], dtype=np.intp)
-                work(part, groups, self._entries, following, down)
+                active = None if self.active is None else self.active.of(part)
+                work(part, groups, self._entries, following, down, active)
 
         from_both_ends(work_all, self.given.n, self._n_jobs)
 
@@ -211,6 +226,8 @@ class Tiled:
         there, _ = place()
 
         def move(part: slice, *where: Any) -> None:
+            if self.active is not None:
+                there[part] = 0.0
             group_layout.move_back(*where, (self.amounts, there[part]))
             place.mark_part(part, self.given.lower, self.given.upper)  # while they are in the cache
 
@@ -224,8 +241,9 @@ def lay_out(
     place: Place,
     n_jobs: int = 1,
     known: bool = False,
+    active: Active | None = None,
 ) -> Listed | Tiled:
-    """The items of a problem in tiles if there is room for copies, else listed.
+    """The items of a problem in tiles if there is room for copies, but for those that are not active, else listed.
 
     Of the tables, which are taken out of their list and used up, the first are names (g + 1,) of the groups, -1 first,
     None if they are their own; the second (k + 3,) says where each begins, after two zeros, or are the runs. Totals may
@@ -239,12 +257,13 @@ def lay_out(
             most = room.most_rough(problem, columns, names, runs, place, known, by_table)
             if room.is_enough(problem, most):
                 del starts  # room for copies
-                return Tiled(problem, columns, _entries_of(names, runs, by_table), runs, place, n_jobs, most)
+                return Tiled(problem, columns, _entries_of(names, runs, by_table), runs, place, n_jobs, most, active)
     if isinstance(starts, Runs):
         return list_items(problem)
     if names is None and are_in_order(problem.groups):
         return Listed(problem, None, runs)
-    return Listed(problem, order_by(problem.groups, names, starts, n_jobs), runs)
+    bits = None if active is None else active.bits
+    return Listed(problem, order_by(problem.groups, names, starts, n_jobs, bits), runs, active)
 
 
 def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
+from knapsolve.nefk.active_items import Active, below_likely, find_active
 from knapsolve.nefk.all_but import are_few, items_of
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_steps import price_by_groups
@@ -41,6 +42,7 @@ SMOOTH = 2.0  # what a slope tells of a sample's rise, over that, or its inverse
 ALIKE = 1e-12  # of a target: totals that differ by less do not
 MORE_OF_STEEP = 4.0  # times the margin, where it was too small and slopes tell nothing
 STEEP_ERROR = 5.0  # error of a sample's total times the square root of its size, where slopes tell nothing
+SURELY_BELOW = 2e-6  # of a price that is below the answer's, over rounding in single precision
 NEARLY, MUCH = 1e-3, 1.5  # of a target: a sample's gap at its price, and its total a margin below that, over it
 WORTH_NAMING = 0.55  # share of kept groups above which all are: copies of what they have would take too much room
 WORTH_NAMING_OF_MANY = 0.08  # of MANY_GROUPS, whose sums leave the cache: in the items' order they take long
@@ -72,14 +74,19 @@ def further_down(search: Array, tried: int) -> float:
 
 
 def reduce(
-    totals: GroupTotals, search: Array, room: float = math.inf, highest: float = math.nan, most_left: float = 1.0
+    totals: GroupTotals,
+    search: Array,
+    room: float = math.inf,
+    highest: float = math.nan,
+    most_left: float = 1.0,
+    leaves_out: bool = True,
 ) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
     Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
     models may take beside copies; 0 if there are no copies. The budget's price may be known to be at most `highest`.
-    `most_left` is the share of the items that there is room for beside filled groups, if these are to be. The table of
-    sizes of the totals is used up.
+    `most_left` is the share of the items that there is room for beside filled groups, if these are to be. Items that
+    are likely to take nothing may be left out if `leaves_out`. The table of sizes of the totals is used up.
     """
     is_met = search[core.STATE] == core.MET
     if is_met and not (room and can_be_filled(totals.problem)):
@@ -115,12 +122,17 @@ def reduce(
         curve = curve or sample.curve(price, margin)
     if not in_order:
         search[core.PRICE] = below(search, totals.shape, price, margin)
-        return None if math.isnan(search[core.PRICE]) else keep_all(totals, search, curve, sample)
+        if math.isnan(search[core.PRICE]):
+            return None
+        active = None
+        if leaves_out and room:
+            active = find_active(totals, below_likely(search[core.PRICE], margin), totals.bits_of_blocks)
+        return keep_all(totals, search, curve, sample, active=active)
     has_ties = sample.has_ties
     del sample  # takes room
     found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
     if found:
-        return without_loose_caps(totals, *found, search, curve)
+        return without_loose_caps(totals, *found, search, curve, leaves_out and room > 0)
     search[core.PRICE] = middle(search)
     return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
 
@@ -144,13 +156,27 @@ def keep_all(
     curve: Curve | None = None,
     sample: SampledTotals | None = None,
     above: float | None = None,
+    active: Active | None = None,
 ) -> Reduced:
-    """The problem with all caps. The table of sizes of the totals is used up."""
+    """The problem with all caps, and with the items that may take something, if these are known. The table of sizes of
+    the totals is used up.
+    """
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
-    runs = None if sample is None else totals.even_runs(sample.sizes_of_groups())
-    return Reduced(
-        kept, totals.caps, [], search, [(None, runs or starts_of(totals, totals.sizes[1:]))], curve, totals.count, above
-    )
+    runs: Starts | None = None
+    if active is not None:
+        runs = _starts_of_active(totals, active, sample)
+    if runs is None:
+        active, runs = None, None if sample is None else totals.even_runs(sample.sizes_of_groups())
+    if runs is None:
+        runs = starts_of(totals, totals.sizes[1:])
+    return Reduced(kept, totals.caps, [], search, [(None, runs)], curve, totals.count, above, active=active)
+
+
+def _starts_of_active(totals: GroupTotals, active: Active, sample: SampledTotals) -> Starts | None:
+    """Where groups start if only some of their items are brought to tiles; None if their blocks differ too much."""
+    if totals.bits_of_blocks:
+        return totals.even_runs(sample.sizes_of_groups(), active.counts)
+    return starts_of(totals, active.counts[1:], active)
 
 
 def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:
@@ -232,12 +258,18 @@ class Reduced:
     count: int
     above: float | None = None  # a price that is likely to be above the budget's, if most own prices are above that
     listed: NDArray[np.uint32] | None = None  # the items of these groups, where they are known and few
+    active: Active | None = None  # those that may take something, if others are left out
 
 
 def without_loose_caps(
-    totals: GroupTotals, price: float, taken: Array, search: Array, curve: Curve | None = None
+    totals: GroupTotals,
+    price: float,
+    taken: Array,
+    search: Array,
+    curve: Curve | None = None,
+    leaves_out: bool = False,
 ) -> Reduced:
-    """Drop the caps that are loose at a price below the answer's.
+    """Drop the caps that are loose at a price below the answer's, and the items that take nothing if `leaves_out`.
 
     The table of what groups take (g + 1, 2) is used up, and so are the totals' sizes.
     """
@@ -246,33 +278,41 @@ def without_loose_caps(
     k, *others = group_tables.keep_capped(taken, caps, 1.0 - SURELY, kept.view(np.uint8), jobs)
     if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * n:
         kept, k, others = np.broadcast_to(True, kept.shape), kept.size, taken[0].tolist()  # takes no room
-    known = []
+    known, active = [], None
     if k == kept.size and BY_SPLIT * kept.size > MOST_SPLIT * n:
         taken.resize((0, 2), refcheck=False)
     else:
         known.append(split(taken, kept, k, others))
     names, listed = None, None
-    if k == kept.size:
-        starts = starts_of(totals, totals.sizes[1:])  # may be counted only now, where there is room
+    if leaves_out and not are_few(n, n - _items_of(totals, kept, k)):
+        active = find_active(totals, price * (1.0 - SURELY_BELOW), 0)
+    if active is None and k < kept.size and is_sparse(kept, k) and not totals.are_counted:
+        listed = items_of(totals.problem, kept, jobs)
+    if k < kept.size:
+        caps, names = take(caps, kept, k), names_of(kept, jobs)
+    if listed is not None:
+        groups = totals.problem.groups[listed].astype(np.intp)  # narrower ones have no room for one more
+        starts = starts_of(totals, np.bincount(names[1 + groups], minlength=k).astype(np.uint32))
     else:
-        caps = take(caps, kept, k)
-        if is_sparse(kept, k) and not totals.are_counted:
-            listed = items_of(totals.problem, kept, jobs)
-        if listed is None:
-            starts, names = starts_of(totals, take(totals.sizes[1:], kept, k)), names_of(kept, jobs)
-        else:
-            names = names_of(kept, jobs)
-            groups = totals.problem.groups[listed].astype(np.intp)  # narrower ones have no room for one more
-            sizes = np.bincount(names[1 + groups], minlength=k)
-            starts = starts_of(totals, sizes.astype(np.uint32))
+        sizes = (totals.sizes if active is None else active.counts)[1:]  # may be counted only now, where there is room
+        starts = starts_of(totals, sizes if names is None else take(sizes, kept, k), active)
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count, listed=listed)
+    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count, listed=listed, active=active)
 
 
-def starts_of(totals: GroupTotals, sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Where groups of some sizes (k,) start, after all others: (k + 3,), two zeros first. Uses up the totals' sizes."""
+def _items_of(totals: GroupTotals, kept: NDArray[np.bool_], k: int) -> int:
+    """How many items the groups have that are kept (g,), about, if that is not counted."""
+    if k < kept.size and totals.are_counted:
+        return int(totals.sizes[1:].sum(where=kept))
+    return (totals.problem.n - totals.ungrouped) * k // max(kept.size, 1)
+
+
+def starts_of(totals: GroupTotals, sizes: NDArray[np.uint32], active: Active | None = None) -> NDArray[np.uint32]:
+    """Where groups of some sizes (k,) start, after all other items, or those that are active: (k + 3,), two zeros
+    first. Uses up the totals' sizes.
+    """
     starts = np.empty(len(sizes) + 3, dtype=np.uint32)
     starts[:2] = 0
-    group_tables.starts_of(sizes, totals.problem.n, starts[2:])
+    group_tables.starts_of(sizes, active.n if active else totals.problem.n, starts[2:])
     totals.forget_sizes()
     return starts

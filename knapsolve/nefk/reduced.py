@@ -38,20 +38,21 @@ EXPECTED = 1.6  # error of a sample's price times the square root of its size, w
 
 
 def solve_reduced(
-    problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve, fills: bool = True
+    problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve, is_first: bool = True
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
     NaN where a cap is loose; None where that is not worth it.
 
-    With `fills`, caps that are likely to bind are filled first where they are most, and `solve` answers the rest.
+    If it `is_first`, what a sample makes likely is tried: caps that are likely to bind are filled first where they are
+    most, and `solve` answers the rest; or items that are likely to take nothing are left out.
     """
-    reduced = _reduce(problem, passes, n_jobs, place, fills)
+    reduced = _reduce(problem, passes, n_jobs, place, is_first)
     if reduced is None:
         return None
     kept, own = reduced.kept, np.empty(0)
     some = replace(problem, caps=reduced.caps)
     if some.caps.size:
-        found = _solve_with_caps(some, reduced, n_jobs, place, solve if fills else None)
+        found = _solve_with_caps(some, reduced, n_jobs, place, solve if is_first else None)
         if found is None:
             del some, reduced, kept  # room
             return solve_reduced(problem, passes, n_jobs, place, solve, False)
@@ -64,7 +65,7 @@ def solve_reduced(
     return prices, settled, count, own if own.size == kept.size else put_back(own, kept, n_jobs)
 
 
-def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: bool) -> Reduced | None:
+def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, is_first: bool) -> Reduced | None:
     """The problem without the caps that are surely loose; None where no price tells, or capacity may be left over
     that a negative price would use.
     """
@@ -87,11 +88,12 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, fills: boo
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
     highest = math.nan
-    if fills:  # a price beside caps is that of all items of no group here: see ungrouped_items
+    if is_first:  # a price beside caps is that of all items of no group here: see ungrouped_items
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
     if not (is_met or search[core.STATE] == core.RUNNING):
         return None
-    return reduce(totals, search, room, highest, share_beside_filled(problem, place) if fills else -1.0)
+    most_left = share_beside_filled(problem, place) if is_first else -1.0
+    return reduce(totals, search, room, highest, most_left, is_first)
 
 
 def _solve_without_caps(
@@ -114,14 +116,15 @@ def _solve_with_caps(
     some: Problem, reduced: Reduced, n_jobs: int, place: Place, solve: Solve | None
 ) -> tuple[Prices, Settled, int, Array] | None:
     """The answer, with own prices of the groups that are left (k,): few items of them are set aside, unless that costs
-    digits. With `solve`, None if caps were filled and too few of them bind.
+    digits. With `solve`, None if caps were filled and too few of them bind, or if items were left out that take
+    something.
     """
     count, first = 0, reduced.search.copy()
     layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs, reduced.listed)
     while True:
         is_aside, search = layout is not None, first.copy()
         layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, bool(reduced.known))
-        layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known))
+        layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known), reduced.active)
         if solve and reduced.above and may_fill(layout):
             between = float(search[core.PRICE]), reduced.above
             return fill_and_solve(some, layout, between, n_jobs, place, solve)
@@ -129,6 +132,9 @@ def _solve_with_caps(
         prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
         count += grouped.count
         del grouped  # room for the amounts
+        if layout.active and not prices.low >= layout.active.above:
+            layout.release(place)
+            return None
         if not is_aside or layout.others.is_exact:
             layout.deliver(place)
             return prices, settled, count, own

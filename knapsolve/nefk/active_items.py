@@ -1,0 +1,90 @@
+"""Items that may take something at any price above one that lies below the answer's: all others take nothing.
+
+An item of detection, freshness, Poisson freshness or logarithmic value starts at a price; above it, it takes nothing.
+Where it is known about where the budget's price is, the items that start below need neither be brought to their tiles
+nor looked at by any pass (variables that are fixed so are Bitran and Hax's, Management Science 27 (1981)). Where only a
+sample says so, and the answer turns out to lie lower, it is none: the problem is solved once more with all its items.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import knapsolve._core.group_layout as group_layout
+import knapsolve._core.nefk as core
+from knapsolve._core.threads import work_through
+from knapsolve.nefk.criterion import is_column
+from knapsolve.nefk.group_order import are_in_order
+from knapsolve.nefk.group_totals import MOST_COUNTING, GroupTotals
+from knapsolve.nefk.passes import CHUNK, parts_of
+from knapsolve.nefk.problem import Problem, sampled
+
+BY_RATE = (core.FRESHNESS, core.POISSON, core.LOGARITHMIC)  # shapes whose items start at weight / parameter
+ERRORS, LEAST_AWAY = 3.0, 0.03  # standard errors of a sample's price that all others lie below, and the least, in logs
+ROUNDED = 1e-6  # more than products in single precision are off, relatively
+WORTH, SAMPLE = 0.1, 1024  # share of the items that must start below that, and of how many it is taken
+
+
+class Active(NamedTuple):
+    """Items that start above a price: a bit of each item (n / 64,), how many they are, and how many of each group or of
+    2^k groups, of no group first.
+    """
+
+    above: float
+    bits: NDArray[np.uint64]
+    n: int
+    counts: NDArray[np.uint32]
+
+    def of(self, part: slice) -> NDArray[np.uint64]:
+        """The bits of a part of the items that begins with a whole word."""
+        return self.bits[part.start >> 6 : (part.stop + 63) >> 6]
+
+
+def below_likely(price: float, error: float) -> float:
+    """A price that the budget's is most likely above, if a sample says that it is about so much, within an error."""
+    return price * math.exp(-max(ERRORS * error, LEAST_AWAY))
+
+
+def find_active(totals: GroupTotals, above: float, bits: int) -> Active | None:
+    """The items that may take something above a price, and how many of each 2^bits groups; None if nearly all do, or if
+    others would not take nothing, or lie where they are to stay.
+    """
+    problem, n = totals.problem, totals.problem.n
+    if not above > 0.0 or is_column(problem.lower) or problem.lower > 0.0:
+        return None
+    if totals.shape not in (core.DETECTION, *BY_RATE) or are_in_order(problem.groups):
+        return None
+    some = are_active(problem, sampled(n, SAMPLE), above)
+    if np.count_nonzero(some) > (1.0 - WORTH) * some.size:
+        return None
+    jobs = min(totals.n_jobs, MOST_COUNTING)
+    shares = list(parts_of(n, max(-(-n // (CHUNK * jobs)), 1) * CHUNK))
+    active = np.zeros((n + 63) // 64, dtype="<u8")
+
+    def count(share: slice) -> NDArray[np.uint32]:
+        counts = np.zeros(((len(problem.caps) - 1) >> bits) + 2, dtype=np.uint32)
+        for start in range(share.start, share.stop, CHUNK):
+            part = slice(start, min(start + CHUNK, share.stop))
+            takes = are_active(problem, part, above)
+            active.view(np.uint8)[part.start >> 3 : (part.stop + 7) >> 3] = np.packbits(takes, bitorder="little")
+            group_layout.count_active(totals.groups(part), takes.view(np.uint8), counts, bits)
+        return counts
+
+    counts, *others = work_through(count, shares, jobs)
+    for more in others:
+        counts += more
+    return Active(above * (1.0 + ROUNDED), active.astype(np.uint64, copy=False), int(counts.sum()), counts)
+
+
+@np.errstate(all="ignore")
+def are_active(problem: Problem, part: slice, price: float) -> NDArray[np.bool_]:
+    """Which items of a part start above a price, but for rounding."""
+    columns: tuple[Any, Any] = problem.weights, problem.criterion._parameter
+    weights, rates = (x[part] if isinstance(x, np.ndarray) else x for x in columns)
+    starts: Any = weights > price * rates if problem.criterion._shape in BY_RATE else weights > price
+    takes = np.asarray(starts)
+    return takes if takes.ndim else np.full(len(range(*part.indices(problem.n))), bool(takes))
