@@ -186,9 +186,9 @@ class GroupTotals:
         """Runs of the same number of blocks; None if no blocks are counted, or they differ too much. `sizes` are those
         of some groups by chance; with `counts`, of blocks, of so many items.
         """
-        if not self.bits_of_blocks:
-            return None
         blocks = self._blocks if counts is None else counts
+        if blocks is None or not self.bits_of_blocks:
+            return None
         n = int(blocks[1:].sum())
 
         def in_long(most: int) -> int:

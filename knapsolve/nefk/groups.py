@@ -188,8 +188,8 @@ class GroupModel:
         for part in parts_of(len(large), passes.at_once):  # and no more, which would take room
             expanded = passes.each_large(lambda one: one.passes.expand(price, half, BENT), large[part])
             for one, (found, own_terms) in zip(large[part], expanded):
-                most = one.problem.n / (MOST_ROUGH_OF_LARGE * passes.share)
-                if found is None or len(found) > min(most, room):
+                most_of_one = one.problem.n / (MOST_ROUGH_OF_LARGE * passes.share)
+                if found is None or len(found) > min(most_of_one, room):
                     self.valid = False
                     return
                 room -= len(found)

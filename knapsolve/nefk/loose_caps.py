@@ -24,6 +24,7 @@ from knapsolve.nefk.group_totals import MANY_GROUPS, SURELY, GroupTotals, capped
 from knapsolve.nefk.kept_groups import is_sparse, names_of, split, take
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
+from knapsolve.nefk.runs import Runs
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import FAR, LINEAR, step_beside
 from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above
@@ -162,21 +163,15 @@ def keep_all(
     the totals is used up.
     """
     kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
-    runs: Starts | None = None
-    if active is not None:
-        runs = _starts_of_active(totals, active, sample)
-    if runs is None:
-        active, runs = None, None if sample is None else totals.even_runs(sample.sizes_of_groups())
-    if runs is None:
-        runs = starts_of(totals, totals.sizes[1:])
-    return Reduced(kept, totals.caps, [], search, [(None, runs)], curve, totals.count, above, active=active)
-
-
-def _starts_of_active(totals: GroupTotals, active: Active, sample: SampledTotals) -> Starts | None:
-    """Where groups start if only some of their items are brought to tiles; None if their blocks differ too much."""
-    if totals.bits_of_blocks:
-        return totals.even_runs(sample.sizes_of_groups(), active.counts)
-    return starts_of(totals, active.counts[1:], active)
+    sizes = None if sample is None else sample.sizes_of_groups()
+    runs: Runs | None = None
+    if active is not None and totals.bits_of_blocks and sizes is not None:
+        runs = totals.even_runs(sizes, active.counts)
+        active = None if runs is None else active
+    if active is None and sizes is not None:
+        runs = totals.even_runs(sizes)
+    starts = runs or starts_of(totals, (totals.sizes if active is None else active.counts)[1:], active)
+    return Reduced(kept, totals.caps, [], search, [(None, starts)], curve, totals.count, above, active=active)
 
 
 def _is_steep(sample: SampledTotals, search: Array, price: float, margin: float) -> bool:
@@ -278,19 +273,21 @@ def without_loose_caps(
     k, *others = group_tables.keep_capped(taken, caps, 1.0 - SURELY, kept.view(np.uint8), jobs)
     if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * n:
         kept, k, others = np.broadcast_to(True, kept.shape), kept.size, taken[0].tolist()  # takes no room
-    known, active = [], None
+    known: list[tuple[Array, Slopes]] = []
+    active: Active | None = None
     if k == kept.size and BY_SPLIT * kept.size > MOST_SPLIT * n:
         taken.resize((0, 2), refcheck=False)
     else:
         known.append(split(taken, kept, k, others))
-    names, listed = None, None
+    names: NDArray[np.int32] | None = None
+    listed: NDArray[np.uint32] | None = None
     if leaves_out and not are_few(n, n - _items_of(totals, kept, k)):
         active = find_active(totals, price * (1.0 - SURELY_BELOW), 0)
     if active is None and k < kept.size and is_sparse(kept, k) and not totals.are_counted:
         listed = items_of(totals.problem, kept, jobs)
     if k < kept.size:
         caps, names = take(caps, kept, k), names_of(kept, jobs)
-    if listed is not None:
+    if listed is not None and names is not None:
         groups = totals.problem.groups[listed].astype(np.intp)  # narrower ones have no room for one more
         starts = starts_of(totals, np.bincount(names[1 + groups], minlength=k).astype(np.uint32))
     else:
