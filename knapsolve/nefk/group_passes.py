@@ -64,6 +64,7 @@ class GroupPasses:
         self.runs = self.layout.runs
         active = self.layout.active
         self.share = 1.0 if active is None else active.n / self.given.n  # of all items that are passed over
+        self.least = -math.inf if active is None else active.above  # price at which the others take nothing
         items = self.problem.criterion._items_of(self.problem, self.layout.order)
         self._leads: bool | None = None
         self._slopes = np.dtype(np.float32 if has_single_slopes(problem) else np.float64)

@@ -59,7 +59,8 @@ def solve_groups(
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
     A search whose lower end is 0 or more is known to have a positive price. `known` may hold totals and slopes (g + 1,)
-    at the search's price; it is emptied. The arrays by group take much memory where groups are small: at most three of
+    at the search's price; it is emptied. LowAnswer if items are left out of the passes that take something. The arrays
+    by group take much memory where groups are small: at most three of
     them live at a time, two once there are amounts.
     """
     mu = math.nan
@@ -76,6 +77,8 @@ def solve_groups(
     steps, target, was_near, n_models = GroupSteps(passes, curve), float(search[core.TARGET]), False, 0
     while search[core.STATE] == core.RUNNING:
         mu, total, slope = float(search[core.PRICE]), None, None
+        if mu < passes.least:
+            raise LowAnswer
         total, slope = known.pop() if known else passes.respond_roughly(mu)
         sums, half = capped_sums(passes, total, slope), math.nan
         gap = abs(sums[0] - target)
@@ -165,6 +168,10 @@ def _end(passes: GroupPasses, search: Array) -> tuple[Prices, tuple[Array, Slope
     more = capped_sums(passes, *passes.respond(low))[0]
     taken = passes.respond(high)
     return Prices(low, high, share_of(search[core.TARGET], more, capped_sums(passes, *taken)[0])), taken
+
+
+class LowAnswer(Exception):
+    """The budget's price lies, or seems to lie, where items take something that were left out."""
 
 
 class GroupModel:

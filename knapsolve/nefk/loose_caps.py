@@ -127,7 +127,7 @@ def reduce(
             return None
         active = None
         if leaves_out and room:
-            active = find_active(totals, below_likely(search[core.PRICE], margin), totals.bits_of_blocks)
+            active = find_active(totals, below_likely(price, off), totals.bits_of_blocks)
         return keep_all(totals, search, curve, sample, active=active)
     has_ties = sample.has_ties
     del sample  # takes room

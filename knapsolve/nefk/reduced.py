@@ -16,7 +16,7 @@ from knapsolve.nefk.first_prices import price_beside_caps
 from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
-from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.groups import LowAnswer, solve_groups
 from knapsolve.nefk.in_order import leave_in_order
 from knapsolve.nefk.kept_groups import put_back
 from knapsolve.nefk.layouts import lay_out
@@ -129,12 +129,14 @@ def _solve_with_caps(
             between = float(search[core.PRICE]), reduced.above
             return fill_and_solve(some, layout, between, n_jobs, place, solve)
         grouped = GroupPasses(some, n_jobs, layout)
-        prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
+        try:
+            prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)
+        except LowAnswer:
+            return None
+        if prices.low < grouped.least:
+            return None
         count += grouped.count
         del grouped  # room for the amounts
-        if layout.active and not prices.low >= layout.active.above:
-            layout.release(place)
-            return None
         if not is_aside or layout.others.is_exact:
             layout.deliver(place)
             return prices, settled, count, own
