@@ -43,15 +43,19 @@ class Active(NamedTuple):
         """The bits of a part of the items that begins with a whole word."""
         return self.bits[part.start >> 6 : (part.stop + 63) >> 6]
 
+    def others(self, which: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Those of some items, by their positions, that are not active."""
+        return which[self.bits[which >> np.uint32(6)] >> (which & np.uint32(63)).astype(np.uint64) & np.uint64(1) == 0]
+
 
 def below_likely(price: float, error: float) -> float:
     """A price that the budget's is most likely above, if a sample says that it is about so much, within an error."""
     return price * math.exp(-max(ERRORS * error, LEAST_AWAY))
 
 
-def find_active(totals: GroupTotals, above: float, bits: int) -> Active | None:
-    """The items that may take something above a price, and how many of each 2^bits groups; None if nearly all do, or if
-    others would not take nothing, or lie where they are to stay.
+def find_active(totals: GroupTotals, above: float, bits: int, with_ungrouped: bool = False) -> Active | None:
+    """The items that may take something above a price, or have no group if they are not to be left out, and how many of
+    each 2^bits groups; None if nearly all do, or if others would not take nothing, or lie where they are to stay.
     """
     problem, n = totals.problem, totals.problem.n
     if not above > 0.0 or is_column(problem.lower) or problem.lower > 0.0:
@@ -69,9 +73,11 @@ def find_active(totals: GroupTotals, above: float, bits: int) -> Active | None:
         counts = np.zeros(((len(problem.caps) - 1) >> bits) + 2, dtype=np.uint32)
         for start in range(share.start, share.stop, CHUNK):
             part = slice(start, min(start + CHUNK, share.stop))
-            takes = are_active(problem, part, above)
+            takes, groups = are_active(problem, part, above), totals.groups(part)
+            if with_ungrouped:
+                takes |= groups < 0
             active.view(np.uint8)[part.start >> 3 : (part.stop + 7) >> 3] = np.packbits(takes, bitorder="little")
-            group_layout.count_active(totals.groups(part), takes.view(np.uint8), counts, bits)
+            group_layout.count_active(groups, takes.view(np.uint8), counts, bits)
         return counts
 
     counts, *others = work_through(count, shares, jobs)

@@ -285,7 +285,7 @@ class GroupPasses:
         large, runs = [one for one in filled if one], [run for run, one in zip(self.runs.large, filled) if not one]
         parts = self._run(work)
         rows = [row for part in parts for row in part[0]]
-        self.count += 1 + int(max((row[7] for row in rows), default=0.0))
+        self.count += 1 + int(self.share * max((row[7] for row in rows), default=0.0))
         lists = [
             [np.arange(run.begin, run.end, dtype=np.uint32) for run in runs],
             [np.full(run.end - run.begin, run.first, np.uint32) for run in runs],

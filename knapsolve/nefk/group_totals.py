@@ -182,7 +182,7 @@ class GroupTotals:
         """In blocks of how many groups items are counted, as a power of two: 0 where groups are."""
         return 0 if self._blocks is None or self._sizes is not None else self._bits
 
-    def even_runs(self, sizes: NDArray[np.intp], counts: NDArray[np.uint32] | None = None) -> Runs | None:
+    def even_runs(self, sizes: NDArray[Any], counts: NDArray[np.uint32] | None = None) -> Runs | None:
         """Runs of the same number of blocks; None if no blocks are counted, or they differ too much. `sizes` are those
         of some groups by chance; with `counts`, of blocks, of so many items.
         """
@@ -190,6 +190,7 @@ class GroupTotals:
         if blocks is None or not self.bits_of_blocks:
             return None
         n = int(blocks[1:].sum())
+        sizes = sizes * (n / max(self.problem.n - self.ungrouped, 1))
 
         def in_long(most: int) -> int:
             return round(n * float(sizes[sizes > most].sum() / max(sizes.sum(), 1)))

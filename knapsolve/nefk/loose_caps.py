@@ -27,7 +27,7 @@ from knapsolve.nefk.passes import Slopes
 from knapsolve.nefk.runs import Runs
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import FAR, LINEAR, step_beside
-from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above
+from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above, raise_above
 
 Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
@@ -96,7 +96,7 @@ def reduce(
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
     if room and sample and are_above(sample, highest, most_left):
-        return keep_all(totals, search, None, sample, highest)
+        return _fill_all(totals, search, sample, highest, leaves_out)
     if is_met:
         return keep_all(totals, search)
     if sample is None:
@@ -115,7 +115,7 @@ def reduce(
     above = find_price_above(sample, price, off, most_left) if room and not is_steep else None
     if above is not None:
         search[core.PRICE] = price
-        return keep_all(totals, search, None, sample, above)
+        return _fill_all(totals, search, sample, above, leaves_out)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
     margin = _margin_below(error, margin, by_curve)
@@ -136,6 +136,28 @@ def reduce(
         return without_loose_caps(totals, *found, search, curve, leaves_out and room > 0)
     search[core.PRICE] = middle(search)
     return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
+
+
+def _fill_all(
+    totals: GroupTotals, search: Array, sample: SampledTotals, above: float, leaves_out: bool
+) -> Reduced:
+    """The problem with all caps, which are to be filled where own prices are above a price: a higher one, if few more
+    groups are below and many more items start there.
+    """
+    bits = totals.bits_of_blocks
+    if leaves_out and (bits or _are_in_tiles(totals.sizes, 2 * core.TILE)):
+        higher = raise_above(sample, above)
+        active = find_active(totals, higher, bits, True) if higher > above else None
+        if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
+            reduced = keep_all(totals, search, None, sample, active.above, active)
+            if reduced.active is not None:
+                return reduced
+    return keep_all(totals, search, None, sample, above)
+
+
+def _are_in_tiles(sizes: NDArray[np.uint32], most: int) -> bool:
+    """Whether half of the items, or more, are in groups (g + 1,) of no more than so many, or of none, the first."""
+    return bool(2 * sizes[1:].sum(where=sizes[1:] > most, dtype=np.int64) <= sizes.sum(dtype=np.int64))
 
 
 def _margin_below(error: float, usual: float, by_curve: bool) -> float:

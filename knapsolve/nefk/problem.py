@@ -105,6 +105,13 @@ class Problem:
         return self.take(which, self.capacity * (self._count(which) / self.n))
 
 
+def joined(first: Problem, more: Problem) -> Problem:
+    """The items of one problem and those of another one, of the same columns and without groups."""
+    others = more.columns()
+    columns = {name: np.concatenate([column, others[name]]) for name, column in first.columns().items()}
+    return replace(first.with_columns(columns), n=first.n + more.n)
+
+
 def sampled(n: int, size: int) -> slice:
     """About so many of n items, spread evenly."""
     return slice(None, None, odd_stride(-(-n // size)))

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
+from knapsolve._core.threads import work_through
+from knapsolve.nefk.active_items import Active
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
 from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
-from knapsolve.nefk.passes import Prices, Settled, parts_of, worst
-from knapsolve.nefk.problem import SLACK, Problem, odd_stride
+from knapsolve.nefk.passes import CHUNK, Prices, Settled, parts_of, worst
+from knapsolve.nefk.problem import SLACK, Problem, joined, odd_stride
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 from knapsolve.nefk.search import LINEAR
@@ -32,6 +34,8 @@ from knapsolve.nefk.search import LINEAR
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
 MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
+IDLE = (0.2, 0.5, 0.4, 0.3)  # shares of the items that start below such prices: if the first will do, others are tried
+FEW_MORE = 0.01  # share of the items that may be left for that, beside others
 ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
@@ -63,6 +67,23 @@ def are_above(sample: SampledTotals, price: float, most: float) -> bool:
     return capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most)
 
 
+def raise_above(sample: SampledTotals, above: float) -> float:
+    """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
+    says that these are all but few; a price that is likely to be above the budget's, which is given, if there is none,
+    or if own prices of some groups are not even above that: then these tell what is left.
+    """
+    starts, (_, left) = sample.totals.problem.starts(), sample.capped_at(above)
+    starts = starts[np.isfinite(starts)]
+    if not starts.size or left > sample.share_ungrouped + FEW_MORE:
+        return above
+    least, *higher = np.quantile(starts, IDLE).tolist()
+
+    def may_be(price: float) -> bool:
+        return price > above and sample.capped_at(price)[1] <= left + FEW_MORE
+
+    return next(filter(may_be, higher), least) if may_be(least) else above
+
+
 def fill_exactly(problem: Problem, n_jobs: int, place: Place, solve: Solve) -> NEFKResult | None:
     """The answer where all capacity is to be used and the caps allow just that: they are filled as if there were more,
     which would be of no use. So the price is 0, of all that would do. None elsewhere, or where a group takes less.
@@ -85,7 +106,7 @@ def may_fill(layout: Listed | Tiled) -> bool:
     """Whether half of the items are in tiles, or more, or of no group."""
     if not isinstance(layout, Tiled):
         return False
-    return 2 * sum(run.end - run.begin for run in layout.runs.large if run.first) <= layout.given.n
+    return 2 * sum(run.end - run.begin for run in layout.runs.large if run.first) <= layout.runs.table[-1, 3]
 
 
 def fill_and_solve(
@@ -105,39 +126,42 @@ def fill_and_solve(
     guess, above = between
     most = min(MOST_REST, share_beside_filled(problem, place, layout.table_bytes))
     own, filled, left, count = _fill(problem, layout, guess, above, n_jobs, place)
-    entries = left.entries
-    if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size <= most * problem.n):
+    entries, idle = left.entries, _idle_items(problem, layout.active, ~(own > above), n_jobs)
+    if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size + idle.size <= most * problem.n):
         return None
-    if guess == 0.0 and not entries.size:
+    if guess == 0.0 and not entries.size + idle.size:
         layout.deliver(place)
         return Prices(0.0, 0.0), filled, count, own[1:]
-    rest = layout.take(entries, left.over, problem.capacity - filled.total)
-    rest, kept = _in_groups(rest, left.groups, problem.caps)
-    del left
+    rest, groups = layout.take(entries, left.over, problem.capacity - filled.total), left.groups
+    if idle.size:
+        rest = joined(rest, problem.take(idle, 0.0, n_jobs))
+        groups = np.append(groups, (1 + problem.groups[idle].astype(np.intp)).astype(groups.dtype))
+    rest, kept = _in_groups(rest, groups, problem.caps)
+    del left, groups
     layout.forget()
     known, own[kept], found = own[kept], np.nan, None
     fits = rest.n <= problem.n * share_beside_filled(problem, place, layout.table_bytes, by_own=True)
-    if fits and kept.size and guess and place.dtype == np.float64:
+    if fits and kept.size and guess and place.dtype == np.float64 and not idle.size:
         found = solve_by_own_prices(problem, rest, known, layout.amounts[entries], guess, n_jobs, solve)
     found = found or solve_rest(problem, rest, guess, n_jobs, solve)
     count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
     if found and found.price <= above:
-        layout.amounts[entries] = found.amounts
+        layout.amounts[entries] = found.amounts[: entries.size]
         layout.deliver(place)
+        _put(found.amounts[entries.size :], idle, place)
     else:
         over = filled.total - problem.capacity
         above = found.price * (1.0 + ROUNDED) if found else _price_to_free(own[1:], problem.caps, max(over, 0.0))
         if guess == 0.0 or not above < math.inf or place.dtype != np.float64:
             return None
         layout.deliver(place)
-        del rest, found, entries  # room
+        del rest, found, entries, idle  # room
         more = _take_back(problem, own, above, filled, most, place, n_jobs)
         found = solve_rest(problem, more.rest, above, n_jobs, solve) if more else None
         if not (more and found and found.price <= above):
             place.clear()
             return None
-        amounts, side = place()
-        amounts[more.left], side[more.left] = found.amounts, -(found.amounts <= 0.0).astype(np.int8)
+        _put(found.amounts, more.left, place)
         kept, filled = more.kept, more.settled
         count += 1 + math.ceil(found.n_passes * more.rest.n / problem.n)
     own[kept] = found.own
@@ -151,7 +175,7 @@ def _fill(
 ) -> tuple[Array, Settled, Left, int]:
     """Own prices (g + 1,), how the amounts of those above a price settled, the other items, and passes."""
     grouped = GroupPasses(problem, n_jobs, layout)
-    are_large = 2 * grouped.runs.count_in_long(MOST_LED) > problem.n
+    are_large = 2 * grouped.runs.count_in_long(MOST_LED) > grouped.share * problem.n
     if are_large and grouped.leads:
         own = guesses_by_size(grouped)
     elif are_large and guess:
@@ -163,6 +187,29 @@ def _fill(
     filled, left = grouped.fill(above, own, are_large, place)
     layout.forget_groups()
     return own, filled, left, grouped.count
+
+
+def _idle_items(
+    problem: Problem, active: Active | None, are_left: NDArray[np.bool_], n_jobs: int
+) -> NDArray[np.uint32]:
+    """Positions of the items of some groups (g + 1,) that were left out; of no group, first, there are none."""
+    are_left[0] = False
+    if active is None or not are_left.any():
+        return np.empty(0, dtype=np.uint32)
+    bits = np.packbits(are_left, bitorder="little")
+
+    def find(part: slice) -> NDArray[np.uint32]:
+        found = np.empty(CHUNK + 1, dtype=np.uint32)
+        some = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
+        return active.others(found[: group_layout.list_kept(some, part.start, bits, found)])
+
+    return np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs))
+
+
+def _put(amounts: Array, where: NDArray[np.uint32], place: Place) -> None:
+    """Write amounts of some items, and their sides: without bounds."""
+    all_amounts, side = place()
+    all_amounts[where], side[where] = amounts, -(amounts <= 0.0).astype(np.int8)
 
 
 def _price_to_free(own: Array, caps: Array, much: float) -> float:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 
@@ -17,7 +18,13 @@ class Filled(list):
 
 
 @pytest.fixture
-def filled(monkeypatch):
+def all_items(monkeypatch):
+    """No items are left out where caps are filled: these are groups above the price that is told."""
+    monkeypatch.setattr(loose_caps, "raise_above", lambda sample, above: above)
+
+
+@pytest.fixture
+def filled(monkeypatch, all_items):
     """Whether caps were filled first, of every time that this was tried."""
     seen, fill = Filled(), reduced.fill_and_solve
 

@@ -5,6 +5,7 @@ import pytest
 from tight_problems import assert_same, hosts_by_rank, tight
 
 import knapsolve.nefk.beside_filled as beside_filled
+import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 from knapsolve import criteria, solve_nefk
@@ -35,6 +36,7 @@ def by_own(monkeypatch):
     monkeypatch.setattr(tight_caps, "solve_by_own_prices", spy)
     monkeypatch.setattr(beside_filled, "_solve", count)
     monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.3)
+    monkeypatch.setattr(loose_caps, "raise_above", lambda sample, above: above)
     for module in (reduced, tight_caps):
         monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     return seen

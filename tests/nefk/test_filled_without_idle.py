@@ -1,0 +1,125 @@
+"""Caps are filled without the items that start below nearly all own prices: what is left has all of its items."""
+
+import numpy as np
+import pytest
+from tight_problems import assert_same, hosts_by_rank, tight
+
+import knapsolve.nefk.active_items as active_items
+import knapsolve.nefk.loose_caps as loose_caps
+import knapsolve.nefk.reduced as reduced
+import knapsolve.nefk.tight_caps as tight_caps
+from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.problem import check_problem, joined
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Of each fill: the share of the items that was looked at, how many others were left, and whether it was taken."""
+    seen, fill, idle = [], reduced.fill_and_solve, tight_caps._idle_items
+
+    def spy(problem, layout, *given):
+        seen.append([1.0 if layout.active is None else layout.active.n / problem.n, 0, False])
+        found = fill(problem, layout, *given)
+        seen[-1][2] = found is not None
+        return found
+
+    def count(*given):
+        found = idle(*given)
+        seen[-1][1] = found.size
+        return found
+
+    monkeypatch.setattr(reduced, "fill_and_solve", spy)
+    monkeypatch.setattr(tight_caps, "_idle_items", count)
+    return seen
+
+
+def with_all_items(criterion, given, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(loose_caps, "raise_above", lambda sample, above: above)
+        return solve_nefk(criterion, **given)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+@pytest.mark.parametrize(("size", "most_left"), [(2, 0.15), (5, 0.03), (20, 0.01), (300, 0.01), (3000, 0.01)])
+def test_the_answer_is_that_of_all_items(size, most_left, kind, jobs, tried, monkeypatch):
+    monkeypatch.setattr(tight_caps, "FEW_MORE", most_left)
+    monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.3)
+    monkeypatch.setattr(tight_caps, "share_beside_filled", lambda *_, **__: 1.0)
+    criterion, given = tight(150_000, size, kind)
+    result = solve_nefk(criterion, **given | {"n_jobs": jobs})
+    ((share, left, is_taken),) = tried
+    assert is_taken and share < 0.85
+    assert left > 0 or size > 5
+    assert_same(result, with_all_items(criterion, given, monkeypatch), given["capacity"])
+
+
+def test_threads_change_no_bit(tried):
+    criterion, given = tight(150_000, 30, criteria.Freshness)
+    results = [solve_nefk(criterion, **given | {"n_jobs": jobs}) for jobs in (1, 2, 3)]
+    assert all(share < 0.8 and is_taken for share, _, is_taken in tried)
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0].amounts, other.amounts)
+        np.testing.assert_array_equal(results[0].group_prices, other.group_prices)
+        assert (results[0].price, results[0].value) == (other.price, other.value)
+
+
+@pytest.mark.parametrize(("size", "more"), [(5, 0.1), (50, 0.01)])
+@pytest.mark.parametrize("over", [0.8, 0.95])
+def test_hosts_by_rank_and_capacity_that_is_left_over(size, more, over, tried, monkeypatch):
+    monkeypatch.setattr(tight_caps, "FEW_MORE", more)
+    n = 300_000
+    criterion, given = hosts_by_rank(n, n // size, over)
+    given["out"] = np.empty(n)
+    result = solve_nefk(criterion, **given)
+    assert tried[0][0] < 0.85 and tried[0][2]
+    assert_same(result, with_all_items(criterion, given | {"out": None}, monkeypatch), given["capacity"])
+    assert result.price == 0.0
+
+
+def test_groups_all_of_whose_items_are_left_out_have_them_in_what_is_left(tried, monkeypatch):
+    """No item tells of such a group: not even that it is left."""
+    criterion, given = tight(150_000, 20, criteria.Freshness)
+    starts, groups = given["weights"] / criterion._parameter, given["groups"]
+    weights = np.where(groups % 200 == 3, given["weights"] * 1e-3, given["weights"])
+    starts = weights / criterion._parameter
+    result = solve_nefk(criterion, **given | {"weights": weights})
+    assert tried[0][0] < 0.85 and tried[0][2]
+    assert starts[groups % 200 == 3].max() < 0.6 and tried[0][1] > 500
+    expected = with_all_items(criterion, given | {"weights": weights}, monkeypatch)
+    assert (result.amounts[groups % 200 == 3] > 0.0).any()
+    assert_same(result, expected, given["capacity"])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("below", [0.7, 0.4])
+def test_groups_are_taken_back_with_all_of_their_items(below, dtype, tried, taken_back, sampled, monkeypatch):
+    """The budget's price is above the one that it was held to be below, and that of items which were left out."""
+    criterion, given = tight(150_000, 20, criteria.Freshness, share=(0.3, 1.1))
+    criterion = criteria.Freshness(criterion._parameter.astype(dtype))
+    given |= {"weights": given["weights"].astype(dtype)}
+    expected = with_all_items(criterion, given, monkeypatch)
+    tried.clear()
+    taken_back.clear()
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: 0.5 * below * expected.price)
+    monkeypatch.setattr(loose_caps, "raise_above", lambda *_: below * expected.price)
+    monkeypatch.setattr(active_items, "WORTH", 0.0)
+    result = solve_nefk(criterion, **given, out=np.empty(150_000, dtype))
+    is_double = dtype == np.float64
+    assert tried[0][0] < 1.0 and tried[0][2] == is_double and len(taken_back) == is_double
+    assert result.price == pytest.approx(expected.price, rel=1e-11)
+    assert result.value == pytest.approx(expected.value, rel=1e-12)
+    tolerance = 1e-9 if is_double else 1e-6
+    np.testing.assert_allclose(result.amounts, expected.amounts, rtol=tolerance, atol=1e-12 * given["capacity"])
+    np.testing.assert_array_equal(result.at_lower, result.amounts <= 0.0)
+
+
+def test_items_of_two_problems_are_one():
+    parts = [(0, 3), (3, 5)]
+    columns = {"rates": np.arange(1.0, 6.0), "weights": np.arange(5.0)}
+    for weights in (columns["weights"], None):
+        problem = check_problem(criteria.Freshness(columns["rates"]), 1.0, weights, 0.0, None, None, None, True)
+        one = joined(*(problem.take(slice(*part), 1.0) for part in parts))
+        assert one.n == 5
+        np.testing.assert_array_equal(one.criterion._parameter, columns["rates"])
+        np.testing.assert_array_equal(one.weights, 1.0 if weights is None else weights)
