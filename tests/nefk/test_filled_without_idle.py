@@ -77,18 +77,22 @@ def test_hosts_by_rank_and_capacity_that_is_left_over(size, more, over, tried, m
     assert result.price == 0.0
 
 
-def test_groups_all_of_whose_items_are_left_out_have_them_in_what_is_left(tried, monkeypatch):
-    """No item tells of such a group: not even that it is left."""
+@pytest.mark.parametrize("is_left_over", [False, True])
+def test_groups_all_of_whose_items_are_left_out_have_them_in_what_is_left(is_left_over, tried, monkeypatch):
+    """No item tells of such a group: not even that it is left. Without items of no group, nothing else is."""
     criterion, given = tight(150_000, 20, criteria.Freshness)
-    starts, groups = given["weights"] / criterion._parameter, given["groups"]
-    weights = np.where(groups % 200 == 3, given["weights"] * 1e-3, given["weights"])
-    starts = weights / criterion._parameter
-    result = solve_nefk(criterion, **given | {"weights": weights})
-    assert tried[0][0] < 0.85 and tried[0][2]
-    assert starts[groups % 200 == 3].max() < 0.6 and tried[0][1] > 500
-    expected = with_all_items(criterion, given | {"weights": weights}, monkeypatch)
-    assert (result.amounts[groups % 200 == 3] > 0.0).any()
-    assert_same(result, expected, given["capacity"])
+    groups = given["groups"]
+    if is_left_over:
+        groups[groups < 0] = 4
+        given |= {"capacity": 2.0 * given["group_caps"].sum(), "equality": False}
+    is_last = groups % 200 == 3
+    given["weights"] = np.where(is_last, given["weights"] * 1e-3, given["weights"])
+    result = solve_nefk(criterion, **given)
+    ((share, left, is_taken),) = tried
+    assert share < 0.85 and is_taken
+    assert (given["weights"] / criterion._parameter)[is_last].max() < 0.6 and left > 500
+    assert (result.amounts[is_last] > 0.0).any()
+    assert_same(result, with_all_items(criterion, given, monkeypatch), given["capacity"])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
