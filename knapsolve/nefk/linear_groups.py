@@ -22,8 +22,9 @@ from knapsolve.nefk.group_order import LARGEST_ORDER
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import GroupTotals
+from knapsolve.nefk.kept_caps import starts_of
 from knapsolve.nefk.layouts import lay_out, list_items
-from knapsolve.nefk.loose_caps import FEWEST, starts_of
+from knapsolve.nefk.loose_caps import FEWEST
 from knapsolve.nefk.narrow import MANY, narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible

@@ -18,9 +18,10 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import LowAnswer, solve_groups
 from knapsolve.nefk.in_order import leave_in_order
+from knapsolve.nefk.kept_caps import Reduced
 from knapsolve.nefk.kept_groups import put_back
 from knapsolve.nefk.layouts import lay_out
-from knapsolve.nefk.loose_caps import ROUGH, Reduced, reduce
+from knapsolve.nefk.loose_caps import ROUGH, reduce
 from knapsolve.nefk.narrow import narrows
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible

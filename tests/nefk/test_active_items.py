@@ -5,6 +5,7 @@ import pytest
 from nefk_oracle import solve, totals_of
 
 import knapsolve.nefk.active_items as active_module
+import knapsolve.nefk.kept_caps as kept_caps_module
 import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.reduced as reduced_module
@@ -12,8 +13,8 @@ from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.active_items import find_active
 from knapsolve.nefk.group_order import order_by
 from knapsolve.nefk.groups import LowAnswer
+from knapsolve.nefk.kept_caps import starts_of
 from knapsolve.nefk.layouts import Listed, Tiled, lay_out
-from knapsolve.nefk.loose_caps import starts_of
 from knapsolve.nefk.problem import check_problem
 from knapsolve.nefk.result import Place
 
@@ -44,16 +45,18 @@ def half_tight(criterion, capacity, weights, groups, n_groups, times=50.0):
     return few * np.bincount(groups + 1, free, n_groups + 1)[1:] + 1e-9
 
 
-def spied(monkeypatch, module, name, kept):
-    """A list to which all that a function of a module returns is added."""
-    function = getattr(module, name)
+@pytest.fixture
+def found(monkeypatch):
+    """All items that were found active."""
+    seen = []
 
     def spy(*given):
-        kept.append(function(*given))
-        return kept[-1]
+        seen.append(find_active(*given))
+        return seen[-1]
 
-    monkeypatch.setattr(module, name, spy)
-    return kept
+    for module in (kept_caps_module, loose_caps_module):
+        monkeypatch.setattr(module, "find_active", spy)
+    return seen
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -140,9 +143,8 @@ def test_copies_and_lists_have_the_active_items_and_the_answer_goes_back(n_group
 @pytest.mark.parametrize("times", [50.0, 3.0])
 @pytest.mark.parametrize("n_groups", [20, 900, 50_000])
 @pytest.mark.parametrize("most_listed", [0, N])
-def test_the_answer_is_that_of_all_items(family, times, n_groups, most_listed, monkeypatch):
+def test_the_answer_is_that_of_all_items(family, times, n_groups, most_listed, found, monkeypatch):
     monkeypatch.setattr(layouts_module, "FEW_LISTED", most_listed)
-    found = spied(monkeypatch, loose_caps_module, "find_active", [])
     rates, weights, groups = spread(n_groups, 2)
     rates[:50], weights[25:75] = 0.0, 0.0  # those that never change are always fresh
     if family == "logarithmic":
@@ -201,9 +203,9 @@ def turns_of(monkeypatch):
 
 
 @pytest.mark.parametrize(("n_groups", "load"), [(900, 50.0), (20_000, 50.0), (20_000, None), (30_000, 50.0)])
-def test_samples_seldom_mislead(n_groups, load, monkeypatch):
+def test_samples_seldom_mislead(n_groups, load, found, monkeypatch):
     """Items are left out of nearly all such problems, and none is solved twice."""
-    found, turns, n_problems = spied(monkeypatch, loose_caps_module, "find_active", []), turns_of(monkeypatch), 12
+    turns, n_problems = turns_of(monkeypatch), 12
     for seed in range(n_problems):
         rates, weights, groups = spread(n_groups, seed, 80_000)
         caps = np.full(n_groups, 1.3 * 24_000 / n_groups)

@@ -6,7 +6,7 @@ from nefk_oracle import FAMILIES, random_parameters, solve
 
 import knapsolve.nefk.all_but as all_but_module
 import knapsolve.nefk.group_totals as group_totals_module
-import knapsolve.nefk.loose_caps as loose_caps_module
+import knapsolve.nefk.kept_caps as kept_caps_module
 import knapsolve.nefk.reduced as reduced_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.all_but import PassesAllBut, items_of, set_aside
@@ -103,7 +103,7 @@ def test_where_no_sizes_are_counted_those_of_few_groups_are_by_their_items(are_f
     """If few groups have many items, all are counted."""
     monkeypatch.setattr(group_totals_module, "MANY_GROUPS", 1000)
     lists = []
-    monkeypatch.setattr(loose_caps_module, "items_of", lambda *given: lists.append(items_of(*given)) or lists[-1])
+    monkeypatch.setattr(kept_caps_module, "items_of", lambda *given: lists.append(items_of(*given)) or lists[-1])
     p, options = few_capped(2, 20_000)
     options["groups"][::30] = -1
     if not are_few:
@@ -112,7 +112,7 @@ def test_where_no_sizes_are_counted_those_of_few_groups_are_by_their_items(are_f
     ours = solve("freshness", p, 0.3 * N, **options)
     assert len(lists) == 1
     assert (lists[0] is None) == (layouts[-1] is None) == (not are_few)
-    monkeypatch.setattr(loose_caps_module, "is_sparse", lambda *_: False)
+    monkeypatch.setattr(kept_caps_module, "is_sparse", lambda *_: False)
     theirs = solve("freshness", p, 0.3 * N, **options)
     assert len(lists) == 1
     np.testing.assert_array_equal(ours.amounts, theirs.amounts)
@@ -124,7 +124,7 @@ def test_groups_may_have_the_largest_number_of_a_narrow_type(dtype, monkeypatch)
     """Where items of few groups are listed: there is no room for one more."""
     monkeypatch.setattr(group_totals_module, "MANY_GROUPS", 100)
     lists = []
-    monkeypatch.setattr(loose_caps_module, "items_of", lambda *given: lists.append(items_of(*given)) or lists[-1])
+    monkeypatch.setattr(kept_caps_module, "items_of", lambda *given: lists.append(items_of(*given)) or lists[-1])
     p, options = few_capped(2, 20_000)
     last = int(np.iinfo(dtype).max)
     groups = np.random.default_rng(0).integers(0, last + 1, N).astype(np.int64)

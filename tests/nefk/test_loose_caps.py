@@ -17,8 +17,9 @@ import knapsolve.nefk.room as room_module
 import knapsolve.nefk.solver as solver_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_samples import SampledTotals
+from knapsolve.nefk.kept_caps import without_loose_caps
 from knapsolve.nefk.layouts import lay_out
-from knapsolve.nefk.loose_caps import below_the_answer, reduce, without_loose_caps
+from knapsolve.nefk.loose_caps import below_the_answer, reduce
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.single import new_search
 
