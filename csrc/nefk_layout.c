@@ -40,28 +40,36 @@ NEFK_INLINE void sort_item(size_t i, const ptrdiff_t *group, const int32_t *name
     *own += (uint32_t)step;
 }
 
-/* DO(i) for all items, or those of which a bit is set: the next one is looked for in words of them, so no branch is
- * decided by chance. */
-#define EACH_ITEM(count, down, active, DO)                                                                 \
-    do {                                                                                                   \
-        size_t words = (active) ? ((count) + 63) / 64 : 0;                                                 \
-        for (size_t left = (active) ? 0 : (count); left > 0; left--)                                       \
-            DO((down) ? left - 1 : (count) - left);                                                        \
-        for (size_t left = words; left > 0; left--) {                                                      \
-            size_t word = (down) ? left - 1 : words - left;                                                \
-            for (uint64_t bits = (active)[word], bit; bits; bits ^= bit) {                                 \
-                unsigned k = (unsigned)((down) ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits));      \
-                bit = (uint64_t)1 << k;                                                                    \
-                DO(word * 64 + k);                                                                         \
-            }                                                                                              \
-        }                                                                                                  \
-    } while (0)
+/* The first bit that is set, or the last one if items are taken from there on (`down`). */
+NEFK_INLINE unsigned next_of(uint64_t bits, int down) {
+    return (unsigned)(down ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits));
+}
+
+/* Items are taken in loops of their own, in functions of their own: in one that may do either, they take up to a fifth
+ * longer. Where only some are active, the next one is looked for in words of bits, so no branch is decided by chance. */
+static __attribute__((noinline)) void sort_all(const ptrdiff_t *group, const int32_t *names, size_t start, size_t count,
+                                               int down, uint32_t *next, uint32_t *order) {
+    size_t i = down ? count - 1 : 0, step = down ? (size_t)-1 : 1;
+    for (size_t left = count; left > 0; left--, i += step) sort_item(i, group, names, start, count, down, next, order);
+}
+
+static __attribute__((noinline)) void sort_active(const ptrdiff_t *group, const int32_t *names, const uint64_t *active,
+                                                  size_t start, size_t count, int down, uint32_t *next,
+                                                  uint32_t *order) {
+    size_t words = (count + 63) / 64;
+    for (size_t left = words; left > 0; left--) {
+        size_t word = down ? left - 1 : words - left;
+        for (uint64_t bits = active[word], k; bits; bits ^= (uint64_t)1 << k) {
+            k = next_of(bits, down);
+            sort_item(word * 64 + k, group, names, start, count, down, next, order);
+        }
+    }
+}
 
 void nefk_sort_into_groups(const ptrdiff_t *group, const int32_t *names, const uint64_t *active, size_t start,
                            size_t count, int down, uint32_t *next, uint32_t *order) {
-#define SORT(i) sort_item(i, group, names, start, count, down, next, order)
-    EACH_ITEM(count, down, active, SORT);
-#undef SORT
+    if (active) sort_active(group, names, active, start, count, down, next, order);
+    else sort_all(group, names, start, count, down, next, order);
 }
 
 /* Ask memory for what lies `ahead` bytes on, perhaps beyond the end, which is no matter. Where items are moved to
@@ -84,69 +92,118 @@ NEFK_INLINE uint32_t entry_of(nefk_runs runs, size_t group) {
     return run << NEFK_TILE_BITS | (uint32_t)(group - runs.first[run]);
 }
 
-/* Item i, inlined with constant widths, which leave one instruction of each copy, and with what does not change in a
+/* The columns of a part of the items, in their order, of which memory is asked for what comes later. */
+typedef struct { nefk_entries groups, a, b; } in_order;
+
+/* Item i. Inlined with constant widths, which leave one instruction of each copy, and with what does not change in a
  * loop. */
-NEFK_INLINE void move_item(size_t i, const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
-                           size_t width_a, size_t width_b, int back, uint16_t *member) {
-    const nefk_entries groups = {(uintptr_t)group, sizeof *group};
-    const nefk_entries in_order_a = {(uintptr_t)(back ? a.to : a.from), width_a};
-    const nefk_entries in_order_b = {(uintptr_t)(back ? b.to : b.from), width_b};
-    ptrdiff_t step = runs.down ? -1 : 1, ahead = step * LINE;
-    size_t soon = i + (size_t)(step * NEFK_AHEAD); /* below 0 it is large */
-    if (runs.entries && soon < count) __builtin_prefetch(&runs.entries[group[soon] + 1], 0);
-    uint32_t entry = entry_of(runs, (size_t)(group[i] + 1)), *next = &runs.next[entry >> NEFK_TILE_BITS];
-    uint32_t place = *next - (uint32_t)runs.down;
+NEFK_INLINE void move_item(size_t i, const ptrdiff_t *group, const nefk_runs *runs, const nefk_move *a,
+                           const nefk_move *b, size_t width_a, size_t width_b, int back, uint16_t *member,
+                           const in_order *columns) {
+    ptrdiff_t step = runs->down ? -1 : 1, ahead = step * LINE;
+    uint32_t entry = entry_of(*runs, (size_t)(group[i] + 1)), *next = &runs->next[entry >> NEFK_TILE_BITS];
+    uint32_t place = *next - (uint32_t)runs->down;
     *next += (uint32_t)step;
     size_t from = back ? place : i, to = back ? i : place;
-    if (runs.asks) {
-        ask_run((back ? a.from : a.to) + place * width_a, ahead, !back);
-        if (width_b) ask_run((back ? b.from : b.to) + place * width_b, ahead, !back);
+    if (runs->asks) {
+        ask_run((back ? a->from : a->to) + place * width_a, ahead, !back);
+        if (width_b) ask_run((back ? b->from : b->to) + place * width_b, ahead, !back);
         if (member) ask_run(member + place, ahead, 1);
         size_t later = i + (size_t)(step * NEFK_IN_ORDER);
-        nefk_ask(groups, later);
-        nefk_ask(in_order_a, later);
-        nefk_ask(in_order_b, later);
+        nefk_ask(columns->groups, later);
+        nefk_ask(columns->a, later);
+        nefk_ask(columns->b, later);
     }
-    memcpy(a.to + to * width_a, a.from + from * width_a, width_a);
-    if (width_b) memcpy(b.to + to * width_b, b.from + from * width_b, width_b);
+    memcpy(a->to + to * width_a, a->from + from * width_a, width_a);
+    if (width_b) memcpy(b->to + to * width_b, b->from + from * width_b, width_b);
     if (member) member[to] = (uint16_t)(entry & (NEFK_TILE_GROUPS - 1));
 }
 
 NEFK_INLINE void move(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b, size_t width_a,
                       size_t width_b, int back, uint16_t *member) {
-#define MOVE(i) move_item(i, group, count, runs, a, b, width_a, width_b, back, member)
-    EACH_ITEM(count, runs.down, runs.active, MOVE);
-#undef MOVE
+    const in_order columns = {{(uintptr_t)group, sizeof *group},
+                              {(uintptr_t)(back ? a.to : a.from), width_a},
+                              {(uintptr_t)(back ? b.to : b.from), width_b}};
+    size_t i = runs.down ? count - 1 : 0, step = runs.down ? (size_t)-1 : 1;
+    for (size_t left = count; left > 0; left--, i += step) {
+        size_t soon = i + step * NEFK_AHEAD; /* below 0 it is large */
+        if (runs.entries && soon < count) __builtin_prefetch(&runs.entries[group[soon] + 1], 0);
+        move_item(i, group, &runs, &a, &b, width_a, width_b, back, member, &columns);
+    }
 }
 
-/* The same with runs of a kind, a direction and whether it asks that are constants. */
-NEFK_INLINE void move_each(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
-                           size_t width_a, size_t width_b, int back, uint16_t *member) {
-    if (runs.width) runs.entries = NULL;
-    if (runs.width && runs.down) { /* a constant below */
-        runs.down = 1;
-        move(group, count, runs, a, b, width_a, width_b, back, member);
-    } else if (runs.width && !runs.asks) {
-        runs.asks = 0;
-        move(group, count, runs, a, b, width_a, width_b, back, member);
-    } else if (runs.width) {
-        runs.asks = 1;
-        move(group, count, runs, a, b, width_a, width_b, back, member);
-    } else {
-        move(group, count, runs, a, b, width_a, width_b, back, member);
+/* The same of active items. */
+NEFK_INLINE void move_active(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
+                             size_t width_a, size_t width_b, int back, uint16_t *member) {
+    const in_order columns = {{(uintptr_t)group, sizeof *group},
+                              {(uintptr_t)(back ? a.to : a.from), width_a},
+                              {(uintptr_t)(back ? b.to : b.from), width_b}};
+    size_t words = (count + 63) / 64;
+    for (size_t left = words; left > 0; left--) {
+        size_t word = runs.down ? left - 1 : words - left;
+        for (uint64_t bits = runs.active[word], k; bits; bits ^= (uint64_t)1 << k) {
+            k = next_of(bits, runs.down);
+            move_item(word * 64 + k, group, &runs, &a, &b, width_a, width_b, back, member, &columns);
+        }
     }
+}
+
+/* Either with runs of a kind, a direction and whether it asks that are constants. */
+#define MOVE_EACH(move, width_a, width_b, back, member)                                       \
+    do {                                                                                      \
+        if (runs.width) runs.entries = NULL;                                                  \
+        if (runs.width && runs.down) { /* a constant below */                                 \
+            runs.down = 1;                                                                    \
+            move(group, count, runs, a, b, width_a, width_b, back, member);                   \
+        } else if (runs.width && !runs.asks) {                                                \
+            runs.asks = 0;                                                                    \
+            move(group, count, runs, a, b, width_a, width_b, back, member);                   \
+        } else if (runs.width) {                                                              \
+            runs.asks = 1;                                                                    \
+            move(group, count, runs, a, b, width_a, width_b, back, member);                   \
+        } else {                                                                              \
+            move(group, count, runs, a, b, width_a, width_b, back, member);                   \
+        }                                                                                     \
+    } while (0)
+
+#define MOVE_TO_RUNS(move)                                                                    \
+    do {                                                                                      \
+        if (a.width == 8 && b.width == 8 && member) MOVE_EACH(move, 8, 8, 0, member);         \
+        else if (a.width == 8 && b.width == 0 && member) MOVE_EACH(move, 8, 0, 0, member);    \
+        else if (a.width == 8 && b.width == 0) MOVE_EACH(move, 8, 0, 0, NULL);                \
+        else if (a.width == 4 && b.width == 4 && member) MOVE_EACH(move, 4, 4, 0, member);    \
+        else MOVE_EACH(move, a.width, b.width, 0, member);                                    \
+    } while (0)
+
+static __attribute__((noinline)) void active_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a,
+                                                     nefk_move b, uint16_t *member) {
+    MOVE_TO_RUNS(move_active);
+}
+
+static __attribute__((noinline)) void all_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a,
+                                                  nefk_move b, uint16_t *member) {
+    MOVE_TO_RUNS(move);
+}
+
+static __attribute__((noinline)) void active_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a) {
+    const nefk_move b = a;
+    if (a.width == 8) MOVE_EACH(move_active, 8, 0, 1, NULL);
+    else MOVE_EACH(move_active, 4, 0, 1, NULL);
+}
+
+static __attribute__((noinline)) void all_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a) {
+    const nefk_move b = a;
+    if (a.width == 8) MOVE_EACH(move, 8, 0, 1, NULL);
+    else MOVE_EACH(move, 4, 0, 1, NULL);
 }
 
 void nefk_move_to_runs(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a, nefk_move b,
                        uint16_t *member) {
-    if (a.width == 8 && b.width == 8 && member) move_each(group, count, runs, a, b, 8, 8, 0, member);
-    else if (a.width == 8 && b.width == 0 && member) move_each(group, count, runs, a, b, 8, 0, 0, member);
-    else if (a.width == 8 && b.width == 0) move_each(group, count, runs, a, b, 8, 0, 0, NULL);
-    else if (a.width == 4 && b.width == 4 && member) move_each(group, count, runs, a, b, 4, 4, 0, member);
-    else move_each(group, count, runs, a, b, a.width, b.width, 0, member);
+    if (runs.active) active_to_runs(group, count, runs, a, b, member);
+    else all_to_runs(group, count, runs, a, b, member);
 }
 
 void nefk_move_back(const ptrdiff_t *group, size_t count, nefk_runs runs, nefk_move a) {
-    if (a.width == 8) move_each(group, count, runs, a, a, 8, 0, 1, NULL);
-    else move_each(group, count, runs, a, a, 4, 0, 1, NULL);
+    if (runs.active) active_back(group, count, runs, a);
+    else all_back(group, count, runs, a);
 }

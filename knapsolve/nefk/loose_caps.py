@@ -22,7 +22,7 @@ from knapsolve.nefk.group_totals import MANY_GROUPS, GroupTotals, capped_sums, e
 from knapsolve.nefk.kept_caps import WORTH_NAMING, Reduced, keep_all, without_loose_caps
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import FAR, LINEAR, step_beside
-from knapsolve.nefk.tight_caps import are_above, can_be_filled, find_price_above, raise_above
+from knapsolve.nefk.tight_caps import can_be_filled, find_price_above, left_below, raise_above
 
 Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
@@ -86,8 +86,9 @@ def reduce(
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
-    if room and sample and are_above(sample, highest, most_left):
-        return _fill_all(totals, search, sample, highest, leaves_out)
+    left = left_below(sample, highest, most_left) if room and sample else None
+    if sample and left is not None:
+        return _fill_all(totals, search, sample, (highest, left), leaves_out)
     if is_met:
         return keep_all(totals, search)
     if sample is None:
@@ -130,25 +131,26 @@ def reduce(
 
 
 def _fill_all(
-    totals: GroupTotals, search: Array, sample: SampledTotals, above: float, leaves_out: bool
+    totals: GroupTotals, search: Array, sample: SampledTotals, known: tuple[float, float], leaves_out: bool
 ) -> Reduced:
-    """The problem with all caps, which are to be filled where own prices are above a price: a higher one, if few more
-    groups are below and many more items start there.
+    """The problem with all caps, which are to be filled where own prices are above a price, which is given with
+    `left_below` it: a higher one, if few more groups are below and many items start there.
     """
     bits = totals.bits_of_blocks
     if leaves_out and (bits or _are_in_tiles(totals.sizes, 2 * core.TILE)):
-        higher = raise_above(sample, above)
-        active = find_active(totals, higher, bits, True) if higher > above else None
+        higher = raise_above(sample, *known)
+        active = find_active(totals, higher, bits, True) if higher > known[0] else None
         if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
             reduced = keep_all(totals, search, None, sample, active.above, active)
             if reduced.active is not None:
                 return reduced
-    return keep_all(totals, search, None, sample, above)
+    return keep_all(totals, search, None, sample, known[0])
 
 
 def _are_in_tiles(sizes: NDArray[np.uint32], most: int) -> bool:
     """Whether half of the items, or more, are in groups (g + 1,) of no more than so many, or of none, the first."""
-    return bool(2 * sizes[1:].sum(where=sizes[1:] > most, dtype=np.int64) <= sizes.sum(dtype=np.int64))
+    large = np.flatnonzero(sizes[1:] > most)
+    return not large.size or bool(2 * sizes[1 + large].sum(dtype=np.int64) <= sizes.sum(dtype=np.int64))
 
 
 def _margin_below(error: float, usual: float, by_curve: bool) -> float:

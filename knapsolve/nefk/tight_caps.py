@@ -26,7 +26,7 @@ from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
 from knapsolve.nefk.passes import CHUNK, Prices, Settled, parts_of, worst
-from knapsolve.nefk.problem import SLACK, Problem, joined, odd_stride
+from knapsolve.nefk.problem import SLACK, Problem, joined, odd_stride, sampled
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
 from knapsolve.nefk.search import LINEAR
@@ -35,7 +35,8 @@ Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
 MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
 IDLE = (0.2, 0.5, 0.4, 0.3)  # shares of the items that start below such prices: if the first will do, others are tried
-FEW_MORE = 0.01  # share of the items that may be left for that, beside others
+FEW_MORE = 2e-3  # share of the items that may be left for that, beside others: groups among them take long
+SAMPLED = 512  # items that tell where others start
 ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
@@ -46,12 +47,13 @@ MORE = 2.0  # times what the caps allow: as much as is left over
 ROUNDED = 1e-9  # more than the price of what is left is off
 
 
-def find_price_above(sample: SampledTotals, price: float, error: float, most: float) -> float | None:
-    """A price that is likely to be above the budget's, which is a sample's within a relative error; None if own prices
-    are not above that but for a share of the items, at most.
+def find_price_above(sample: SampledTotals, price: float, error: float, most: float) -> tuple[float, float] | None:
+    """A price that is likely to be above the budget's, which is a sample's within a relative error, and `left_below`
+    it; None if that is too much.
     """
     above = sample.price_above(price, LIKELY * error)
-    return above if are_above(sample, above, most) else None
+    left = left_below(sample, above, most)
+    return None if left is None else (above, left)
 
 
 def can_be_filled(problem: Problem) -> bool:
@@ -59,28 +61,33 @@ def can_be_filled(problem: Problem) -> bool:
     return problem.criterion._shape in ROUGH and has_no_bounds(problem)
 
 
-def are_above(sample: SampledTotals, price: float, most: float) -> bool:
-    """Whether a sample says that own prices are above a price but for groups that have a share of the items at most."""
-    if not can_be_filled(sample.totals.problem) or not 0.0 < price < math.inf:
-        return False
-    capped, left = sample.capped_at(price)
-    return capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most)
-
-
-def raise_above(sample: SampledTotals, above: float) -> float:
-    """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
-    says that these are all but few; a price that is likely to be above the budget's, which is given, if there is none,
-    or if own prices of some groups are not even above that: then these tell what is left.
+def left_below(sample: SampledTotals, price: float, most: float) -> float | None:
+    """The share of the items that have no group whose own price is above a price, says a sample; None if it is large,
+    or if most groups are such.
     """
-    starts, (_, left) = sample.totals.problem.starts(), sample.capped_at(above)
-    starts = starts[np.isfinite(starts)]
-    if not starts.size or left > sample.share_ungrouped + FEW_MORE:
+    if not can_be_filled(sample.totals.problem) or not 0.0 < price < math.inf:
+        return None
+    capped, left = sample.capped_at(price)
+    return left if capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most) else None
+
+
+def raise_above(sample: SampledTotals, above: float, left: float) -> float:
+    """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
+    says that these are all but few; a price that is likely to be above the budget's, which is given with `left_below`
+    it, if there is none, or if own prices of some groups are not even above that: then these tell what is left.
+    """
+    if left > sample.share_ungrouped + FEW_MORE:
         return above
-    least, *higher = np.quantile(starts, IDLE).tolist()
+    starts = sample.totals.problem.starts(sampled(sample.totals.problem.n, SAMPLED))
+    starts = np.sort(starts[np.isfinite(starts)])
+
+    def price_of(share: float) -> float:
+        return float(starts[int(share * starts.size)]) if starts.size else math.nan
 
     def may_be(price: float) -> bool:
         return price > above and sample.capped_at(price)[1] <= left + FEW_MORE
 
+    least, *higher = map(price_of, IDLE)
     return next(filter(may_be, higher), least) if may_be(least) else above
 
 
@@ -126,7 +133,7 @@ def fill_and_solve(
     guess, above = between
     most = min(MOST_REST, share_beside_filled(problem, place, layout.table_bytes))
     own, filled, left, count = _fill(problem, layout, guess, above, n_jobs, place)
-    entries, idle = left.entries, _idle_items(problem, layout.active, ~(own > above), n_jobs)
+    entries, idle = left.entries, _idle_items(problem, layout.active, own, above, n_jobs)
     if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size + idle.size <= most * problem.n):
         return None
     if guess == 0.0 and not entries.size + idle.size:
@@ -190,11 +197,14 @@ def _fill(
 
 
 def _idle_items(
-    problem: Problem, active: Active | None, are_left: NDArray[np.bool_], n_jobs: int
+    problem: Problem, active: Active | None, own: Array, above: float, n_jobs: int
 ) -> NDArray[np.uint32]:
-    """Positions of the items of some groups (g + 1,) that were left out; of no group, first, there are none."""
-    are_left[0] = False
-    if active is None or not are_left.any():
+    """Positions of the items that were left out of groups whose own prices (g + 1,) are not above a price."""
+    if active is None:
+        return np.empty(0, dtype=np.uint32)
+    are_left = ~(own > above)
+    are_left[0] = False  # of no group, there are none
+    if not are_left.any():
         return np.empty(0, dtype=np.uint32)
     bits = np.packbits(are_left, bitorder="little")
 

@@ -35,7 +35,7 @@ def test_groups_that_were_wrongly_filled_are_taken_back(size, below, dtype, fill
     with monkeypatch.context() as patch:
         patch.setattr(reduced, "may_fill", lambda layout: False)
         expected = solve_nefk(criterion, **given)
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: below * expected.price)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (below * expected.price, 0.0))
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     result = solve_nefk(criterion, **given, out=np.empty(150_000, dtype))
     is_double = dtype == np.float64
@@ -67,7 +67,7 @@ def test_values_of_items_that_never_change_count_once(below, ungrouped, filled, 
         patch.setattr(reduced, "may_fill", lambda layout: False)
         expected = solve_nefk(criterion, **given)
     price = expected.price * (below or 1.05)
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: price)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (price, 0.0))
     for module in (reduced, tight_caps):
         monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     result = solve_nefk(criterion, **given, out=np.empty(150_000))
@@ -91,7 +91,7 @@ def test_groups_that_are_taken_back_may_have_numbers_of_any_type(dtype, filled, 
     with monkeypatch.context() as patch:
         patch.setattr(reduced, "may_fill", lambda layout: False)
         expected = solve_nefk(criteria.Freshness(rates), groups=groups.astype(np.intp), **given)
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: 0.93 * expected.price)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (0.93 * expected.price, 0.0))
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     for module in (reduced, tight_caps):
         monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)

@@ -65,7 +65,7 @@ def test_a_sample_that_is_far_off_costs_a_second_solve_alone(size, filled, monke
     criterion, given = tight(150_000, size, criteria.Freshness, share=(0.3, 2.0))
     expected = solve_nefk(criterion, **given)
     assert not filled
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, *_: 1e-3 * price)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda sample, price, *_: (1e-3 * price, 0.0))
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
     result = solve_nefk(criterion, **given)
     assert filled == [False]
@@ -96,7 +96,7 @@ def test_groups_whose_caps_are_loose_are_not_filled(size, monkeypatch):
 def test_a_problem_of_which_nothing_is_filled_is_solved_by_totals(filled, monkeypatch):
     """A sample may say that all caps bind where none does."""
     criterion, given = tight(150_000, 3, criteria.Freshness, share=(1.2, 2.0))
-    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: 1e300)
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (1e300, 0.0))
     monkeypatch.setattr(loose_caps, "WORTH_NAMING", -1.0)
     result = solve_nefk(criterion, **given)
     assert filled == [False] and result.residual <= 1.2e-13
