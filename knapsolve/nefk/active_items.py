@@ -9,7 +9,8 @@ sample says so, and the answer turns out to lie lower, it is none: the problem i
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,10 @@ ROUNDED = 1e-6  # more than products in single precision are off, relatively
 WORTH, SAMPLE = 0.1, 1024  # share of the items that must start below that, and of how many it is taken
 
 
-class Active(NamedTuple):
+@dataclass
+class Active:
     """Items that start above a price: a bit of each item (n / 64,), how many they are, and how many of each group or of
-    2^k groups, of no group first.
+    2^k groups, of no group first; both take room, which may be given back.
     """
 
     above: float
@@ -42,6 +44,14 @@ class Active(NamedTuple):
     def of(self, part: slice) -> NDArray[np.uint64]:
         """The bits of a part of the items that begins with a whole word."""
         return self.bits[part.start >> 6 : (part.stop + 63) >> 6]
+
+    def forget_counts(self) -> None:
+        """Give their room back."""
+        self.counts = self.counts[:0].copy()
+
+    def forget_bits(self) -> None:
+        """Give their room back."""
+        self.bits = self.bits[:0].copy()
 
     def others(self, which: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Those of some items, by their positions, that are not active."""

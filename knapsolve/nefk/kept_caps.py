@@ -120,10 +120,12 @@ def _items_of(totals: GroupTotals, kept: NDArray[np.bool_], k: int) -> int:
 
 def starts_of(totals: GroupTotals, sizes: NDArray[np.uint32], active: Active | None = None) -> NDArray[np.uint32]:
     """Where groups of some sizes (k,) start, after all other items, or those that are active: (k + 3,), two zeros
-    first. Uses up the totals' sizes.
+    first. Uses up the totals' sizes, and their numbers.
     """
     starts = np.empty(len(sizes) + 3, dtype=np.uint32)
     starts[:2] = 0
     group_tables.starts_of(sizes, active.n if active else totals.problem.n, starts[2:])
     totals.forget_sizes()
+    if active:
+        active.forget_counts()
     return starts

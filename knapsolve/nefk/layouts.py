@@ -262,8 +262,10 @@ def lay_out(
         return list_items(problem)
     if names is None and are_in_order(problem.groups):
         return Listed(problem, None, runs)
-    bits = None if active is None else active.bits
-    return Listed(problem, order_by(problem.groups, names, starts, n_jobs, bits), runs, active)
+    order = order_by(problem.groups, names, starts, n_jobs, None if active is None else active.bits)
+    if active is not None:
+        active.forget_bits()
+    return Listed(problem, order, runs, active)
 
 
 def _is_worth_it(problem: Problem, names: Any, runs: Runs) -> bool:

@@ -123,7 +123,7 @@ def test_copies_and_lists_have_the_active_items_and_the_answer_goes_back(n_group
     totals = totals_of("freshness", rates, options)
     active = find_active(totals, float(np.quantile(weights / rates, 0.4)), 0)
     takes = active_module.are_active(problem, slice(0, n), active.above / (1.0 + active_module.ROUNDED))
-    place = Place(n, np.full(n, np.nan), 8)
+    place, counts = Place(n, np.full(n, np.nan), 8), active.counts
     tiled = lay_out(problem, [(None, starts_of(totals, active.counts[1:], active))], place, jobs, False, active)
     assert isinstance(tiled, Tiled)
     tile = np.concatenate([np.full(run.end - run.begin, run.first) for run in tiled.runs.every])
@@ -135,7 +135,7 @@ def test_copies_and_lists_have_the_active_items_and_the_answer_goes_back(n_group
     tiled.target(place)[:] = tiled.problem.weights  # as amounts, of items in any order
     tiled.deliver(place)
     np.testing.assert_array_equal(place.amounts(), np.where(takes, weights, 0.0))
-    order = order_by(groups, None, np.append([0, 0], np.cumsum(active.counts)).astype(np.uint32), jobs, active.bits)
+    order = order_by(groups, None, np.append([0, 0], np.cumsum(counts)).astype(np.uint32), jobs, active.bits)
     np.testing.assert_array_equal(order, np.flatnonzero(takes)[np.argsort(groups[takes], kind="stable")])
 
 
