@@ -33,7 +33,7 @@ from knapsolve.nefk.search import LINEAR
 
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
-MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
+MOST_LEFT = 0.05  # share of the items, up to which a problem of their own takes less time than totals
 IDLE = (0.2, 0.5, 0.4, 0.3)  # shares of the items that start below such prices: if the first will do, others are tried
 FEW_MORE = 2e-3  # share of the items that may be left for that, beside others: groups among them take long
 SAMPLED = 512  # items that tell where others start
