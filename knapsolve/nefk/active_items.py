@@ -26,7 +26,7 @@ from knapsolve.nefk.problem import Problem, sampled
 
 BY_RATE = (core.FRESHNESS, core.POISSON, core.LOGARITHMIC)  # shapes whose items start at weight / parameter
 ERRORS, LEAST_AWAY = 3.0, 0.03  # standard errors of a sample's price that all others lie below, and the least, in logs
-ROUNDED = 1e-6  # more than products in single precision are off, relatively
+ROUNDED = 1e-6  # more than products are off, relatively
 WORTH, SAMPLE = 0.1, 1024  # share of the items that must start below that, and of how many it is taken
 
 
@@ -93,7 +93,10 @@ def find_active(totals: GroupTotals, above: float, bits: int, with_ungrouped: bo
     counts, *others = work_through(count, shares, jobs)
     for more in others:
         counts += more
-    return Active(above * (1.0 + ROUNDED), active.astype(np.uint64, copy=False), int(counts.sum()), counts)
+    n_active = int(counts.sum())
+    if not 0 < n_active <= (1.0 - WORTH) * n:  # a sample misled
+        return None
+    return Active(above * (1.0 + ROUNDED), active.astype(np.uint64, copy=False), n_active, counts)
 
 
 @np.errstate(all="ignore")
@@ -101,6 +104,6 @@ def are_active(problem: Problem, part: slice, price: float) -> NDArray[np.bool_]
     """Which items of a part start above a price, but for rounding."""
     columns: tuple[Any, Any] = problem.weights, problem.criterion._parameter
     weights, rates = (x[part] if isinstance(x, np.ndarray) else x for x in columns)
-    starts: Any = weights > price * rates if problem.criterion._shape in BY_RATE else weights > price
-    takes = np.asarray(starts)
+    least = np.multiply(rates, price, dtype=np.float64) if problem.criterion._shape in BY_RATE else price
+    takes = np.asarray(weights > least)
     return takes if takes.ndim else np.full(len(range(*part.indices(problem.n))), bool(takes))

@@ -97,15 +97,16 @@ def set_aside(
     known: list[tuple[NDArray[np.float64], Slopes]],
     n_jobs: int,
     listed: NDArray[np.uint32] | None = None,
+    has_all: bool = True,
 ) -> Aside | None:
     """The few items that have caps; None if they are not few, take more than all others, or that is not known.
 
     The tables are those of `layouts.lay_out`, and are left alone; `known` are totals and slopes (k + 1,), and `listed`
-    the positions of those items, if that is known.
+    the positions of those items, if that is known. Tables may be of some items, unless they are said to be of all.
     """
     names, starts = tables[0]
-    if isinstance(starts, Runs):
-        return None  # as they are only made where not few items have caps
+    if isinstance(starts, Runs) or not has_all:
+        return None  # as runs are only made where not few items have caps
     first = int(starts[2])
     if not are_few(problem.n, first):
         return None

@@ -23,6 +23,11 @@ VERY_LATE = 11  # steps of a search over many items, from which on it pays to lo
 LATE_CROSSED = MOST_TIES - 4  # steps left, of those that may end beside such, from which on the middle one is tried
 
 
+def _known(starts: Array) -> Array:
+    """Starts that are numbers: items without a rate take nothing at any price, and start nowhere."""
+    return starts[np.isfinite(starts)]
+
+
 class StartSteps:
     """The steps of one search, of which `count` are taken."""
 
@@ -101,7 +106,7 @@ class StartSteps:
     def starts(self) -> Array:
         """Prices at which items start; of many items such as many start at, as a sample tells."""
         if self._starts is None and not self.are_many:
-            self._starts = self.problem.starts()
+            self._starts = _known(self.problem.starts())
         elif self._starts is None:
             self._starts = self._several_in(PROBE)
             if self._starts.size:
@@ -110,15 +115,18 @@ class StartSteps:
 
     def _several_in(self, size: int) -> Array:
         """Prices at which several items of a sample of some size start."""
-        starts = np.sort(self.problem.starts(sampled(self.problem.n, size)))
-        return starts if starts.size == 1 else np.unique(starts[1:][starts[1:] == starts[:-1]])
+        starts = self.problem.starts(sampled(self.problem.n, size))
+        if starts.size == 1:
+            return _known(starts)
+        starts = np.sort(_known(starts))
+        return np.unique(starts[1:][starts[1:] == starts[:-1]])
 
     def _all_within(self, search: Array) -> Array | None:
         """Prices within a search's bracket at which items start, and the next one above it; None if they are many."""
         low, high = float(search[core.LOW]), float(search[core.HIGH])
         found, above = np.empty(0), math.inf
         for part in parts_of(self.problem.n):
-            starts = self.problem.starts(part)
+            starts = _known(self.problem.starts(part))
             found = np.union1d(found, starts[(starts >= low) & (starts <= high)])
             above = min(above, float(starts[starts > high].min(initial=math.inf)))
             if found.size > FEW:

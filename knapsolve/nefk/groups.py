@@ -59,9 +59,8 @@ def solve_groups(
     """Prices of the budget, own prices by group (g,) with NaN where a cap is loose, and how the amounts settled.
 
     A search whose lower end is 0 or more is known to have a positive price. `known` may hold totals and slopes (g + 1,)
-    at the search's price; it is emptied. LowAnswer if items are left out of the passes that take something. The arrays
-    by group take much memory where groups are small: at most three of
-    them live at a time, two once there are amounts.
+    at the search's price; it is emptied. The arrays by group take much memory where groups are small: at most three of
+    them live at a time, two once there are amounts. LowAnswer if items are left out of the passes that take something.
     """
     mu = math.nan
     if passes.shape == core.QUADRATIC:

@@ -159,10 +159,11 @@ def guesses_by_size(passes: GroupPasses) -> Array:
     sample, taken = passes.given.sample(CURVE_SAMPLE), group_tables.sum_marked(passes.caps, None, passes.n_jobs)
     mu = _price_from(passes.given, MORE_THAN_CAPS * taken, 0.0)
     mu = mu if 0.0 < mu < math.inf else 1.0
-    at_mu, own = sample.passes().respond(mu)[0] / (passes.share * sample.n), np.empty(len(passes.caps) + 1)
+    taken, own = sample.passes().respond(mu)[0], np.empty(len(passes.caps) + 1)
+    at_mu = taken / (passes.share * sample.n)
     for part, sizes in passes.runs.sizes():
         np.multiply(sizes, at_mu, out=own[part])
-    along = _along(*sample.passes().respond_upwards(mu, CURVE_STEP, at_mu * sample.n / QUOTIENTS[-1], CURVE_POINTS))
+    along = _along(*sample.passes().respond_upwards(mu, CURVE_STEP, taken / QUOTIENTS[-1], CURVE_POINTS))
     own = own_guesses(passes, mu, own, None, along)
     for part in parts_of(own.size):
         own[part][np.isnan(own[part])] = mu

@@ -39,24 +39,32 @@ EXPECTED = 1.6  # error of a sample's price times the square root of its size, w
 
 
 def solve_reduced(
-    problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve, is_first: bool = True
+    problem: Problem,
+    passes: Any,
+    n_jobs: int,
+    place: Place,
+    solve: Solve,
+    fills: bool = True,
+    leaves_out: bool = True,
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
     NaN where a cap is loose; None where that is not worth it.
 
-    If it `is_first`, what a sample makes likely is tried: caps that are likely to bind are filled first where they are
-    most, and `solve` answers the rest; or items that are likely to take nothing are left out.
+    What a sample makes likely is tried, and given up where it misleads: with `fills`, caps that are likely to bind are
+    filled first where they are most, and `solve` answers the rest; if it `leaves_out`, items that are likely to take
+    nothing are not looked at.
     """
-    reduced = _reduce(problem, passes, n_jobs, place, is_first)
+    reduced = _reduce(problem, passes, n_jobs, place, fills, leaves_out)
     if reduced is None:
         return None
     kept, own = reduced.kept, np.empty(0)
     some = replace(problem, caps=reduced.caps)
     if some.caps.size:
-        found = _solve_with_caps(some, reduced, n_jobs, place, solve if is_first else None)
+        found = _solve_with_caps(some, reduced, n_jobs, place, solve if fills else None)
         if found is None:
+            fills = fills and reduced.active is not None
             del some, reduced, kept  # room
-            return solve_reduced(problem, passes, n_jobs, place, solve, False)
+            return solve_reduced(problem, passes, n_jobs, place, solve, fills, False)
         prices, settled, count, own = found
     else:
         prices, settled = _solve_without_caps(some, passes, reduced, n_jobs, place)
@@ -66,7 +74,9 @@ def solve_reduced(
     return prices, settled, count, own if own.size == kept.size else put_back(own, kept, n_jobs)
 
 
-def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, is_first: bool) -> Reduced | None:
+def _reduce(
+    problem: Problem, passes: Any, n_jobs: int, place: Place, fills: bool, leaves_out: bool
+) -> Reduced | None:
     """The problem without the caps that are surely loose; None where no price tells, or capacity may be left over
     that a negative price would use.
     """
@@ -89,12 +99,12 @@ def _reduce(problem: Problem, passes: Any, n_jobs: int, place: Place, is_first: 
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
     room = room_beside_copies(problem, totals.largest(), place)
     highest = math.nan
-    if is_first:  # a price beside caps is that of all items of no group here: see ungrouped_items
+    if fills:  # a price beside caps is that of all items of no group here: see ungrouped_items
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
     if not (is_met or search[core.STATE] == core.RUNNING):
         return None
-    most_left = share_beside_filled(problem, place) if is_first else -1.0
-    return reduce(totals, search, room, highest, most_left, is_first)
+    most_left = share_beside_filled(problem, place) if fills else -1.0
+    return reduce(totals, search, room, highest, most_left, leaves_out)
 
 
 def _solve_without_caps(
@@ -121,7 +131,7 @@ def _solve_with_caps(
     something.
     """
     count, first = 0, reduced.search.copy()
-    layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs, reduced.listed)
+    layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs, reduced.listed, reduced.active is None)
     while True:
         is_aside, search = layout is not None, first.copy()
         layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, bool(reduced.known))

@@ -35,6 +35,7 @@ from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_
 from knapsolve.nefk.tight_caps import fill_exactly
 
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
+FAILED = 1e-3  # a residual that no rounding explains
 ROOM, MOST_ROOM = 2, 1 << 22  # doubles an item, of the most that a solve in groups takes, and in one block (32 MiB)
 
 
@@ -136,7 +137,8 @@ def solve_nefk(
         del result  # room
         result = _solve(logs, jobs, place)
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
-        message = f"amounts are off by {result.residual:.2g}, relatively: neighbouring prices make that difference"
+        why = "neighbouring prices make that difference" if result.residual <= FAILED else "no price was found"
+        message = f"amounts are off by {result.residual:.2g}, relatively: {why}"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     elif 0.0 < result.price < SUBNORMAL and problem.criterion._shape not in (*LINEAR, core.EXPONENTIAL):
         message = f"amounts may be off: a price of {result.price:.2g} has few digits"
