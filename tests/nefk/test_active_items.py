@@ -15,7 +15,7 @@ from knapsolve.nefk.group_order import order_by
 from knapsolve.nefk.groups import LowAnswer
 from knapsolve.nefk.kept_caps import starts_of
 from knapsolve.nefk.layouts import Listed, Tiled, lay_out
-from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.problem import check_problem, sampled
 from knapsolve.nefk.result import Place
 
 N = 100_003  # no whole number of words of bits
@@ -78,6 +78,31 @@ def test_bits_and_counts_are_those_of_the_items_that_start_above(family, dtype, 
         blocks = np.where(groups < 0, 0, 1 + (groups >> bits))
         np.testing.assert_array_equal(active.counts, np.bincount(blocks[found[:N]], minlength=active.counts.size))
         np.testing.assert_array_equal(active.of(slice(65_536, N)), active.bits[1024:])
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.PoissonFreshness])
+def test_prices_that_single_precision_does_not_hold(kind, found):
+    """Products of a price and a rate are taken in double precision: else all items would be left out."""
+    rates, weights, groups = spread(50, 5)
+    rates, weights = (rates * 1e-12).astype(np.float32), (weights * 1e30).astype(np.float32)
+    wide, capacity = [x.astype(np.float64) for x in (rates, weights)], 0.3 * float(rates.sum())
+    caps = 1.5 * capacity / 50 * np.exp(np.random.default_rng(1).normal(0.0, 0.5, 50))
+    options = {"groups": groups, "group_caps": caps}
+    result = solve_nefk(kind(rates), capacity, weights=weights, out=np.empty(N, np.float32), **options)
+    assert result.price > 1e39 and any(found)
+    assert result.amounts.sum(dtype=np.float64) == pytest.approx(capacity, rel=1e-6)
+    expected = solve_nefk(kind(wide[0]), capacity, weights=wide[1], **options)
+    assert result.price == pytest.approx(expected.price, rel=1e-12)
+
+
+def test_a_sample_of_a_stride_that_misleads_is_found_out_by_counting(monkeypatch):
+    """All items but those of the stride start below: none, or hardly any, would be left."""
+    rates, weights, groups = np.ones(N), np.full(N, 0.5), np.arange(N) % 1000
+    options = {"weights": weights, "upper": None, "groups": groups, "group_caps": np.ones(1000)}
+    totals = totals_of("freshness", rates, options)
+    assert find_active(totals, 0.6, 0) is None
+    weights[sampled(N, active_module.SAMPLE)] = 0.1
+    assert find_active(totals, 0.3, 0) is None
 
 
 @pytest.mark.parametrize("weighted", [False, True])
