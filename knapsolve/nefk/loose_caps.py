@@ -88,7 +88,7 @@ def reduce(
         sample = None
     left = left_below(sample, highest, most_left) if room and sample else None
     if sample and left is not None:
-        return _fill_all(totals, search, sample, (highest, left), leaves_out)
+        return _fill_all(totals, search, sample, (highest, left), most_left if leaves_out else None)
     if is_met:
         return keep_all(totals, search)
     if sample is None:
@@ -107,7 +107,7 @@ def reduce(
     above = find_price_above(sample, price, off, most_left) if room and not is_steep else None
     if above is not None:
         search[core.PRICE] = price
-        return _fill_all(totals, search, sample, above, leaves_out)
+        return _fill_all(totals, search, sample, above, most_left if leaves_out else None)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
     margin = _margin_below(error, margin, by_curve)
@@ -131,14 +131,15 @@ def reduce(
 
 
 def _fill_all(
-    totals: GroupTotals, search: Array, sample: SampledTotals, known: tuple[float, float], leaves_out: bool
+    totals: GroupTotals, search: Array, sample: SampledTotals, known: tuple[float, float], most: float | None
 ) -> Reduced:
     """The problem with all caps, which are to be filled where own prices are above a price, which is given with
-    `left_below` it: a higher one, if few more groups are below and many items start there.
+    `left_below` it: a higher one, if few more groups are below and many items start there; no more than a share of the
+    items may be left. None of them are left out where that is None.
     """
     bits = totals.bits_of_blocks
-    if leaves_out and (bits or _are_in_tiles(totals.sizes, 2 * core.TILE)):
-        higher = raise_above(sample, *known)
+    if most is not None and (bits or _are_in_tiles(totals.sizes, 2 * core.TILE)):
+        higher = raise_above(sample, *known, most)
         active = find_active(totals, higher, bits, True) if higher > known[0] else None
         if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
             reduced = keep_all(totals, search, None, sample, active.above, active)

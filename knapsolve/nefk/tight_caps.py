@@ -34,8 +34,10 @@ from knapsolve.nefk.search import LINEAR
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
 MOST_LEFT = 0.05  # share of the items, up to which a problem of their own takes less time than totals
-IDLE = (0.2, 0.5, 0.4, 0.3)  # shares of the items that start below such prices: if the first will do, others are tried
-FEW_MORE = 2e-3  # share of the items that may be left for that, beside others: groups among them take long
+IDLE = (0.5, 0.4, 0.3)  # shares of the items that start below such prices, the first that is worth it
+LEAST_IDLE, FEW_MORE = 0.2, 0.01  # share below which more than so many would be left: then none is
+NEAR = 2e-3  # share of the items in groups next to the price, above which these tell what is left
+BY_LEFT, WORTH = 7.0, 0.22  # idle items that make up for one that is left; share of them, beyond, that is worth a look
 SAMPLED = 512  # items that tell where others start
 ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
@@ -71,24 +73,32 @@ def left_below(sample: SampledTotals, price: float, most: float) -> float | None
     return left if capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most) else None
 
 
-def raise_above(sample: SampledTotals, above: float, left: float) -> float:
+def raise_above(sample: SampledTotals, above: float, left: float, most: float) -> float:
     """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
-    says that these are all but few; a price that is likely to be above the budget's, which is given with `left_below`
-    it, if there is none, or if own prices of some groups are not even above that: then these tell what is left.
+    says that few others would be left; a price that is likely to be above the budget's, which is given with `left_below`
+    it, if there is none that is worth it and leaves at most a share of the items, or if own prices of some groups are
+    not even above that: then these tell what is left.
     """
-    if left > sample.share_ungrouped + FEW_MORE:
-        return above
     starts = sample.totals.problem.starts(sampled(sample.totals.problem.n, SAMPLED))
     starts = np.sort(starts[np.isfinite(starts)])
+    if left > sample.share_ungrouped + NEAR or not starts.size:
+        return above
 
-    def price_of(share: float) -> float:
-        return float(starts[int(share * starts.size)]) if starts.size else math.nan
+    def price_of(idle: float) -> float:
+        return float(starts[int(idle * starts.size)])
 
-    def may_be(price: float) -> bool:
-        return price > above and sample.capped_at(price)[1] <= left + FEW_MORE
+    def more_left(idle: float) -> float:
+        """NaN where the price is not even above the given one."""
+        price = price_of(idle)
+        return sample.capped_at(price)[1] - left if price > above else math.nan
 
-    least, *higher = map(price_of, IDLE)
-    return next(filter(may_be, higher), least) if may_be(least) else above
+    def is_worth(idle: float) -> bool:
+        more = more_left(idle)
+        return idle - BY_LEFT * more >= WORTH and left + more <= ROOMY * most
+
+    if not more_left(LEAST_IDLE) <= FEW_MORE:
+        return above
+    return next((price_of(idle) for idle in IDLE if is_worth(idle)), above)
 
 
 def fill_exactly(problem: Problem, n_jobs: int, place: Place, solve: Solve) -> NEFKResult | None:
@@ -142,7 +152,7 @@ def fill_and_solve(
     rest, groups = layout.take(entries, left.over, problem.capacity - filled.total), left.groups
     if idle.size:
         rest = joined(rest, problem.take(idle, 0.0, n_jobs))
-        groups = np.append(groups, (1 + problem.groups[idle].astype(np.intp)).astype(groups.dtype))
+        groups = np.append(groups, (1 + problem.groups.take(idle).astype(np.intp)).astype(groups.dtype))
     rest, kept = _in_groups(rest, groups, problem.caps)
     del left, groups
     layout.forget()
@@ -198,14 +208,14 @@ def _fill(
 
 def _idle_items(
     problem: Problem, active: Active | None, own: Array, above: float, n_jobs: int
-) -> NDArray[np.uint32]:
+) -> NDArray[np.intp]:
     """Positions of the items that were left out of groups whose own prices (g + 1,) are not above a price."""
     if active is None:
-        return np.empty(0, dtype=np.uint32)
+        return np.empty(0, dtype=np.intp)
     are_left = ~(own > above)
     are_left[0] = False  # of no group, there are none
     if not are_left.any():
-        return np.empty(0, dtype=np.uint32)
+        return np.empty(0, dtype=np.intp)
     bits = np.packbits(are_left, bitorder="little")
 
     def find(part: slice) -> NDArray[np.uint32]:
@@ -213,10 +223,10 @@ def _idle_items(
         some = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
         return active.others(found[: group_layout.list_kept(some, part.start, bits, found)])
 
-    return np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs))
+    return np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs)).astype(np.intp)
 
 
-def _put(amounts: Array, where: NDArray[np.uint32], place: Place) -> None:
+def _put(amounts: Array, where: NDArray[np.integer], place: Place) -> None:
     """Write amounts of some items, and their sides: without bounds."""
     all_amounts, side = place()
     all_amounts[where], side[where] = amounts, -(amounts <= 0.0).astype(np.int8)
@@ -268,13 +278,12 @@ def _take_back(
 
 def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:
     """A problem of items (n,) of some groups, 0 for none, with these groups' caps; and which they are, in order."""
-    are_kept = np.zeros(len(caps) + 1, dtype=bool)
-    are_kept[groups] = True
+    names, are_kept = groups.astype(np.intp), np.zeros(len(caps) + 1, dtype=bool)
+    are_kept[names] = True
     are_kept[0] = False
     kept = np.flatnonzero(are_kept)
     if not kept.size:
         return rest, kept
-    names = groups.astype(np.intp)
     names[names == 0] = -1
     group_layout.ranks_among(kept, names, are_kept.size, names)
     return replace(rest, groups=names, caps=caps[kept - 1]), kept

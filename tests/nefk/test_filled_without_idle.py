@@ -33,9 +33,16 @@ def tried(monkeypatch):
     return seen
 
 
+def let_more_be_left(monkeypatch, share):
+    """Leave a third of the items out, or more, even if so large a share is left for that."""
+    monkeypatch.setattr(tight_caps, "FEW_MORE", share)
+    monkeypatch.setattr(tight_caps, "NEAR", share)
+    monkeypatch.setattr(tight_caps, "BY_LEFT", (tight_caps.IDLE[-1] - tight_caps.WORTH) / share)
+
+
 def with_all_items(criterion, given, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(loose_caps, "raise_above", lambda sample, above, left: above)
+        patch.setattr(loose_caps, "raise_above", lambda sample, above, left, most: above)
         return solve_nefk(criterion, **given)
 
 
@@ -43,9 +50,10 @@ def with_all_items(criterion, given, monkeypatch):
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize(("size", "most_left"), [(2, 0.15), (5, 0.03), (20, 0.01), (300, 0.01), (3000, 0.01)])
 def test_the_answer_is_that_of_all_items(size, most_left, kind, jobs, tried, monkeypatch):
-    monkeypatch.setattr(tight_caps, "FEW_MORE", most_left)
+    let_more_be_left(monkeypatch, most_left)
     monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.3)
-    monkeypatch.setattr(tight_caps, "share_beside_filled", lambda *_, **__: 1.0)
+    for module in (reduced, tight_caps):
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     criterion, given = tight(150_000, size, kind)
     result = solve_nefk(criterion, **given | {"n_jobs": jobs})
     ((share, left, is_taken),) = tried
@@ -67,7 +75,7 @@ def test_threads_change_no_bit(tried):
 @pytest.mark.parametrize(("size", "more"), [(5, 0.1), (50, 0.01)])
 @pytest.mark.parametrize("over", [0.8, 0.95])
 def test_hosts_by_rank_and_capacity_that_is_left_over(size, more, over, tried, monkeypatch):
-    monkeypatch.setattr(tight_caps, "FEW_MORE", more)
+    let_more_be_left(monkeypatch, more)
     n = 300_000
     criterion, given = hosts_by_rank(n, n // size, over)
     given["out"] = np.empty(n)
@@ -80,7 +88,7 @@ def test_hosts_by_rank_and_capacity_that_is_left_over(size, more, over, tried, m
 @pytest.mark.parametrize("is_left_over", [False, True])
 def test_groups_all_of_whose_items_are_left_out_have_them_in_what_is_left(is_left_over, tried, monkeypatch):
     """No item tells of such a group: not even that it is left. Without items of no group, nothing else is."""
-    monkeypatch.setattr(tight_caps, "FEW_MORE", 0.01)
+    let_more_be_left(monkeypatch, 0.01)
     criterion, given = tight(150_000, 20, criteria.Freshness)
     groups = given["groups"]
     if is_left_over:
