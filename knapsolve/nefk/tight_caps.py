@@ -75,9 +75,9 @@ def left_below(sample: SampledTotals, price: float, most: float) -> float | None
 
 def raise_above(sample: SampledTotals, above: float, left: float, most: float) -> float:
     """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
-    says that few others would be left; a price that is likely to be above the budget's, which is given with `left_below`
-    it, if there is none that is worth it and leaves at most a share of the items, or if own prices of some groups are
-    not even above that: then these tell what is left.
+    says that this is worth what more is left, at most a share of the items; else the given price, which is likely to be
+    above the budget's, with what is `left_below` it. So, too, if own prices of some groups are not even above that: then
+    these tell what is left.
     """
     starts = sample.totals.problem.starts(sampled(sample.totals.problem.n, SAMPLED))
     starts = np.sort(starts[np.isfinite(starts)])
