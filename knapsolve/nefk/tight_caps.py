@@ -76,8 +76,8 @@ def left_below(sample: SampledTotals, price: float, most: float) -> float | None
 def raise_above(sample: SampledTotals, above: float, left: float, most: float) -> float:
     """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
     says that this is worth what more is left, at most a share of the items; else the given price, which is likely to be
-    above the budget's, with what is `left_below` it. So, too, if own prices of some groups are not even above that: then
-    these tell what is left.
+    above the budget's, with what is `left_below` it. That, too, if own prices of some groups are not even above it:
+    then these tell what is left.
     """
     starts = sample.totals.problem.starts(sampled(sample.totals.problem.n, SAMPLED))
     starts = np.sort(starts[np.isfinite(starts)])
