@@ -66,24 +66,50 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
             count[group[i] + 1] += 1
 
 
-def count_active(const Py_ssize_t[::1] group, const uint8_t[::1] active, uint32_t[::1] count, int bits):
-    """Add the items (m,) that are active of each 2^bits groups, of group -1 first, to count."""
-    cdef Py_ssize_t i, block = 1 << bits
+def mark_active(const Py_ssize_t[::1] group, const uint8_t[::1] takes, bint with_ungrouped, uint64_t[::1] active,
+                uint32_t[::1] count, int bits):
+    """Set the bits (m / 64,) of the items that take something (m,), or have group -1 if these are not left out, and add
+    them to the count of each 2^bits groups, of group -1 first.
+    """
+    cdef Py_ssize_t i, word, m = group.shape[0], block = 1 << bits
+    cdef uint64_t marks, one, none_too = with_ungrouped
     with nogil:
-        for i in range(group.shape[0]):
-            count[(group[i] + block) >> bits] += active[i]
+        for word in range((m + 63) >> 6):
+            marks = 0
+            for i in range(64 * word, min(64 * word + 64, m)):
+                one = takes[i] | (none_too & (<uint64_t> group[i] >> 63))
+                marks |= one << (i & 63)
+                count[(group[i] + block) >> bits] += <uint32_t> one
+            active[word] = marks
+
+
+cdef inline bint is_kept(const uint8_t[::1] bits, Py_ssize_t group) noexcept nogil:
+    return bits[(group + 1) >> 3] >> ((group + 1) & 7) & 1
 
 
 def list_kept(const Py_ssize_t[::1] group, size_t start, const uint8_t[::1] bits, uint32_t[::1] found):
     """List items start + i of groups (m,) whose bit is set, of group -1 first and from the lowest of bits[0] on, in
     found, which has room for one more than there are. How many are listed.
     """
-    cdef Py_ssize_t i, place, listed = 0
+    cdef Py_ssize_t i, listed = 0
     with nogil:
         for i in range(group.shape[0]):
-            place = group[i] + 1
             found[listed] = <uint32_t> (start + i)
-            listed += bits[place >> 3] >> (place & 7) & 1
+            listed += is_kept(bits, group[i])
+    return listed
+
+
+def list_others(const Py_ssize_t[::1] group, size_t start, const uint8_t[::1] bits, const uint64_t[::1] active,
+                uint32_t[::1] found):
+    """The same of the items alone whose own bit (m / 64,) in `active` is not set."""
+    cdef Py_ssize_t i, word, m = group.shape[0], listed = 0
+    cdef uint64_t idle
+    with nogil:
+        for word in range((m + 63) >> 6):
+            idle = ~active[word]
+            for i in range(64 * word, min(64 * word + 64, m)):
+                found[listed] = <uint32_t> (start + i)
+                listed += is_kept(bits, group[i]) & (idle >> (i & 63) & 1)
     return listed
 
 

@@ -53,10 +53,6 @@ class Active:
         """Give their room back."""
         self.bits = self.bits[:0].copy()
 
-    def others(self, which: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Those of some items, by their positions, that are not active."""
-        return which[self.bits[which >> np.uint32(6)] >> (which & np.uint32(63)).astype(np.uint64) & np.uint64(1) == 0]
-
 
 def below_likely(price: float, error: float) -> float:
     """A price that the budget's is most likely above, if a sample says that it is about so much, within an error."""
@@ -77,17 +73,14 @@ def find_active(totals: GroupTotals, above: float, bits: int, with_ungrouped: bo
         return None
     jobs = min(totals.n_jobs, MOST_COUNTING)
     shares = list(parts_of(n, max(-(-n // (CHUNK * jobs)), 1) * CHUNK))
-    active = np.zeros((n + 63) // 64, dtype="<u8")
+    active = np.empty((n + 63) // 64, dtype=np.uint64)
 
     def count(share: slice) -> NDArray[np.uint32]:
         counts = np.zeros(((len(problem.caps) - 1) >> bits) + 2, dtype=np.uint32)
         for start in range(share.start, share.stop, CHUNK):
             part = slice(start, min(start + CHUNK, share.stop))
-            takes, groups = are_active(problem, part, above), totals.groups(part)
-            if with_ungrouped:
-                takes |= groups < 0
-            active.view(np.uint8)[part.start >> 3 : (part.stop + 7) >> 3] = np.packbits(takes, bitorder="little")
-            group_layout.count_active(groups, takes.view(np.uint8), counts, bits)
+            words, takes = active[part.start >> 6 : (part.stop + 63) >> 6], are_active(problem, part, above)
+            group_layout.mark_active(totals.groups(part), takes.view(np.uint8), with_ungrouped, words, counts, bits)
         return counts
 
     counts, *others = work_through(count, shares, jobs)
@@ -96,7 +89,7 @@ def find_active(totals: GroupTotals, above: float, bits: int, with_ungrouped: bo
     n_active = int(counts.sum())
     if not 0 < n_active <= (1.0 - WORTH) * n:  # a sample misled
         return None
-    return Active(above * (1.0 + ROUNDED), active.astype(np.uint64, copy=False), n_active, counts)
+    return Active(above * (1.0 + ROUNDED), active, n_active, counts)
 
 
 @np.errstate(all="ignore")

@@ -221,7 +221,7 @@ def _idle_items(
     def find(part: slice) -> NDArray[np.uint32]:
         found = np.empty(CHUNK + 1, dtype=np.uint32)
         some = np.ascontiguousarray(problem.groups[part], dtype=np.intp)
-        return active.others(found[: group_layout.list_kept(some, part.start, bits, found)])
+        return found[: group_layout.list_others(some, part.start, bits, active.of(part), found)].copy()
 
     return np.concatenate(work_through(find, list(parts_of(problem.n)), n_jobs)).astype(np.intp)
 

@@ -1,5 +1,7 @@
 """Caps are filled without the items that start below nearly all own prices: what is left has all of its items."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tight_problems import assert_same, hosts_by_rank, tight
@@ -44,6 +46,41 @@ def with_all_items(criterion, given, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(loose_caps, "raise_above", lambda sample, above, left, most: above)
         return solve_nefk(criterion, **given)
+
+
+class Told:
+    """A sample that says what share of the items groups have whose own prices are below a price; starts are even in
+    [0, 1].
+    """
+
+    share_ungrouped = 0.02
+
+    def __init__(self, more_left):
+        self.more_left = more_left
+        generator, n = np.random.default_rng(0), 100_000
+        given = check_problem(criteria.Detection(np.ones(n)), 1.0, generator.random(n), *[None] * 4, True)
+        self.totals = SimpleNamespace(problem=given)
+
+    def capped_at(self, price):
+        return 1.0, self.share_ungrouped + self.more_left(price)
+
+
+@pytest.mark.parametrize(
+    ("more_left", "price"),
+    [
+        (lambda price: 0.0, 0.5),
+        (lambda price: 0.0 if price < 0.45 else 0.1, 0.4),  # steep near the middle, as own prices are
+        (lambda price: 0.02 * price, 0.5),
+        (lambda price: 0.005 if price < 0.25 else 0.0125 if price < 0.36 else 0.2, 0.0),  # a third is not enough
+        (lambda price: 0.011 * (price > 0.1), 0.0),  # many are left at once
+    ],
+)
+def test_the_highest_price_that_is_worth_what_is_left(more_left, price):
+    sample = Told(more_left)
+    assert tight_caps.raise_above(sample, 0.001, 0.02, 0.5) == pytest.approx(price or 0.001, abs=0.08 if price else 0.0)
+    assert tight_caps.raise_above(sample, 0.6, 0.02, 0.5) == 0.6
+    assert tight_caps.raise_above(sample, 0.001, 0.03, 0.5) == 0.001, "own prices are near the budget's"
+    assert tight_caps.raise_above(sample, 0.001, 0.02, 0.02) == 0.001, "there is no room"
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -136,3 +173,15 @@ def test_items_of_two_problems_are_one():
         assert one.n == 5
         np.testing.assert_array_equal(one.criterion._parameter, columns["rates"])
         np.testing.assert_array_equal(one.weights, 1.0 if weights is None else weights)
+
+
+@pytest.mark.parametrize("over", [0.8, 1.02])
+def test_first_all_items_are_looked_at_and_then_nothing_is_filled(over, tried, monkeypatch):
+    """As amounts do not turn out well, whatever the reason."""
+    criterion, given = hosts_by_rank(300_000, 6000, 0.8) if over < 1.0 else tight(150_000, 20, criteria.Freshness)
+    expected = solve_nefk(criterion, **given)
+    tried.clear()
+    monkeypatch.setattr(tight_caps, "DOUBTFUL", -1.0)
+    result = solve_nefk(criterion, **given)
+    assert [share < 0.85 for share, *_ in tried] == [True, False] and not any(is_taken for *_, is_taken in tried)
+    assert_same(result, expected, given["capacity"])

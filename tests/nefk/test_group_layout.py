@@ -49,3 +49,16 @@ def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
     np.testing.assert_array_equal(lists[1, :, :m], lists[0, :, :m])
     np.testing.assert_array_equal(count[1:], np.add.reduceat(plain[1:], np.arange(0, n_groups, 1 << bits)))
     assert count[0] == plain[0] > 0
+
+
+@pytest.mark.parametrize("n", [1, 64, 1000])
+def test_idle_items_of_kept_groups_are_listed(n):
+    generator = np.random.default_rng(n)
+    groups, is_active = generator.integers(-1, 50, n), generator.random(n) < 0.4
+    is_kept = generator.random(51) < 0.3
+    active, counts = np.empty((n + 63) // 64, dtype=np.uint64), np.zeros(51, dtype=np.uint32)
+    group_layout.mark_active(groups, is_active.view(np.uint8), False, active, counts, 0)
+    np.testing.assert_array_equal(counts, np.bincount(groups[is_active] + 1, minlength=51))
+    found = np.empty(n + 1, dtype=np.uint32)
+    listed = group_layout.list_others(groups, 7, np.packbits(is_kept, bitorder="little"), active, found)
+    np.testing.assert_array_equal(found[:listed], 7 + np.flatnonzero(is_kept[groups + 1] & ~is_active))
