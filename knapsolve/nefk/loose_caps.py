@@ -22,7 +22,7 @@ from knapsolve.nefk.group_totals import MANY_GROUPS, GroupTotals, capped_sums, e
 from knapsolve.nefk.kept_caps import WORTH_NAMING, Reduced, keep_all, without_loose_caps
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import FAR, LINEAR, step_beside
-from knapsolve.nefk.tight_caps import can_be_filled, find_price_above, left_below, raise_above
+from knapsolve.nefk.tight_caps import can_be_filled, find_price_above, left_below, price_without_idle
 
 Array = NDArray[np.float64]
 FEWEST = 256  # items that tell anything
@@ -134,13 +134,13 @@ def _fill_all(
     totals: GroupTotals, search: Array, sample: SampledTotals, known: tuple[float, float], most: float | None
 ) -> Reduced:
     """The problem with all caps, which are to be filled where own prices are above a price, which is given with
-    `left_below` it: a higher one, if few more groups are below and many items start there; no more than a share of the
-    items may be left. None of them are left out where that is None.
+    `left_below` it, or a higher one, if many items start below that, which are left out, and few more groups are; no
+    more than a share of the items may be left. None of them are left out where that is None.
     """
     bits = totals.bits_of_blocks
     if most is not None and (bits or _are_in_tiles(totals.sizes, 2 * core.TILE)):
-        higher = raise_above(sample, *known, most)
-        active = find_active(totals, higher, bits, True) if higher > known[0] else None
+        price = price_without_idle(sample, *known, most)
+        active = None if price is None else find_active(totals, price, bits, True)
         if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
             reduced = keep_all(totals, search, None, sample, active.above, active)
             if reduced.active is not None:

@@ -36,7 +36,7 @@ MOST_LED = 24  # items of a group: where most are in larger ones, own prices are
 MOST_LEFT = 0.05  # share of the items, up to which a problem of their own takes less time than totals
 IDLE = (0.5, 0.4, 0.3)  # shares of the items that start below such prices, the first that is worth it
 LEAST_IDLE, FEW_MORE = 0.2, 0.01  # share below which more than so many would be left: then none is
-NEAR = 2e-3  # share of the items in groups next to the price, above which these tell what is left
+NEAR = 2e-3  # share of the items from which on groups are next to a price
 BY_LEFT, WORTH = 7.0, 0.22  # idle items that make up for one that is left; share of them, beyond, that is worth a look
 SAMPLED = 512  # items that tell where others start
 ROOMY = 0.8  # of what there is room for, as a sample may be off
@@ -73,32 +73,30 @@ def left_below(sample: SampledTotals, price: float, most: float) -> float | None
     return left if capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most) else None
 
 
-def raise_above(sample: SampledTotals, above: float, left: float, most: float) -> float:
-    """A price below which many items start, which take nothing in groups whose own prices are above it, if a sample
-    says that this is worth what more is left, at most a share of the items; else the given price, which is likely to be
-    above the budget's, with what is `left_below` it. That, too, if own prices of some groups are not even above it:
-    then these tell what is left.
+def price_without_idle(sample: SampledTotals, above: float, left: float, most: float) -> float | None:
+    """A price below which many items start, which take nothing in groups whose own prices are above it: one that is
+    likely to be above the budget's, which is given with `left_below` it, or a higher one, if a sample says that this is
+    worth what more is left, and that is at most a share of the items. None if there is none of any use.
     """
     starts = sample.totals.problem.starts(sampled(sample.totals.problem.n, SAMPLED))
     starts = np.sort(starts[np.isfinite(starts)])
-    if left > sample.share_ungrouped + NEAR or not starts.size:
-        return above
+    below = float(np.count_nonzero(starts < above)) / max(starts.size, 1)
+    are_near = left > sample.share_ungrouped + NEAR  # then own prices tell what is left, and more of them are next
+    if not starts.size or (are_near and below < WORTH):
+        return None
 
     def price_of(idle: float) -> float:
-        return float(starts[int(idle * starts.size)])
+        return max(float(starts[int(idle * starts.size)]), above)
 
     def more_left(idle: float) -> float:
-        """NaN where the price is not even above the given one."""
-        price = price_of(idle)
-        return sample.capped_at(price)[1] - left if price > above else math.nan
+        return sample.capped_at(price_of(idle))[1] - left if below < idle else 0.0
 
     def is_worth(idle: float) -> bool:
         more = more_left(idle)
         return idle - BY_LEFT * more >= WORTH and left + more <= ROOMY * most
 
-    if not more_left(LEAST_IDLE) <= FEW_MORE:
-        return above
-    return next((price_of(idle) for idle in IDLE if is_worth(idle)), above)
+    higher = filter(is_worth, IDLE) if more_left(LEAST_IDLE) <= FEW_MORE else iter(())
+    return next(map(price_of, higher), above if below >= WORTH else None)
 
 
 def fill_exactly(problem: Problem, n_jobs: int, place: Place, solve: Solve) -> NEFKResult | None:

@@ -36,7 +36,7 @@ def by_own(monkeypatch):
     monkeypatch.setattr(tight_caps, "solve_by_own_prices", spy)
     monkeypatch.setattr(beside_filled, "_solve", count)
     monkeypatch.setattr(tight_caps, "MOST_LEFT", 0.3)
-    monkeypatch.setattr(loose_caps, "raise_above", lambda sample, above, left, most: above)
+    monkeypatch.setattr(loose_caps, "price_without_idle", lambda *_: None)
     for module in (reduced, tight_caps):
         monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
     return seen

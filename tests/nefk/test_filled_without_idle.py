@@ -44,7 +44,7 @@ def let_more_be_left(monkeypatch, share):
 
 def with_all_items(criterion, given, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(loose_caps, "raise_above", lambda sample, above, left, most: above)
+        patch.setattr(loose_caps, "price_without_idle", lambda *_: None)
         return solve_nefk(criterion, **given)
 
 
@@ -71,16 +71,18 @@ class Told:
         (lambda price: 0.0, 0.5),
         (lambda price: 0.0 if price < 0.45 else 0.1, 0.4),  # steep near the middle, as own prices are
         (lambda price: 0.02 * price, 0.5),
-        (lambda price: 0.005 if price < 0.25 else 0.0125 if price < 0.36 else 0.2, 0.0),  # a third is not enough
-        (lambda price: 0.011 * (price > 0.1), 0.0),  # many are left at once
+        (lambda price: 0.005 if price < 0.25 else 0.0125 if price < 0.36 else 0.2, None),  # a third is not enough
+        (lambda price: 0.011 * (price > 0.1), None),  # many are left at once
     ],
 )
 def test_the_highest_price_that_is_worth_what_is_left(more_left, price):
     sample = Told(more_left)
-    assert tight_caps.raise_above(sample, 0.001, 0.02, 0.5) == pytest.approx(price or 0.001, abs=0.08 if price else 0.0)
-    assert tight_caps.raise_above(sample, 0.6, 0.02, 0.5) == 0.6
-    assert tight_caps.raise_above(sample, 0.001, 0.03, 0.5) == 0.001, "own prices are near the budget's"
-    assert tight_caps.raise_above(sample, 0.001, 0.02, 0.02) == 0.001, "there is no room"
+    found = tight_caps.price_without_idle(sample, 0.001, 0.02, 0.5)
+    assert found == (None if price is None else pytest.approx(price, abs=0.08))
+    assert tight_caps.price_without_idle(sample, 0.001, 0.03, 0.5) is None, "own prices are next to the price"
+    assert tight_caps.price_without_idle(sample, 0.001, 0.02, 0.02) is None, "there is no room"
+    assert tight_caps.price_without_idle(sample, 0.6, 0.02, 0.5) == 0.6, "below which are many, and no more is left"
+    assert tight_caps.price_without_idle(sample, 0.6, 0.03, 0.5) == 0.6
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -152,7 +154,7 @@ def test_groups_are_taken_back_with_all_of_their_items(below, dtype, tried, take
     tried.clear()
     taken_back.clear()
     monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (0.5 * below * expected.price, 0.0))
-    monkeypatch.setattr(loose_caps, "raise_above", lambda *_: below * expected.price)
+    monkeypatch.setattr(loose_caps, "price_without_idle", lambda *_: below * expected.price)
     monkeypatch.setattr(active_items, "WORTH", 0.0)
     result = solve_nefk(criterion, **given, out=np.empty(150_000, dtype))
     is_double = dtype == np.float64
