@@ -40,8 +40,10 @@ def new_search(
             search[core.STATE] = core.MET
             return search
         search[core.LOW], search[core.PRICE] = 0.0, guess
-    if most <= problem.capacity * (1 + SLACK) and not problem.equality and passes.shape not in LINEAR:
-        search[core.PRICE], search[core.STATE] = 0.0, core.MET
+    is_left_over = most <= problem.capacity * (1 + SLACK) and not problem.equality
+    if is_left_over and passes.shape != core.QUADRATIC:
+        search[core.PRICE] = _lowest_logarithm(problem) if passes.shape == core.LOG_EXPONENTIAL else 0.0
+        search[core.STATE] = core.MET
     return search
 
 
@@ -52,6 +54,15 @@ def _lowest(problem: Problem) -> float:
         weight, curvature = np.float64(np.max(problem.weights)), np.max(problem.criterion._parameter)
         low = -weight * (BEYOND + (1.0 + BEYOND) * float(curvature) * most)
     return float(low) if low < 0.0 else -math.inf
+
+
+def _lowest_logarithm(problem: Problem) -> float:
+    """The logarithm of a price at which exponential items take all that caps and upper bounds let them."""
+    weights, rates = np.atleast_1d(problem.weights), np.atleast_1d(problem.criterion._parameter)
+    ends = [np.max(x, initial=0.0, where=np.isfinite(x)) for x in (np.atleast_1d(problem.upper), problem.caps)]
+    with np.errstate(divide="ignore"):
+        least = np.log(np.min(weights, initial=np.inf, where=weights > 0.0)) + np.log(float(np.min(rates)))
+    return float(np.clip(least - 1.0 - float(np.max(rates)) * float(max(ends)), -FAR, FAR))
 
 
 def find_and_settle(
@@ -72,7 +83,7 @@ def find_and_settle(
         return found
     are_asked = problem.n >= FEWEST_ASKED and passes.shape in STARTING
     prices = find_prices(passes, search, problem.starts if are_asked else None)
-    if not problem.equality and prices.high <= 0.0:
+    if not problem.equality and prices.high <= 0.0 and passes.shape != core.LOG_EXPONENTIAL:
         prices = Prices(0.0, 0.0)
     return prices, passes.settle(prices, amounts, side)
 

@@ -35,6 +35,7 @@ from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_
 from knapsolve.nefk.tight_caps import fill_exactly
 
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
+ROUNDED_SINGLE = 1e-6  # more than sums of the latter are off, relatively
 FAILED = 1e-3  # a residual that no rounding explains
 ROOM, MOST_ROOM = 2, 1 << 22  # doubles an item, of the most that a solve in groups takes, and in one block (32 MiB)
 
@@ -128,14 +129,9 @@ def solve_nefk(
         place = Place(problem.n, given, given.itemsize, jobs)
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and underflows(result):
-        logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=True)
-        if result.price == 0.0:  # caps and bounds hold all
-            if result.amounts.dtype != np.float64:  # whose sum would be rounded
-                place = Place(problem.n, None)
-                result = _solve(problem, jobs, place)
-            logs = replace(logs, capacity=float(result.amounts.sum()))
+        is_left_over = result.price == 0.0  # or just used up: caps and bounds hold all
         del result  # room
-        result = _solve(logs, jobs, place)
+        result = _solve_in_logarithms(problem, is_left_over, jobs, place)
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         why = "neighbouring prices make that difference" if result.residual <= FAILED else "no price was found"
         message = f"amounts are off by {result.residual:.2g}, relatively: {why}"
@@ -196,6 +192,26 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
         return _result(problem, prices, settled, passes.count + count, place, own, n_jobs)
     grouped = GroupPasses(problem, n_jobs, copy_few(problem, place, n_jobs))
     return _solve_groups(problem, passes, grouped, place, guess)
+
+
+def _solve_in_logarithms(problem: Problem, is_left_over: bool, n_jobs: int, place: Place) -> NEFKResult:
+    """The answer of exponential items whose prices underflow, once it was found where they are not 0.
+
+    Worthless items have no logarithm: of what caps and bounds leave them, if capacity is to be used up, they keep what
+    they were given before.
+    """
+    logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=not is_left_over)
+    if not (is_left_over and problem.equality):
+        return _solve(logs, n_jobs, place)
+    worthless = np.flatnonzero(np.broadcast_to(problem.weights, problem.n) == 0.0)
+    taken = place.amounts()[worthless]
+    result = _solve(logs, n_jobs, place)
+    amounts = result.amounts
+    amounts[worthless] = taken
+    place.mark_sides(problem.lower, problem.upper)
+    gap = abs(float(amounts.sum(dtype=np.float64)) - problem.capacity) / problem.capacity
+    gap = gap if amounts.dtype == np.float64 or gap > ROUNDED_SINGLE else 0.0
+    return replace(result, budget_residual=max(result.budget_residual, gap))
 
 
 def _keep_room(n: int) -> None:
@@ -289,13 +305,13 @@ def _result(
 ) -> NEFKResult:
     """The answer; `own` (g,) are the own prices of groups, not above the common one (or NaN) where a cap is loose."""
     price = float(np.ravel(prices.high)[0])
+    if problem.criterion._shape == core.LOG_EXPONENTIAL:  # its prices are logarithms
+        price, own = math.exp(price) if problem.equality else 0.0, None if own is None else np.exp(own, out=own)
     gap = settled.total - problem.capacity
     if not problem.equality and price <= 0.0:
         gap = max(gap, 0.0)
     budget = abs(gap) / problem.capacity if problem.capacity > 0 else abs(settled.total)
     amounts, side = place()
-    if problem.criterion._shape == core.LOG_EXPONENTIAL:  # its prices are logarithms
-        price, own = math.exp(price), None if own is None else np.exp(own, out=own)
     group_prices = None
     if own is not None:
         group_tables.excess(own, price, n_jobs)
