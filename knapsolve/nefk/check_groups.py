@@ -62,6 +62,8 @@ def _strange_group(given: NDArray[Any]) -> str:
         if not is_whole.all():
             return f"{given[is_whole.argmin()]} at position {int(is_whole.argmin())}"
     for place, value in enumerate(given.tolist() if given.dtype.kind == "O" else ()):
+        if value is None:
+            return f"None at position {place}"  # what no group is has been said
         if not isinstance(value, int):
             return f"{shown(value)} at position {place}: pandas.factorize(names)[0] makes integers"
     makes = "groups.astype(int)" if given.dtype.kind in "fOb" else "pandas.factorize(names)[0]"
