@@ -46,7 +46,7 @@ MOST_REST = 0.5  # share of the items that may be left after all: a problem that
 AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
 MOST_ASKED = 4096  # groups, for that
 MORE = 2.0  # times what the caps allow: as much as is left over
-ROUNDED = 1e-9  # more than the price of what is left is off
+ROUNDED = 1e-9  # more than prices are off, relatively
 
 
 def find_price_above(sample: SampledTotals, price: float, error: float, most: float) -> tuple[float, float] | None:
@@ -86,7 +86,7 @@ def price_without_idle(sample: SampledTotals, above: float, left: float, most: f
         return None
 
     def price_of(idle: float) -> float:
-        return max(float(starts[int(idle * starts.size)]), above)
+        return max(float(starts[int(idle * starts.size)]) * (1.0 + ROUNDED), above)  # many may start just there
 
     def more_left(idle: float) -> float:
         return sample.capped_at(price_of(idle))[1] - left if below < idle else 0.0

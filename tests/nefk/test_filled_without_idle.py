@@ -187,3 +187,15 @@ def test_first_all_items_are_looked_at_and_then_nothing_is_filled(over, tried, m
     result = solve_nefk(criterion, **given)
     assert [share < 0.85 for share, *_ in tried] == [True, False] and not any(is_taken for *_, is_taken in tried)
     assert_same(result, expected, given["capacity"])
+
+
+def test_where_many_items_start_at_a_price_they_take_nothing_there(tried):
+    """Of few classes, as pages may be: a sample is not asked at the very price, where it tells either."""
+    n, generator = 100_000, np.random.default_rng(14)
+    which = generator.integers(generator.integers(2, 6), size=n)
+    n_groups = n // int(generator.choice([2, 3, 5]))
+    groups = generator.integers(0, n_groups, n)
+    rates, weights = np.exp(generator.normal(0.0, 2.0, 2))[which], generator.integers(1, 11, 2)[which].astype(float)
+    given = {"weights": weights, "groups": groups, "group_caps": 0.09 * n / n_groups, "equality": False}
+    result = solve_nefk(criteria.Freshness(rates), generator.uniform(0.01, 1.0) * rates.sum(), **given)
+    assert [is_taken for *_, is_taken in tried] == [True] and result.residual <= 1e-12
