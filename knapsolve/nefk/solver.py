@@ -129,9 +129,9 @@ def solve_nefk(
         place = Place(problem.n, given, given.itemsize, jobs)
     result = _solve(problem, jobs, place)
     if problem.criterion._shape == core.EXPONENTIAL and underflows(result):
-        is_left_over = result.price == 0.0  # or just used up: caps and bounds hold all
+        caps_hold_all = result.price == 0.0  # or bounds do
         del result  # room
-        result = _solve_in_logarithms(problem, is_left_over, jobs, place)
+        result = _solve_in_logarithms(problem, caps_hold_all, jobs, place)
     if not result.residual <= (DOUBTFUL if result.amounts.dtype == np.float64 else DOUBTFUL_SINGLE):
         why = "neighbouring prices make that difference" if result.residual <= FAILED else "no price was found"
         message = f"amounts are off by {result.residual:.2g}, relatively: {why}"
@@ -194,14 +194,14 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
     return _solve_groups(problem, passes, grouped, place, guess)
 
 
-def _solve_in_logarithms(problem: Problem, is_left_over: bool, n_jobs: int, place: Place) -> NEFKResult:
+def _solve_in_logarithms(problem: Problem, caps_hold_all: bool, n_jobs: int, place: Place) -> NEFKResult:
     """The answer of exponential items whose prices underflow, once it was found where they are not 0.
 
     Worthless items have no logarithm: of what caps and bounds leave them, if capacity is to be used up, they keep what
     they were given before.
     """
-    logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=not is_left_over)
-    if not (is_left_over and problem.equality):
+    logs = replace(problem, criterion=LogExponential(problem.criterion._parameter), equality=not caps_hold_all)
+    if not (caps_hold_all and problem.equality):
         return _solve(logs, n_jobs, place)
     worthless = np.flatnonzero(np.broadcast_to(problem.weights, problem.n) == 0.0)
     taken = place.amounts()[worthless]

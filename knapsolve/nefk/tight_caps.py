@@ -85,18 +85,17 @@ def price_without_idle(sample: SampledTotals, above: float, left: float, most: f
     if not starts.size or (are_near and below < WORTH):
         return None
 
-    def price_of(idle: float) -> float:
-        return max(float(starts[int(idle * starts.size)]) * (1.0 + ROUNDED), above)  # many may start just there
+    def at(idle: float) -> tuple[float, float]:
+        """A price below which so large a share starts, and the share of the items that more is left there."""
+        price = max(float(starts[int(idle * starts.size)]) * (1.0 + ROUNDED), above)  # many may start just there
+        return price, sample.capped_at(price)[1] - left if price > above else 0.0
 
-    def more_left(idle: float) -> float:
-        return sample.capped_at(price_of(idle))[1] - left if below < idle else 0.0
-
-    def is_worth(idle: float) -> bool:
-        more = more_left(idle)
-        return idle - BY_LEFT * more >= WORTH and left + more <= ROOMY * most
-
-    higher = filter(is_worth, IDLE) if more_left(LEAST_IDLE) <= FEW_MORE else iter(())
-    return next(map(price_of, higher), above if below >= WORTH else None)
+    if at(LEAST_IDLE)[1] <= FEW_MORE:
+        for idle in IDLE:
+            price, more = at(idle)
+            if idle - BY_LEFT * more >= WORTH and left + more <= ROOMY * most:
+                return price
+    return above if below >= WORTH else None
 
 
 def fill_exactly(problem: Problem, n_jobs: int, place: Place, solve: Solve) -> NEFKResult | None:

@@ -1,8 +1,12 @@
 """Exponential items in groups whose caps leave capacity over: own prices underflow, and are found in logarithms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+import knapsolve.nefk.solver as solver
 from knapsolve import criteria, solve_nefk
 
 
@@ -95,3 +99,35 @@ def test_bounds_and_items_of_no_group_hold_the_rest():
     np.testing.assert_allclose(result.amounts, [3000.0, 2.0, 3998.0, 7000.0], rtol=1e-12)
     assert result.price == 0.0
     np.testing.assert_array_equal(result.at_upper, [False, True, False, True])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_worthless_item_of_no_group_takes_the_rest(dtype):
+    options = {"groups": [0, 1, -1], "group_caps": [10.0, 700.0], "out": np.empty(3, dtype)}
+    result = solve_nefk(criteria.Exponential([1.0, 1.0, 1.0]), 1e4, weights=[0.0, 1.0, 0.0], **options)
+    np.testing.assert_allclose(result.amounts, [0.0, 700.0, 9300.0], rtol=1e-6, atol=1e-9)
+    assert result.residual <= 1e-12
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_does_not_add_up_is_told(is_first, dtype, monkeypatch):
+    """Whatever the reason: what worthless items took is lost, or own prices that are logarithms are not found."""
+    solve, depth, found = solver._solve, [0], []
+
+    def spoil(*given):
+        depth[0] += 1
+        result = solve(*given)
+        depth[0] -= 1
+        if depth[0]:  # within another one
+            return result
+        found.append(result)
+        if is_first and len(found) == 1:
+            result.amounts[2] = 0.0
+        return result if is_first or len(found) == 1 else replace(result, budget_residual=0.5)
+
+    monkeypatch.setattr(solver, "_solve", spoil)
+    options = {"groups": [0, 0, 1], "group_caps": [1050.0, 50.0], "out": np.empty(3, dtype)}
+    with pytest.warns(ConvergenceWarning):
+        result = solve_nefk(criteria.Exponential([1.0, 2.0, 1.0]), 1100.0, weights=[1.0, 1.0, 0.0], **options)
+    assert result.residual == pytest.approx(50.0 / 1100.0 if is_first else 0.5, rel=1e-6)

@@ -51,14 +51,18 @@ def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
     assert count[0] == plain[0] > 0
 
 
+@pytest.mark.parametrize("with_ungrouped", [False, True])
+@pytest.mark.parametrize("bits", [0, 3])
 @pytest.mark.parametrize("n", [1, 64, 1000])
-def test_idle_items_of_kept_groups_are_listed(n):
+def test_active_items_are_counted_and_idle_ones_of_kept_groups_listed(n, bits, with_ungrouped):
     generator = np.random.default_rng(n)
     groups, is_active = generator.integers(-1, 50, n), generator.random(n) < 0.4
     is_kept = generator.random(51) < 0.3
-    active, counts = np.empty((n + 63) // 64, dtype=np.uint64), np.zeros(51, dtype=np.uint32)
-    group_layout.mark_active(groups, is_active.view(np.uint8), False, active, counts, 0)
-    np.testing.assert_array_equal(counts, np.bincount(groups[is_active] + 1, minlength=51))
+    active, counts = np.empty((n + 63) // 64, dtype=np.uint64), np.zeros(2 + (49 >> bits), dtype=np.uint32)
+    group_layout.mark_active(groups, is_active.view(np.uint8), with_ungrouped, active, counts, bits)
+    is_active |= with_ungrouped & (groups < 0)
+    blocks = np.where(groups < 0, 0, 1 + (groups >> bits))
+    np.testing.assert_array_equal(counts, np.bincount(blocks[is_active], minlength=counts.size))
     found = np.empty(n + 1, dtype=np.uint32)
     listed = group_layout.list_others(groups, 7, np.packbits(is_kept, bitorder="little"), active, found)
     np.testing.assert_array_equal(found[:listed], 7 + np.flatnonzero(is_kept[groups + 1] & ~is_active))
