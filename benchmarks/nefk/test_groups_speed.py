@@ -9,44 +9,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from nefk_timing import best_of_each, problem
+from nefk_timing import MOST_REPEATS, best_of_each, freshness, print_beside_none, print_each_beside_none, problem
 
 from knapsolve import criteria, solve_nefk
 
-LEAST_REPEATS, MOST_REPEATS, SLOW = 7, 40, 200_000  # solves of fewer items are repeated the more, as they take less
 DRAWS = {10**4: 16, 10**5: 16, 10**6: 4, 10**7: 2}  # how many passes a solve takes depends on them, also without groups
-
-
-def beside_none(alone, groups, caps, clock):
-    """Seconds, how many times as long as without groups that is, and the result."""
-    capped = partial(alone, groups=groups, group_caps=caps)
-    repeats = max(LEAST_REPEATS, min(MOST_REPEATS, LEAST_REPEATS * SLOW // groups.size))
-    base, seconds = best_of_each([alone, capped], repeats, clock)
-    return seconds, seconds / base, capped()
-
-
-def print_beside_none(what, alone, groups, caps, clock=time.process_time):
-    print_each_beside_none(what, [(alone, groups, caps)], clock)
-
-
-def print_each_beside_none(what, draws, clock=time.process_time):
-    """Means of several draws of problems without groups, of groups and of caps, with a standard error, and the largest
-    ratio.
-    """
-    seconds, ratios, results = zip(*(beside_none(*draw, clock) for draw in draws))
-    n, passes = len(draws), np.mean([result.n_passes for result in results])
-    spread = f" +- {np.std(ratios, ddof=1) / n**0.5:.2f}, at most {max(ratios):.2f}" if n > 1 else ""
-    bind = np.mean([np.mean(result.group_prices > 0) for result in results])
-    print(
-        f"{what}: {np.mean(seconds) * 1e3:.2f} ms, {np.mean(ratios):.2f}{spread} of none; {passes:.3g} passes, "
-        f"{bind:.0%} of caps bind, residual {max(result.residual for result in results):.0e}"
-    )
-
-
-def freshness(n, seed, **options):
-    """Solves the problem of a draw of items."""
-    rate, weight, capacity = problem(n, seed)
-    return partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, **options)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +56,7 @@ def test_groups_beside_none(n, gives_out, n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_groups_and_none_each_by_itself(n_jobs, n_groups):
     """Over and over, a million items without groups stay in a large cache. Half of the caps are tight."""
-    rate, weight, capacity = problem(n := 10**6)
-    alone = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=n_jobs, out=np.empty(n))
+    alone = freshness(n := 10**6, 0, n_jobs=n_jobs, out=np.empty(n))
     generator = np.random.default_rng(2)
     groups = np.where(generator.random(n) < 0.02, -1, generator.integers(0, n_groups, n))
     few = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
@@ -155,10 +121,9 @@ def test_groups_of_very_different_sizes_beside_none(exponent):
 def test_few_items_in_groups_beside_none(size, share):
     """All caps bind, but most items have no group."""
     n, generator = 10**6, np.random.default_rng(3)
-    rate, weight, capacity = problem(n)
     n_groups = int(share * n) // size
     groups = np.where(generator.random(n) < share, generator.integers(0, n_groups, n), -1)
-    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1)
+    plain = freshness(n, 0, n_jobs=1)
     taken = np.bincount(groups + 1, plain().amounts, n_groups + 1)[1:] + 1e-9
     caps = generator.uniform(0.3, 0.9, n_groups) * taken
     print_beside_none(f"\n{share:.0%} of items in groups of {size}", plain, groups, caps)
@@ -255,12 +220,11 @@ def test_small_capacity_beside_none(what, size, share):
 @pytest.mark.parametrize("size", [2, 5, 50, 1000])
 def test_items_in_order_by_group_beside_none(n, size):
     """Tables are often sorted by host: beside the same items in any order."""
-    rate, weight, capacity = problem(n)
-    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, out=np.empty(n))
+    plain = freshness(n, 0, n_jobs=1, out=np.empty(n))
     groups = np.random.default_rng(1).integers(0, n // size, n)
     print()
     for over in (0.8, 1.02, 1.5):
-        caps = over * capacity / n * np.bincount(groups, minlength=n // size)
+        caps = over * 0.3 * np.bincount(groups, minlength=n // size)
         alone = partial(plain, equality=over >= 1.0)
         for what, some in ("in any order", groups), ("in order by group", np.sort(groups)):
             print_beside_none(f"n = {n:.0e}, {size} items a group, {over} times, {what}", alone, some, caps)
@@ -272,12 +236,12 @@ def test_groups_whose_caps_leave_capacity_over_beside_none(n_groups, without):
     """The same cap for every host, together less than the capacity: all bind, and the budget's price is 0, or far below
     that of any host where a few items have none and take what is over.
     """
-    rate, weight, capacity = problem(n := 10**6)
+    n = 10**6
     groups = np.random.default_rng(7).integers(0, n_groups, n)
     groups[:without] = -1
-    plain = partial(solve_nefk, criteria.Freshness(rate), capacity, weights=weight, n_jobs=1, equality=False)
+    plain = freshness(n, 0, n_jobs=1, equality=False)
     what = f"\n{n_groups} caps that leave three tenths over, {without} items without"
-    print_beside_none(what, plain, groups, np.full(n_groups, 0.7 * capacity / n_groups))
+    print_beside_none(what, plain, groups, np.full(n_groups, 0.7 * 0.3 * n / n_groups))
 
 
 @pytest.mark.parametrize("load", [0.8, 0.95, 0.999, 1 - 1e-6])
