@@ -159,7 +159,6 @@ NEFK_INLINE size_t approach_some(nefk_tile_space *space, int bounded, double flo
         from[l] = unit[l] * (double)low[l];
         to[l] = unit[l] * (double)high[l];
         unit[l] = guess > floor ? guess : unit[l];
-        gap[l] = fabsf(gap[l]);
     }
     for (size_t l = 0; l < lanes; l++) {
         uint32_t k = which[l];
@@ -275,6 +274,7 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
 static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int known,
                               double *starts, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
+    uint32_t item[NEFK_TILE_GROUPS]; /* of a group, in its corner */
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
@@ -288,10 +288,12 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     sum_part(space, bounded, n_rows, m, x, space->d, space->slope);
     sum_part(space, bounded, n_rows, m, x, space->y, space->curve);
     nefk_step_to_caps(space, floor, groups, total, own);
+    size_t corners = bounded ? 0 : nefk_step_in_corners(problem, space, floor, groups, price, x, own, item);
     spread_rows(space->part_rows, n_rows, own, next);
     for (size_t i = 0; i < m; i += NEFK_BLOCK)
         use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->part, i), next + i,
                     space->d + i, price + i, x + i, space->y + i);
+    if (corners) nefk_fill_corners(space, groups, item, x);
     sum_rows(space->part_rows, n_rows, space->y, space->slope);
     if (bounded) cut_items(space, m, x, NULL, next);
     put_back(space, bounded ? next : x, groups);

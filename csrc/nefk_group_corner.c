@@ -2,11 +2,15 @@
 
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
+#include "nefk_shapes.h"
 
 static const double CORNER = 7.0;    /* the rate of an item over its amount, at least: where slopes need not be asked */
 static const double BELOW = 1e-9;    /* a start: there it is seen how steep its item is, which leads on from there */
 static const double STRAIGHT = 1e-8; /* of a price: as far, the other items' amounts are taken to be straight */
 static const double APART = 1e-2;    /* of a start: how far others are if they are */
+static const double EXACT = 1e-7;    /* change of an amount after which Newton's next is none */
+static const double TOGETHER = 1e-4; /* of a price: items that start so near each other share what is left */
+enum { STEPS = 2 };
 static const double BESIDE = 9e-16;  /* of a price: some units in its last place */
 
 void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32_t *item) {
@@ -86,5 +90,96 @@ void nefk_enclose_corners(const nefk_problem *problem, nefk_tile_space *space, s
             space->met[g] = NEFK_ENCLOSED;
         }
         m = 0;
+    }
+}
+
+/* Candidates for nefk_step_in_corners: an item of each of so many groups, and what the others of its group take. */
+typedef struct {
+    double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], target[NEFK_BLOCK], tried[NEFK_BLOCK];
+    double others[NEFK_BLOCK], steep[NEFK_BLOCK], bend[NEFK_BLOCK]; /* amounts, slopes, second derivatives at `tried` */
+    double rest[NEFK_BLOCK], price[NEFK_BLOCK];
+    uint32_t group[NEFK_BLOCK], off[NEFK_BLOCK];
+} candidates;
+
+/* What the others leave to the candidates, by Newton's method on that, and its price; `off` where that is not exact.
+ * Prices hardly move, so what the others take is told by derivatives, and each candidate's slope, of which `flat` is the
+ * inverse, by its amount as nefk_respond_second has it. */
+static void share_out(const nefk_problem *problem, size_t m, candidates *at) {
+    double value[NEFK_BLOCK];
+    nefk_block items = {at->parameter, at->weight, NULL, NULL};
+    for (int step = 0; step < STEPS; step++) {
+        nefk_instructions_in_use()->worth(problem->shape, m, items, at->rest, value, at->price);
+        for (size_t j = 0; j < m; j++) {
+            nefk_item item = nefk_item_of(problem->shape, at->parameter[j], at->weight[j]);
+            double price = at->price[j], part = (price - at->tried[j]) / at->tried[j], t = part - 0.5 * part * part;
+            double others = at->others[j] - t * (at->steep[j] - 0.5 * at->bend[j] * t);
+            double inverse = at->rest[j] / item.a, start = item.v / item.p;
+            double flat = (start - price) / (price * at->rest[j] * inverse * (1.0 + inverse));
+            double steep = (at->steep[j] - at->bend[j] * t) * flat;
+            double change = (at->target[j] - others - at->rest[j]) / (1.0 + steep);
+            at->rest[j] += change;
+            at->price[j] = price - price * change * flat;
+            at->off[j] = !((fabs(change) <= EXACT * at->rest[j]) & (steep <= 1.0)); /* else rounding counts */
+        }
+    }
+}
+
+/* The item of group k that starts next to a price, as candidate m, by what the group's items take there; whether it is
+ * one: others that start with it share what is left. */
+static int nominate(const nefk_tile_space *space, size_t k, double tried, const double *x, size_t m, candidates *at,
+                    uint32_t *item) {
+    size_t first = space->part_offset[k], stride = space->part_stride[k], size = size_of(space, space->group[k]);
+    size_t best = first, near = 0;
+    double away = INFINITY, others = 0.0, steep = 0.0, bend = 0.0;
+    for (size_t j = 0, i = first; j < size; j++, i += stride) {
+        double off = fabs(space->starts[i] - tried);
+        best = off < away ? i : best;
+        away = off < away ? off : away;
+    }
+    for (size_t j = 0, i = first; j < size; j++, i += stride) {
+        near += fabs(space->starts[i] - space->starts[best]) <= TOGETHER * tried;
+        others += i == best ? 0.0 : x[i];
+        steep += i == best ? 0.0 : space->d[i];
+        bend += i == best ? 0.0 : space->y[i];
+    }
+    nefk_block one = block_of(&space->part, best);
+    at->parameter[m] = *one.parameter, at->weight[m] = *one.weight;
+    at->target[m] = space->target[k], at->tried[m] = tried, at->rest[m] = space->target[k] - others;
+    at->others[m] = others, at->steep[m] = steep, at->bend[m] = bend;
+    at->group[m] = (uint32_t)k;
+    *item = (uint32_t)best;
+    return near == 1;
+}
+
+size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups,
+                            const double *tried, const double *x, double *price, uint32_t *item) {
+    candidates at;
+    size_t met = 0;
+    for (size_t k = 0, m = 0; k < groups; k++) {
+        if (space->met[k] != NEFK_MET) m += (size_t)nominate(space, k, tried[space->part_offset[k]], x, m, &at, &item[k]);
+        if (!m || (m < NEFK_BLOCK && k + 1 < groups)) continue;
+        share_out(problem, m, &at);
+        for (size_t j = 0; j < m; j++) {
+            size_t g = at.group[j];
+            double own = at.price[j];
+            int is_met = !at.off[j] & (own > floor) & (own > NEFK_NIGH) & (own < space->top[g]);
+            price[g] = is_met ? own : price[g];
+            space->met[g] = is_met ? NEFK_IN_CORNER : NEFK_RUNNING;
+            met += (size_t)is_met;
+        }
+        m = 0;
+    }
+    return met;
+}
+
+void nefk_fill_corners(nefk_tile_space *space, size_t groups, const uint32_t *item, double *x) {
+    for (size_t k = 0; k < groups; k++) {
+        if (space->met[k] != NEFK_IN_CORNER) continue;
+        double rest = space->target[k];
+        for (size_t j = 0, i = space->part_offset[k]; j < size_of(space, space->group[k]); j++, i += space->part_stride[k])
+            rest -= i == item[k] ? 0.0 : x[i];
+        x[item[k]] = rest;
+        space->y[item[k]] = rest > 0.0 ? 0.0 : 1.0;
+        space->met[k] = NEFK_MET;
     }
 }

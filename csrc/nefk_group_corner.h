@@ -7,6 +7,8 @@
 
 #include "nefk_tile.h"
 
+enum { NEFK_IN_CORNER = 3 }; /* as nefk_search.h's, of a group whose price is known and whose amounts are to follow */
+
 #define NEFK_AIM 3e-2 /* of a price: how far the start may be that a guess means */
 
 /* The items of space->part whose starts are the nearest to the guesses in space->at of so many groups, or the ends of
@@ -17,5 +19,14 @@ void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32
 /* After the items' amounts x and slopes d were found at the guesses: enclose the prices of the groups that leave the
  * item aimed at an amount in its corner, by what the others are expected to take there. O(items). */
 void nefk_enclose_corners(const nefk_problem *problem, nefk_tile_space *space, size_t groups, const uint32_t *item);
+
+/* The last step of groups of space->part that are not met where an item is in its corner: what the others leave to it, by
+ * their amounts x, slopes and second derivatives at the prices tried, those of their items. Own prices are written to
+ * `price` (groups,), the items to `item` (groups,), and the groups are marked. Returns how many. Without bounds. */
+size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups,
+                            const double *tried, const double *x, double *price, uint32_t *item);
+
+/* What the others leave of the caps to those items, after amounts x followed to those prices. */
+void nefk_fill_corners(nefk_tile_space *space, size_t groups, const uint32_t *item, double *x);
 
 #endif

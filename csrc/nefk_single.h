@@ -12,6 +12,7 @@
 
 #define NEFK_SLOW 0.7f    /* of the last gap: a step that leaves more of it was Newton's last */
 #define NEFK_BENDING 0.1f /* share of a slope from which on one item bends a group's total */
+#define NEFK_STEEP 300.0f /* gap over the step, of a price, from which on an item is in its corner */
 #define NEFK_APART 1e-5f  /* more than what single precision makes of a price is off, relatively */
 
 enum { NEFK_FEW = 8 /* items of a group, the first two of which tell most */ };
@@ -174,7 +175,8 @@ NEFK_INLINE void nefk_begin_by_two(size_t m, const nefk_lanes *items, const floa
 
 /* Prices (NEFK_LANES,) after some rounds from those given, between `low` and `high` (NEFK_LANES,), which are narrowed:
  * the latter at first to where the second item starts, if there is one, or with bounds, to where the first one does. `gap`
- * (NEFK_LANES,): what was taken before the last step, less the cap. `bounded` and `steered`, as in nefk_steer.h, are compile-time
+ * (NEFK_LANES,): how far what was taken before the last step is from the cap, or without bounds NEFK_STEEP times that
+ * step, if that is less. `bounded` and `steered`, as in nefk_steer.h, are compile-time
  * constants. */
 NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, int steered, size_t rounds, float *low,
                                      float *high, float *price, float *gap) {
@@ -215,7 +217,8 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, i
             low[l] = a;
             high[l] = b;
             price[l] = next;
-            gap[l] = sum - 1.0f;
+            float off = fabsf(sum - 1.0f), moved = NEFK_STEEP * fabsf(next - here) / here;
+            gap[l] = bounded || off < moved ? off : moved;
         }
     }
 }
