@@ -10,7 +10,7 @@ KINDS = [criteria.Freshness, criteria.Detection]
 
 
 def planted(kind, size, deepest, n_groups=3000, seed=0):
-    """Rates, weights and amounts (m, size) of groups, and own prices (m,): the second item of each group takes a z-th of
+    """Rates, weights and amounts (m, size) of groups, and own prices (m,): the second item of each takes a z-th of
     its rate, z up to `deepest`, the first one more, and others what they take there.
     """
     generator = np.random.default_rng(seed)
