@@ -120,7 +120,7 @@ def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], below: flo
         own = own_guesses(passes, mu, *passes.respond_roughly(mu))
     for part in parts_of(own.size):
         some = own[part]
-        some[np.isnan(some)] = mu
+        np.fmax(some, mu, out=some)
         some[~binds[part]] = np.nan
     return own
 
@@ -148,7 +148,7 @@ def guesses_above(passes: GroupPasses, price: float) -> Array:
     along = _along(prices[first:], totals[first:])
     own = own_guesses(passes, prices[first], *passes.respond_roughly(prices[first]), along)
     for part in parts_of(own.size):
-        own[part][np.isnan(own[part])] = prices[first]
+        np.fmax(own[part], prices[first], out=own[part])
     return own
 
 
@@ -166,5 +166,5 @@ def guesses_by_size(passes: GroupPasses) -> Array:
     along = _along(*sample.passes().respond_upwards(mu, CURVE_STEP, taken / QUOTIENTS[-1], CURVE_POINTS))
     own = own_guesses(passes, mu, own, None, along)
     for part in parts_of(own.size):
-        own[part][np.isnan(own[part])] = mu
+        np.fmax(own[part], mu, out=own[part])  # where there was no guess
     return own

@@ -131,12 +131,13 @@ class Runs:
         firsts = np.append(self.table[:, 0], 2**32 - 1).astype(np.uint32)
         items, own = self.table[:, 3] - self.table[:, 2], np.arange(len(self.table))
         for bits in range(len(self.starts).bit_length(), -1, -1):
-            begins = np.arange(0, len(self.starts), 1 << bits, dtype=np.uint32)
-            guesses = firsts.searchsorted(begins, "right") - 1
-            away = int((items * (own - guesses[firsts[:-1] >> bits])).sum())  # runs beyond the guess, at most
-            if away * SELDOM <= items.sum() or 2 * begins.size > MOST_GUESSES:
+            size = -(-len(self.starts) >> bits)
+            guesses = firsts.searchsorted(firsts[:-1] >> bits << bits, "right") - 1  # of each run's first group
+            away = int((items * (own - guesses)).sum())  # runs beyond the guess, at most
+            if away * SELDOM <= items.sum() or 2 * size > MOST_GUESSES:
                 break
-        return guesses.astype(np.uint32), firsts, bits, away * SELDOM <= items.sum()
+        begins = np.append(-(-self.table[:, 0] >> bits), size)  # of runs, in guesses
+        return own.astype(np.uint32).repeat(np.diff(begins)), firsts, bits, away * SELDOM <= items.sum()
 
     def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """How many items groups have, run by run: which groups, and their sizes."""
