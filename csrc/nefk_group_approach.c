@@ -14,6 +14,7 @@
 #include "nefk_search.h"
 
 enum { ROUNDS = 3, ROUNDS_OF_FEW = 2 /* items */, MORE_ROUNDS = 5 /* of groups that were not near */, TIMES = 2 };
+enum { FEW_SMALL = 16 /* items to one in a small group for which this does not pay */ };
 static const float NEAR = 3e-3f, NEAR_OF_FEW = 1e-2f; /* relative gaps after which Halley's next is small enough */
 static const double ROUNDED = 1e-6; /* more than single precision is off, relatively */
 static const double LOST = 1e-2; /* relative gap from which on single precision led nowhere, but perhaps to a start */
@@ -27,7 +28,7 @@ int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space) {
         all += m;
         small += rows.size <= NEFK_DEPTH ? m : 0;
     }
-    if (2 * small <= all) return 0;
+    if (FEW_SMALL * small <= all) return 0;
     return nefk_are_positive(space->searched, space->at); /* or the budget has no price */
 }
 
@@ -197,11 +198,9 @@ NEFK_INLINE void begin_before_second(nefk_tile_space *space, size_t groups) {
     }
 }
 
-/* The same of all groups of space->part that are small enough; those that are far from their caps go on, side by
- * side. */
+/* The same of all groups of space->part; those that are far from their caps go on, side by side. */
 NEFK_INLINE void approach(nefk_tile_space *space, int bounded, double floor, int known, size_t groups) {
     uint32_t which[NEFK_TILE_GROUPS];
-    while (groups && size_of(space, space->group[groups - 1]) > NEFK_DEPTH) groups--;
     if (known == NEFK_UNKNOWN) begin_before_second(space, groups);
     else if (!bounded) begin_above_first(space, groups);
     for (size_t k = 0; k < groups; k++) which[k] = (uint32_t)k;
@@ -315,8 +314,14 @@ size_t nefk_approach_own(const nefk_problem *problem, nefk_tile_space *space, do
         if (!space->all.step[c]) nefk_fill(NEFK_TILE, space->all.entries[c][0], space->all.entries[c]);
     find_starts(problem->shape, stop, &space->all, starts);
     nefk_tops tops = {space->top, space->less, space->from, space->to};
-    size_t left = nefk_give_to_first(problem, space, starts, stop, floor, tops);
-    if (left) left = approach_listed(problem, space, floor, known, starts, left);
+    size_t listed = nefk_give_to_first(problem, space, starts, stop, floor, tops), small = listed, left = 0;
+    while (small && size_of(space, space->group[small - 1]) > NEFK_DEPTH) small--;
+    if (small) left = approach_listed(problem, space, floor, known, starts, small);
+    for (size_t k = small; k < listed; k++, left++) { /* large ones, which are narrowed */
+        space->at[left] = space->at[space->group[k]];
+        space->group[left] = space->group[k];
+        space->curve[left] = NEFK_AIM;
+    }
     spread_all(space, space->high, space->price);
     respond(problem, &space->all, stop, space->items, space->price, space->x, NULL, NULL);
     sum_groups(space, space->x, space->total);

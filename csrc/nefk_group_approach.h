@@ -8,7 +8,7 @@
 #include "nefk_tile.h"
 
 /* Whether this is for the groups of the tile that may need own prices, with guesses in space->at: of detection or
- * freshness, most items in small groups. */
+ * freshness, some items in small groups. */
 int nefk_approaches(const nefk_problem *problem, const nefk_tile_space *space);
 
 /* What is known of own prices: that they are above the floor, and a guess; a guess alone; or nothing, and the guess is
