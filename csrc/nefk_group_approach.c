@@ -287,7 +287,7 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     sum_part(space, bounded, n_rows, m, x, space->d, space->slope);
     sum_part(space, bounded, n_rows, m, x, space->y, space->curve);
     nefk_step_to_caps(space, floor, groups, total, own);
-    size_t corners = bounded ? 0 : nefk_step_in_corners(problem, space, floor, groups, price, x, own, item);
+    size_t corners = bounded ? 0 : nefk_step_in_corners(problem, space, floor, groups, x, own, item);
     spread_rows(space->part_rows, n_rows, own, next);
     for (size_t i = 0; i < m; i += NEFK_BLOCK)
         use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->part, i), next + i,

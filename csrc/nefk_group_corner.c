@@ -10,6 +10,7 @@ static const double STRAIGHT = 1e-8; /* of a price: as far, the other items' amo
 static const double APART = 1e-2;    /* of a start: how far others are if they are */
 static const double EXACT = 1e-7;    /* change of an amount after which Newton's next is none */
 static const double TOGETHER = 1e-4; /* of a price: items that start so near each other share what is left */
+static const double MOST_FOLLOW = 1.0; /* beyond, the others' rounding is more of the price than the item's amount */
 enum { STEPS = 2 };
 static const double BESIDE = 9e-16;  /* of a price: some units in its last place */
 
@@ -101,9 +102,9 @@ typedef struct {
     uint32_t group[NEFK_BLOCK], off[NEFK_BLOCK];
 } candidates;
 
-/* What the others leave to the candidates, by Newton's method on that, and its price; `off` where that is not exact.
- * Prices hardly move, so what the others take is told by derivatives, and each candidate's slope, of which `flat` is the
- * inverse, by its amount as nefk_respond_second has it. */
+/* What the others leave to the candidates, by Newton's method on that, and its price; `off` where the last step is not exact.
+ * Prices hardly move, so what the others take is told by derivatives; `flat` is how fast a candidate's log price falls
+ * with its amount, of which the price itself may tell nothing: that is start (1 - (1 + z) exp(-z)), z = a / amount. */
 static void share_out(const nefk_problem *problem, size_t m, candidates *at) {
     double value[NEFK_BLOCK];
     nefk_block items = {at->parameter, at->weight, NULL, NULL};
@@ -113,13 +114,13 @@ static void share_out(const nefk_problem *problem, size_t m, candidates *at) {
             nefk_item item = nefk_item_of(problem->shape, at->parameter[j], at->weight[j]);
             double price = at->price[j], part = (price - at->tried[j]) / at->tried[j], t = part - 0.5 * part * part;
             double others = at->others[j] - t * (at->steep[j] - 0.5 * at->bend[j] * t);
-            double inverse = at->rest[j] / item.a, start = item.v / item.p;
-            double flat = (start - price) / (price * at->rest[j] * inverse * (1.0 + inverse));
-            double steep = (at->steep[j] - at->bend[j] * t) * flat;
-            double change = (at->target[j] - others - at->rest[j]) / (1.0 + steep);
+            double z = item.a / at->rest[j], root = z * nefk_exp_negative(0.5 * z);
+            double flat = item.v / item.p * (root * root) / (price * at->rest[j]);
+            double follow = (at->steep[j] - at->bend[j] * t) * flat; /* how much of a change the others take */
+            double change = (at->target[j] - others - at->rest[j]) / (1.0 + follow);
             at->rest[j] += change;
             at->price[j] = price - price * change * flat;
-            at->off[j] = !((fabs(change) <= EXACT * at->rest[j]) & (steep <= 1.0)); /* else rounding counts */
+            at->off[j] = !((fabs(change) <= EXACT * at->rest[j]) & (follow <= MOST_FOLLOW));
         }
     }
 }
@@ -152,20 +153,21 @@ static int nominate(const nefk_tile_space *space, size_t k, double tried, const 
 }
 
 size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups,
-                            const double *tried, const double *x, double *price, uint32_t *item) {
+                            const double *x, double *price, uint32_t *item) {
     candidates at;
     size_t met = 0;
     for (size_t k = 0, m = 0; k < groups; k++) {
-        if (space->met[k] != NEFK_MET) m += (size_t)nominate(space, k, tried[space->part_offset[k]], x, m, &at, &item[k]);
+        if (space->met[k] != NEFK_MET) m += (size_t)nominate(space, k, space->at[k], x, m, &at, &item[k]);
         if (!m || (m < NEFK_BLOCK && k + 1 < groups)) continue;
         share_out(problem, m, &at);
         for (size_t j = 0; j < m; j++) {
             size_t g = at.group[j];
             double own = at.price[j];
             int is_met = !at.off[j] & (own > floor) & (own > NEFK_NIGH) & (own < space->top[g]);
-            price[g] = is_met ? own : price[g];
-            space->met[g] = is_met ? NEFK_IN_CORNER : NEFK_RUNNING;
-            met += (size_t)is_met;
+            if (!is_met) continue;
+            price[g] = own;
+            space->met[g] = NEFK_IN_CORNER;
+            met++;
         }
         m = 0;
     }

@@ -21,10 +21,10 @@ void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32
 void nefk_enclose_corners(const nefk_problem *problem, nefk_tile_space *space, size_t groups, const uint32_t *item);
 
 /* The last step of groups of space->part that are not met where an item is in its corner: what the others leave to it, by
- * their amounts x, slopes and second derivatives at the prices tried, those of their items. Own prices are written to
- * `price` (groups,), the items to `item` (groups,), and the groups are marked. Returns how many. Without bounds. */
+ * their amounts x, slopes and second derivatives at the prices in space->at. Own prices are written to `price`
+ * (groups,), the items to `item` (groups,), and the groups are marked. Returns how many. Without bounds. */
 size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups,
-                            const double *tried, const double *x, double *price, uint32_t *item);
+                            const double *x, double *price, uint32_t *item);
 
 /* What the others leave of the caps to those items, after amounts x followed to those prices. */
 void nefk_fill_corners(nefk_tile_space *space, size_t groups, const uint32_t *item, double *x);

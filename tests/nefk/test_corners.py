@@ -76,3 +76,24 @@ def test_an_item_that_takes_next_to_nothing_leaves_no_residual(kind, less, deepe
     )
     assert result.residual <= 1e-12
     assert result.amounts.min() >= 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deep", [1e4, 1e8, 1e13, 1e15, 1e16, 1e18, 1e20, 1e30, 1e100])
+@pytest.mark.parametrize("least", [1e-2, 1e-4, 1e-8, 1e-14])
+def test_a_price_that_tells_nothing_of_an_amount_is_right(kind, deep, least):
+    """The item in its corner has a rate so many times the cap, and its price is its start's; the other takes little."""
+    generator, m = np.random.default_rng(1), 2000
+    starts = generator.uniform(0.3, 1.0, m)
+    second = starts * generator.uniform(1.1, 4.0, m)
+    little = least * generator.uniform(0.3, 1.0, m)
+    rates = np.column_stack(
+        [deep * generator.uniform(0.3, 1.0, m), little * special.gammaincinv(2, starts / second)]
+    )
+    weights = np.column_stack([starts, second]) * (rates if kind is criteria.Freshness else 1.0)
+    groups, caps = np.repeat(np.arange(m), 2), 1.0 + little
+    result = solve_nefk(
+        kind(rates.ravel()), 3.0 * m, weights=weights.ravel(), groups=groups, group_caps=caps, equality=False
+    )
+    assert result.residual <= 1e-12
+    np.testing.assert_allclose(result.group_prices + result.price, starts, rtol=1e-14)

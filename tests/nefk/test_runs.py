@@ -75,3 +75,17 @@ def test_items_of_long_groups_are_counted(mean):
     runs = Runs(np.append(0, np.cumsum(sizes)).astype(np.uint32))
     for most in (0, 1, 64, 900):
         assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_first_guesses_of_runs_are_those_of_a_search(seed):
+    """Of groups of very different sizes, every 2^bits."""
+    generator = np.random.default_rng(seed)
+    n, n_groups = int(10 ** generator.uniform(3, 6)), int(10 ** generator.uniform(0, 5.5))
+    shares = np.arange(1, n_groups + 1) ** -generator.uniform(0.0, 1.3)
+    sizes = np.bincount(generator.choice(n_groups, n, p=shares / shares.sum()), minlength=n_groups)
+    runs = Runs(np.append(0, np.cumsum(generator.permutation(sizes))).astype(np.uint32), False)
+    guesses, firsts, bits, _ = runs._guess()
+    begins = np.arange(0, n_groups, 1 << bits)
+    np.testing.assert_array_equal(guesses, np.searchsorted(runs.table[:, 0], begins, "right") - 1)
+    np.testing.assert_array_equal(firsts[:-1], runs.table[:, 0])
