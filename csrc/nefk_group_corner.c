@@ -102,9 +102,9 @@ typedef struct {
     uint32_t group[NEFK_BLOCK], off[NEFK_BLOCK];
 } candidates;
 
-/* What the others leave to the candidates, by Newton's method on that, and its price; `off` where the last step is not exact.
- * Prices hardly move, so what the others take is told by derivatives; `flat` is how fast a candidate's log price falls
- * with its amount, of which the price itself may tell nothing: that is start (1 - (1 + z) exp(-z)), z = a / amount. */
+/* What the others leave to the candidates, by Newton's method on that, and its price; `off` where the last step is not
+ * exact. Prices hardly move, so what the others take is told by derivatives; `flat` is how fast a candidate's log price
+ * falls with its amount, of which the price itself may tell nothing: that is start (1 - (1 + z) exp(-z)), z = a / amount. */
 static void share_out(const nefk_problem *problem, size_t m, candidates *at) {
     double value[NEFK_BLOCK];
     nefk_block items = {at->parameter, at->weight, NULL, NULL};
