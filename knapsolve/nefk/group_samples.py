@@ -81,9 +81,10 @@ class SampledTotals:
             self.sizes = totals.sizes[1 + chosen[self.large - 1]] / every
         self.within = math.nan  # variance of what items of one large group take, over their squared mean
         self.away, self.missing, self.spread = np.empty(0), 0.0, math.nan  # until T is asked for: see `_weigh`
-        self._sum_of_caps = totals.sum_of_caps  # of small groups
+        self._counts_used = not totals.bits_of_blocks  # it is known which groups have items
+        self._sum_of_caps = totals.sum_of_used_caps if self._counts_used else totals.sum_of_caps  # of small groups
         if totals.has_large and large[1:].any():
-            marks = (~large[1:]).view(np.int8)
+            marks = (~large[1:] & (totals.sizes[1:] > 0)).view(np.int8)
             self._sum_of_caps = lambda: group_tables.sum_marked(problem.caps, marks, totals.n_jobs)
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
@@ -100,6 +101,8 @@ class SampledTotals:
     def _weigh(self) -> None:
         """How far the caps of small groups are from their mean, what those of the sample lack, and their spread."""
         caps = self.totals.caps[self.small]
+        if self._counts_used:
+            caps = np.where(self.totals.sizes[1 + self.small] > 0, caps, 0.0)
         sampled = float(caps.sum())
         self.away, self.missing = caps - sampled / max(caps.size, 1), self._sum_of_caps() - self.every * sampled
         self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0

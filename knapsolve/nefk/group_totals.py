@@ -70,6 +70,7 @@ class GroupTotals:
         if self._bits and not in_blocks():
             self._bits = 0
         self._sum_of_caps: float | None = None
+        self._sum_of_used_caps: float | None = None
         self._blocks = self._count_blocks() if self._bits else None
         if every and self._blocks is None:
             self._sizes = self._count_all(0)
@@ -158,6 +159,13 @@ class GroupTotals:
             self._sum_of_caps = float(group_tables.sum_marked(self.caps, None, self.n_jobs))
         return self._sum_of_caps
 
+    def sum_of_used_caps(self) -> float:
+        """The sum of the caps of groups that have items."""
+        if self._sum_of_used_caps is None:
+            used = group_tables.most_under_caps(self.sizes[1:], math.inf, self.caps, self.n_jobs)
+            self._sum_of_used_caps = float(used)
+        return self._sum_of_used_caps
+
     def ungrouped_items(self) -> NDArray[np.intp] | None:
         """Positions of the items of no group; None where these are not listed, or too many: then threads differ."""
         if self.listed is None or self.ungrouped * FEW > self.problem.n:
@@ -206,8 +214,8 @@ class GroupTotals:
         low, high = self.problem.lower, self.problem.upper
         if isinstance(high, np.ndarray):
             most = most_taken(self.sums_of(high), self.caps)
-        elif high == math.inf and self.ungrouped:
-            most = math.inf
+        elif high == math.inf:
+            most = math.inf if self.ungrouped else self.sum_of_used_caps()
         else:
             ungrouped = self.ungrouped * high if self.ungrouped else 0.0
             most = ungrouped + group_tables.most_under_caps(self.sizes[1:], high, self.caps, self.n_jobs)
