@@ -273,7 +273,7 @@ static void sum_part(nefk_tile_space *space, int bounded, size_t n_rows, size_t 
 static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *space, double floor, int known,
                               double *starts, size_t groups) {
     const nefk_instructions *use = nefk_instructions_in_use();
-    uint32_t item[NEFK_TILE_GROUPS]; /* of a group, in its corner */
+    nefk_corner corner[NEFK_TILE_GROUPS + 1]; /* one more is written */
     int bounded = nefk_has_bounds(problem);
     size_t n_rows, m = take_apart(space, bounded, starts, groups, &n_rows), left = 0;
     double *price = starts, *next = space->price, *x = space->e, *total = space->from, *own = space->again;
@@ -287,12 +287,12 @@ static size_t approach_listed(const nefk_problem *problem, nefk_tile_space *spac
     sum_part(space, bounded, n_rows, m, x, space->d, space->slope);
     sum_part(space, bounded, n_rows, m, x, space->y, space->curve);
     nefk_step_to_caps(space, floor, groups, total, own);
-    size_t corners = bounded ? 0 : nefk_step_in_corners(problem, space, floor, groups, x, own, item);
+    size_t corners = bounded ? 0 : nefk_step_in_corners(problem, space, floor, n_rows, x, own, corner);
     spread_rows(space->part_rows, n_rows, own, next);
     for (size_t i = 0; i < m; i += NEFK_BLOCK)
         use->follow(problem->shape, m - i < NEFK_BLOCK ? m - i : NEFK_BLOCK, block_of(&space->part, i), next + i,
                     space->d + i, price + i, x + i, space->y + i);
-    if (corners) nefk_fill_corners(space, groups, item, x);
+    nefk_fill_corners(space, corners, corner, x);
     sum_rows(space->part_rows, n_rows, space->y, space->slope);
     if (bounded) cut_items(space, m, x, NULL, next);
     put_back(space, bounded ? next : x, groups);

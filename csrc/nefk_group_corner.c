@@ -1,5 +1,11 @@
+/* Comparisons may become masks: no value changes, only which floating-point exception flags are raised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 #include "nefk_group_corner.h"
 
+#include "every_width.h"
 #include "nefk_group_starts.h"
 #include "nefk_search.h"
 #include "nefk_shapes.h"
@@ -11,7 +17,7 @@ static const double APART = 1e-2;    /* of a start: how far others are if they a
 static const double EXACT = 1e-7;    /* change of an amount after which Newton's next is none */
 static const double TOGETHER = 1e-4; /* of a price: items that start so near each other share what is left */
 static const double MOST_FOLLOW = 1.0; /* beyond, the others' rounding is more of the price than the item's amount */
-enum { STEPS = 2 };
+enum { STEPS = 2, LANES = NEFK_ROW_LANES };
 static const double BESIDE = 9e-16;  /* of a price: some units in its last place */
 
 void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32_t *item) {
@@ -98,90 +104,138 @@ void nefk_enclose_corners(const nefk_problem *problem, nefk_tile_space *space, s
 typedef struct {
     double parameter[NEFK_BLOCK], weight[NEFK_BLOCK], target[NEFK_BLOCK], tried[NEFK_BLOCK];
     double others[NEFK_BLOCK], steep[NEFK_BLOCK], bend[NEFK_BLOCK]; /* amounts, slopes, second derivatives at `tried` */
-    double rest[NEFK_BLOCK], price[NEFK_BLOCK];
-    uint32_t group[NEFK_BLOCK], off[NEFK_BLOCK];
+    double rest[NEFK_BLOCK], price[NEFK_BLOCK], off[NEFK_BLOCK];
+    nefk_corner place[NEFK_BLOCK];
+    size_t count;
 } candidates;
 
-/* What the others leave to the candidates, by Newton's method on that, and its price; `off` where the last step is not
- * exact. Prices hardly move, so what the others take is told by derivatives; `flat` is how fast a candidate's log price
- * falls with its amount, of which the price itself may tell nothing: that is start (1 - (1 + z) exp(-z)), z = a / amount. */
-static void share_out(const nefk_problem *problem, size_t m, candidates *at) {
-    double value[NEFK_BLOCK];
+/* One step of Newton's method on what the others leave to the candidates, of which `worth` is the price; `off` where it
+ * is not the last one. Prices hardly move, so what the others take is told by derivatives; `flat` is how fast a
+ * candidate's log price falls with its amount, of which the price itself may tell nothing: that is
+ * start (1 - (1 + z) exp(-z)), z = a / amount. */
+NEFK_INLINE void step_lanes(int shape, candidates *at, const double *worth) {
+    for (size_t j = 0; j < at->count; j++) {
+        nefk_item item = nefk_item_of(shape, at->parameter[j], at->weight[j]);
+        double price = worth[j], part = (price - at->tried[j]) / at->tried[j], t = part - 0.5 * part * part;
+        double rest = at->rest[j], others = at->others[j] - t * (at->steep[j] - 0.5 * at->bend[j] * t);
+        double z = item.a / rest, root = z * nefk_exp_negative(0.5 * z);
+        double flat = item.v / item.p * (root * root) / (price * rest);
+        double follow = (at->steep[j] - at->bend[j] * t) * flat; /* how much of a change the others take */
+        double change = (at->target[j] - others - rest) / (1.0 + follow), left = rest + change;
+        double is_last = fabs(change) <= EXACT * left ? 0.0 : 1.0;
+        at->off[j] = follow <= MOST_FOLLOW ? is_last : 1.0;
+        at->rest[j] = left;
+        at->price[j] = price - price * change * flat;
+    }
+}
+
+NEFK_INLINE void step_shape(int shape, candidates *at, const double *worth) {
+    if (shape == NEFK_DETECTION) step_lanes(NEFK_DETECTION, at, worth);
+    else step_lanes(NEFK_FRESHNESS, at, worth);
+}
+
+AT_EVERY_WIDTH(void, nefk_step_amounts, step_shape, (int shape, candidates *at, const double *worth),
+               (shape, at, worth))
+
+/* Of LANES groups whose m items lie in rows (m, n): the item that starts next to their prices, and what the others take. */
+typedef struct {
+    double item[LANES], others[LANES], steep[LANES], bend[LANES];
+    double near[LANES]; /* items that start so near that they share what is left, itself included */
+} neighbours;
+
+NEFK_INLINE void find_lanes(size_t m, size_t n, const double *price, const double *starts, const double *x,
+                            const double *d, const double *y, neighbours *restrict to) {
+    double item[LANES] = {0}, start[LANES] = {0}, away[LANES], at[LANES];
+    double others[LANES] = {0}, steep[LANES] = {0}, bend[LANES] = {0}, near[LANES] = {0};
+    for (size_t l = 0; l < LANES; l++) away[l] = INFINITY, at[l] = price[l];
+    for (size_t j = 0; j < m; j++) {
+        double number = (double)j;
+        for (size_t l = 0; l < LANES; l++) {
+            double own = starts[j * n + l], off = fabs(own - at[l]);
+            item[l] = off < away[l] ? number : item[l];
+            start[l] = off < away[l] ? own : start[l];
+            away[l] = off < away[l] ? off : away[l];
+        }
+    }
+    for (size_t j = 0; j < m; j++) { /* in short loops, which have no branch */
+        double number = (double)j;
+        for (size_t l = 0; l < LANES; l++) others[l] += item[l] == number ? 0.0 : x[j * n + l];
+        for (size_t l = 0; l < LANES; l++) steep[l] += item[l] == number ? 0.0 : d[j * n + l];
+        for (size_t l = 0; l < LANES; l++) bend[l] += item[l] == number ? 0.0 : y[j * n + l];
+        for (size_t l = 0; l < LANES; l++) near[l] += fabs(starts[j * n + l] - start[l]) <= TOGETHER * at[l] ? 1.0 : 0.0;
+    }
+    for (size_t l = 0; l < LANES; l++) {
+        to->item[l] = item[l];
+        to->others[l] = others[l];
+        to->steep[l] = steep[l];
+        to->bend[l] = bend[l];
+        to->near[l] = near[l];
+    }
+}
+
+AT_EVERY_WIDTH(void, nefk_find_neighbours, find_lanes,
+               (size_t m, size_t n, const double *price, const double *starts, const double *x, const double *d,
+                const double *y, neighbours *to),
+               (m, n, price, starts, x, d, y, to))
+
+/* Step by step towards what the others leave to the candidates; those that come there are met, their prices known, and
+ * are listed. Returns how many. */
+static size_t share_out(const nefk_problem *problem, nefk_tile_space *space, double floor, candidates *at, double *price,
+                        nefk_corner *corners) {
+    double value[NEFK_BLOCK], worth[NEFK_BLOCK];
     nefk_block items = {at->parameter, at->weight, NULL, NULL};
-    for (int step = 0; step < STEPS; step++) {
-        nefk_instructions_in_use()->worth(problem->shape, m, items, at->rest, value, at->price);
-        for (size_t j = 0; j < m; j++) {
-            nefk_item item = nefk_item_of(problem->shape, at->parameter[j], at->weight[j]);
-            double price = at->price[j], part = (price - at->tried[j]) / at->tried[j], t = part - 0.5 * part * part;
-            double others = at->others[j] - t * (at->steep[j] - 0.5 * at->bend[j] * t);
-            double z = item.a / at->rest[j], root = z * nefk_exp_negative(0.5 * z);
-            double flat = item.v / item.p * (root * root) / (price * at->rest[j]);
-            double follow = (at->steep[j] - at->bend[j] * t) * flat; /* how much of a change the others take */
-            double change = (at->target[j] - others - at->rest[j]) / (1.0 + follow);
-            at->rest[j] += change;
-            at->price[j] = price - price * change * flat;
-            at->off[j] = !((fabs(change) <= EXACT * at->rest[j]) & (follow <= MOST_FOLLOW));
-        }
-    }
-}
-
-/* The item of group k that starts next to a price, as candidate m, by what the group's items take there; whether it is
- * one: others that start with it share what is left. */
-static int nominate(const nefk_tile_space *space, size_t k, double tried, const double *x, size_t m, candidates *at,
-                    uint32_t *item) {
-    size_t first = space->part_offset[k], stride = space->part_stride[k], size = size_of(space, space->group[k]);
-    size_t best = first, near = 0;
-    double away = INFINITY, others = 0.0, steep = 0.0, bend = 0.0;
-    for (size_t j = 0, i = first; j < size; j++, i += stride) {
-        double off = fabs(space->starts[i] - tried);
-        best = off < away ? i : best;
-        away = off < away ? off : away;
-    }
-    for (size_t j = 0, i = first; j < size; j++, i += stride) {
-        near += fabs(space->starts[i] - space->starts[best]) <= TOGETHER * tried;
-        others += i == best ? 0.0 : x[i];
-        steep += i == best ? 0.0 : space->d[i];
-        bend += i == best ? 0.0 : space->y[i];
-    }
-    nefk_block one = block_of(&space->part, best);
-    at->parameter[m] = *one.parameter, at->weight[m] = *one.weight;
-    at->target[m] = space->target[k], at->tried[m] = tried, at->rest[m] = space->target[k] - others;
-    at->others[m] = others, at->steep[m] = steep, at->bend[m] = bend;
-    at->group[m] = (uint32_t)k;
-    *item = (uint32_t)best;
-    return near == 1;
-}
-
-size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups,
-                            const double *x, double *price, uint32_t *item) {
-    candidates at;
     size_t met = 0;
-    for (size_t k = 0, m = 0; k < groups; k++) {
-        if (space->met[k] != NEFK_MET) m += (size_t)nominate(space, k, space->at[k], x, m, &at, &item[k]);
-        if (!m || (m < NEFK_BLOCK && k + 1 < groups)) continue;
-        share_out(problem, m, &at);
-        for (size_t j = 0; j < m; j++) {
-            size_t g = at.group[j];
-            double own = at.price[j];
-            int is_met = !at.off[j] & (own > floor) & (own > NEFK_NIGH) & (own < space->top[g]);
-            if (!is_met) continue;
-            price[g] = own;
-            space->met[g] = NEFK_IN_CORNER;
-            met++;
-        }
-        m = 0;
+    for (int step = 0; step < STEPS; step++) {
+        nefk_instructions_in_use()->worth(problem->shape, at->count, items, at->rest, value, worth);
+        nefk_step_amounts(problem->shape, at, worth);
     }
+    for (size_t j = 0; j < at->count; j++) {
+        uint32_t k = at->place[j].group;
+        double own = at->price[j];
+        int is_met = (at->off[j] == 0.0) & (own > floor) & (own > NEFK_NIGH) & (own < space->top[k]);
+        corners[met] = at->place[j];
+        corners[met].amount = at->rest[j];
+        price[k] = is_met ? own : price[k];
+        space->met[k] = is_met ? NEFK_MET : space->met[k];
+        met += (size_t)is_met;
+    }
+    at->count = 0;
     return met;
 }
 
-void nefk_fill_corners(nefk_tile_space *space, size_t groups, const uint32_t *item, double *x) {
-    for (size_t k = 0; k < groups; k++) {
-        if (space->met[k] != NEFK_IN_CORNER) continue;
-        double rest = space->target[k];
-        for (size_t j = 0, i = space->part_offset[k]; j < size_of(space, space->group[k]); j++, i += space->part_stride[k])
-            rest -= i == item[k] ? 0.0 : x[i];
-        x[item[k]] = rest;
-        space->y[item[k]] = rest > 0.0 ? 0.0 : 1.0;
-        space->met[k] = NEFK_MET;
+size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t n_rows,
+                            const double *x, double *price, nefk_corner *corners) {
+    candidates at;
+    neighbours next;
+    size_t met = at.count = 0;
+    for (size_t r = 0; r < n_rows; r++) {
+        nefk_rows rows = space->part_rows[r];
+        size_t n = rows.last - rows.first;
+        for (size_t first = 0; first < n; first += LANES) {
+            size_t lanes = n - first < LANES ? n - first : LANES, i = rows.begin + first, k = rows.first + first, off = 0;
+            for (size_t l = 0; l < lanes; l++) off += space->met[k + l] != NEFK_MET;
+            if (!off) continue;
+            if (at.count + LANES > NEFK_BLOCK) met += share_out(problem, space, floor, &at, price, corners + met);
+            nefk_find_neighbours(rows.size, n, space->at + k, space->starts + i, x + i, space->d + i, space->y + i, &next);
+            for (size_t l = 0; l < lanes; l++) {
+                if ((space->met[k + l] == NEFK_MET) | (next.near[l] != 1.0)) continue;
+                size_t item = i + (size_t)next.item[l] * n + l, m = at.count;
+                nefk_block one = block_of(&space->part, item);
+                at.parameter[m] = *one.parameter, at.weight[m] = *one.weight;
+                at.target[m] = space->target[k + l], at.tried[m] = space->at[k + l];
+                at.rest[m] = space->target[k + l] - next.others[l];
+                at.others[m] = next.others[l], at.steep[m] = next.steep[l], at.bend[m] = next.bend[l];
+                at.place[m] = (nefk_corner){(uint32_t)(k + l), (uint32_t)item, 0.0};
+                at.count++;
+            }
+        }
+    }
+    return met + share_out(problem, space, floor, &at, price, corners + met);
+}
+
+void nefk_fill_corners(nefk_tile_space *space, size_t n, const nefk_corner *corners, double *x) {
+    for (size_t c = 0; c < n; c++) {
+        x[corners[c].item] = corners[c].amount;
+        space->y[corners[c].item] = corners[c].amount > 0.0 ? 0.0 : 1.0;
     }
 }

@@ -7,8 +7,6 @@
 
 #include "nefk_tile.h"
 
-enum { NEFK_IN_CORNER = 3 }; /* as nefk_search.h's, of a group whose price is known and whose amounts are to follow */
-
 #define NEFK_AIM 3e-2 /* of a price: how far the start may be that a guess means */
 
 /* The items of space->part whose starts are the nearest to the guesses in space->at of so many groups, or the ends of
@@ -20,13 +18,17 @@ void nefk_aim_at_starts(nefk_tile_space *space, size_t groups, int moves, uint32
  * item aimed at an amount in its corner, by what the others are expected to take there. O(items). */
 void nefk_enclose_corners(const nefk_problem *problem, nefk_tile_space *space, size_t groups, const uint32_t *item);
 
-/* The last step of groups of space->part that are not met where an item is in its corner: what the others leave to it, by
- * their amounts x, slopes and second derivatives at the prices in space->at. Own prices are written to `price`
- * (groups,), the items to `item` (groups,), and the groups are marked. Returns how many. Without bounds. */
-size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t groups,
-                            const double *x, double *price, uint32_t *item);
+/* A group of space->part whose item, of all the tile's, is in its corner, and what the others leave to that. */
+typedef struct { uint32_t group, item; double amount; } nefk_corner;
 
-/* What the others leave of the caps to those items, after amounts x followed to those prices. */
-void nefk_fill_corners(nefk_tile_space *space, size_t groups, const uint32_t *item, double *x);
+/* The last step of groups in rows of space->part that are not met where an item is in its corner: what the others leave
+ * to it, by their amounts x, slopes and second derivatives at the prices in space->at. Own prices are written to `price`
+ * (groups,), and the groups are met, and listed. Returns how many. Without bounds. Reads beyond the rows, as
+ * nefk_instructions' functions of rows do. O(items). */
+size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t n_rows,
+                            const double *x, double *price, nefk_corner *corners);
+
+/* Those amounts of n groups, after the others' amounts x followed to those prices. */
+void nefk_fill_corners(nefk_tile_space *space, size_t n, const nefk_corner *corners, double *x);
 
 #endif

@@ -93,9 +93,9 @@ static inline int is_alone(const double *slope, nefk_tops tops, double floor, si
 
 /* Whether those of some group of a row may. */
 static int some_are_alone(nefk_rows rows, const double *slope, nefk_tops tops, double floor) {
-    int some = 0;
-    for (size_t g = rows.first; g < rows.last; g++) some |= is_alone(slope, tops, floor, g);
-    return some;
+    for (size_t g = rows.first; g < rows.last; g++)
+        if (is_alone(slope, tops, floor, g)) return 1;
+    return 0;
 }
 
 size_t nefk_give_to_first(const nefk_problem *problem, nefk_tile_space *space, const double *starts, size_t m,

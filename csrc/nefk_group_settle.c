@@ -203,10 +203,17 @@ static void bring_back(size_t first, size_t m, const nefk_tile_space *space, dou
 /* List the items of groups without a flag (groups,), by number in the tile, and what amounts are written over. */
 static void list_left(const nefk_grouped *all, size_t first, size_t m, const uint8_t *flag, const double *doubles,
                       const float *singles, uint32_t *left, double *over) {
+    enum { AT_ONCE = 8 /* of most, none is */ };
     size_t count = 0;
-    for (size_t i = first; i < first + m; i++) { /* no branch */
-        left[count] = (uint32_t)i;
-        count += !flag[all->member[i]];
+    for (size_t i = first, end = first + m, last; i < end; i = last) {
+        const uint16_t *member = all->member + i;
+        last = end - i < AT_ONCE ? end : i + AT_ONCE;
+        if (last - i == AT_ONCE && flag[member[0]] & flag[member[1]] & flag[member[2]] & flag[member[3]]
+            & flag[member[4]] & flag[member[5]] & flag[member[6]] & flag[member[7]]) continue;
+        for (size_t k = i; k < last; k++) { /* no branch */
+            left[count] = (uint32_t)k;
+            count += !flag[all->member[k]];
+        }
     }
     for (size_t k = 0; k < count; k++) over[k] = doubles ? doubles[left[k]] : (double)singles[left[k]];
 }
