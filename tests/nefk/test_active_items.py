@@ -198,7 +198,7 @@ def test_the_answer_is_that_of_all_items(family, times, n_groups, most_listed, f
 def test_a_sample_that_misleads_costs_time_alone(n, over, monkeypatch):
     """Items are left out that start above the answer's price: it is found without that."""
     rates, weights, groups = spread(n // 2, 3, n)
-    caps = np.full(n // 2, 0.9) if n == N else half_tight(criteria.Freshness(rates), 0.3 * n, weights, groups, n // 2)
+    caps = np.full(n // 2, 0.8) if n == N else half_tight(criteria.Freshness(rates), 0.3 * n, weights, groups, n // 2)
     options = {"weights": weights, "groups": groups, "group_caps": caps, "out": np.empty(n)}
     expected = solve("freshness", rates, 0.3 * n, **options)
     monkeypatch.setattr(loose_caps_module, "below_likely", lambda *_: expected.price * (1.0 + over))

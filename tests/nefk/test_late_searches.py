@@ -72,3 +72,18 @@ def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes
     result = solve_nefk(criteria.Freshness(rates), share * rates.sum(), weights=starts * rates, upper=upper)
     assert result.residual <= 1e-12
     assert result.n_passes <= passes
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 14, 15])
+def test_one_cap_for_all_hosts_that_are_nearly_all_held_leads_few_passes_astray(seed):
+    """Hosts by Pareto's law, some without items: the price is where T begins to fall, of which the caps of a sample told
+    no more than how many of its hosts had items: up to 23.
+    """
+    n, hosts, generator = 200_000, 60_000, np.random.default_rng(seed)
+    rates, weights = np.exp(generator.normal(0.0, 1.0, n)), generator.uniform(0.2, 5.0, n)
+    shares = generator.pareto(1.1, hosts) + 1.0
+    groups = generator.permutation(hosts)[generator.choice(hosts, n, p=shares / shares.sum())]
+    caps = {"groups": groups, "group_caps": 1.02 * n / np.unique(groups).size}
+    result = solve_nefk(criteria.Freshness(rates), float(n), weights=weights, **caps, out=np.empty(n))
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 12
