@@ -25,6 +25,7 @@ from knapsolve.nefk.search import BESIDE, LINEAR, STARTING, Secant, step_beside
 Array = NDArray[np.float64]
 SAMPLE_STEPS = 8
 ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
+FEWEST_TELLING = 8  # small groups that tell how what they take goes with their caps
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
 LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of the smallest
@@ -35,6 +36,7 @@ LEAST_AWAY = 1e-6  # of a price over the one at which the first items start, at 
 DOWN = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # in log price, from above which nothing is taken
 AWAY, MOST_ERRORS = (0.06, 0.12, 0.25, 0.5, 1.0), 1.2  # in log price: how far up it is looked for how T falls; at most
 ALONG = 1e-4  # error of a log price at which T of a sample has some size
+FAR_OFF = 0.5  # an error of a log price, of which a slope tells nothing: what T falls over as much on both sides does
 LEAST_CAPPED = 0.05  # share of the groups whose caps bind, from which on Newton's steps go too far
 
 
@@ -94,21 +96,26 @@ class SampledTotals:
         self.every, self._n_jobs = float(every), totals.n_jobs
         self.ungrouped = max(totals.ungrouped / max(known.size - int(np.count_nonzero(has_group)), 1), 1.0)
         self.has_ties = False  # about the price that was found
+        self._steep = math.nan  # how T falls by log price, as far as the last one's error tells
         self.capped = 0.0  # share of the groups whose caps are exceeded at the last price
         self._last: _Taken | None = None
 
     @np.errstate(all="ignore")
     def _weigh(self) -> None:
-        """How far the caps of small groups are from their mean, what those of the sample lack, and their spread."""
+        """How far the caps of small groups are from their mean, what those of the sample lack, and their spread: 0 where
+        that tells nothing of how what groups take goes with their caps.
+        """
         caps = self.totals.caps[self.small]
         if self._counts_used:
             caps = np.where(self.totals.sizes[1 + self.small] > 0, caps, 0.0)
         sampled = float(caps.sum())
         self.away, self.missing = caps - sampled / max(caps.size, 1), self._sum_of_caps() - self.every * sampled
         self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
-        if not self.spread > ALIKE * float(np.square(caps).sum()):
-            self.spread = 0.0  # but for rounding, caps are the same: the sample has its part of them
+        is_alike = not self.spread > ALIKE * float(np.square(caps).sum())  # but for rounding
+        if is_alike:
             self.away = np.zeros(caps.size)  # also where one has no end
+        if is_alike or caps.size < FEWEST_TELLING:
+            self.spread = 0.0
 
     def respond(self, price: float) -> tuple[float, float, float]:
         """T, its slope and its part that caps hold at a price, roughly."""
@@ -124,11 +131,22 @@ class SampledTotals:
         trust = self._shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
-        if 0.0 < self.spread < math.inf:
-            by_cap = float((taken * self.away).sum()) / self.spread
+        if math.isfinite(self.missing):
+            by_cap = self._by_cap(taken, sums[0])
             sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
         whole, steep = sums[0] + more * float(total[0]), sums[1] + more * float(slope[0])
         return _Taken(price, total, trust, (whole, steep, sums[2]), taken, by_cap)
+
+    @np.errstate(all="ignore")
+    def _by_cap(self, taken: Array, whole: float) -> float:
+        """How what small groups take goes with their caps: in proportion where few or alike ones are sampled, and as T of
+        all groups where none is.
+        """
+        if 0.0 < self.spread < math.inf:
+            return float((taken * self.away).sum()) / self.spread
+        caps = float(self.totals.caps[self.small].sum()) if taken.size else float(self.totals.caps.sum())
+        share = (float(taken.sum()) if taken.size else whole / self.every) / caps if caps > 0.0 else 0.0
+        return min(share, 1.0) if share >= 0.0 else 0.0
 
     @np.errstate(all="ignore")
     def error(self) -> float:
@@ -145,14 +163,18 @@ class SampledTotals:
         if self.ungrouped > 1.0:  # all of them would leave no chance
             alone = amounts[self.totals.problem.groups < 0]
             squares += self.ungrouped * (self.ungrouped - 1.0) * alone.size * float(alone.var())
-        return float(np.sqrt(squares) / np.float64(last.sums[1]))
+        self._steep, off = last.sums[1], np.sqrt(squares)
+        if not off <= FAR_OFF * self._steep and 0.0 < last.price < math.inf:
+            more, less = (self._respond(last.price * math.exp(away)).sums[0] for away in (-FAR_OFF, FAR_OFF))
+            self._steep = (more - less) / (2.0 * FAR_OFF)
+        return float(off / np.float64(self._steep))
 
     def price_above(self, price: float, errors: float) -> float:
-        """A price above another, by some errors of the last one, or by less if T falls as much over that as its slope
-        tells for these, which is little where caps hold nearly all. Infinite if neither is near.
+        """A price above another, by some errors of the last one, which is known, or by less if T falls as much over that
+        as its slope tells for these, which is little where caps hold nearly all. Infinite if neither is near.
         """
         if self._last and price > 0.0 and errors > AWAY[0]:
-            here, fall = self._respond(price).sums[0], errors * self._last.sums[1]
+            here, fall = self._respond(price).sums[0], errors * self._steep
             for away in AWAY:
                 if away < errors and here - self._respond(price * math.exp(away)).sums[0] >= fall:
                     return price * math.exp(away)

@@ -86,6 +86,33 @@ def test_where_caps_hold_all_a_sample_has_the_sum_of_those_of_groups_with_items(
     assert SampledTotals(totals).respond(1e-6)[0] == pytest.approx(whole, rel=1e-12)
 
 
+@pytest.mark.parametrize("small", [6, 18, 43, 200])
+def test_few_small_groups_of_a_sample_or_none_do_not_mislead(small):
+    """Of groups beside large ones, one in 27 or so is sampled: their total would be that times what it takes, or nothing."""
+    generator = np.random.default_rng(small)
+    sizes = np.append(generator.integers(1200, 2000, 60), generator.integers(100, 500, small))
+    groups = np.repeat(np.arange(sizes.size), sizes)
+    caps = 1e-3 * sizes * generator.uniform(0.5, 2.0, sizes.size)
+    options = {"weights": np.ones(groups.size), "upper": None, "groups": groups, "group_caps": caps}
+    totals = totals_of("freshness", generator.lognormal(0.0, 1.0, groups.size), options)
+    sample = SampledTotals(totals)
+    assert sample.small.size <= max(small // 10, 2)
+    assert sample.respond(1e-6)[0] == pytest.approx(caps.sum(), rel=1e-12)
+
+
+def test_how_far_a_sample_may_be_off_is_known_where_its_total_does_not_fall():
+    """At a price at which most groups are at their caps, and the others' items have not started."""
+    n_groups, generator = 9000, np.random.default_rng(3)
+    groups, late = generator.integers(0, n_groups, 45_000), generator.random(n_groups) < 0.05
+    starts = np.where(late, 0.5, 1.0)[groups] * np.exp(0.01 * generator.standard_normal(45_000))
+    options = {"weights": starts, "upper": None, "groups": groups, "group_caps": np.full(n_groups, 0.01)}
+    sample = SampledTotals(totals_of("freshness", np.ones(45_000), options))
+    slope = sample.respond(0.7)[1]
+    assert slope == 0.0 and 0.005 < sample.error() < 0.1
+    above = sample.price_above(0.7, sample.error())
+    assert 0.7 < above <= 0.7 * math.exp(sample.error())
+
+
 @pytest.mark.parametrize(("differ", "off"), [(0.0, 0.015), (1.5, 0.04)])
 def test_caps_of_large_groups_do_not_hold_too_much_of_a_samples_total(differ, off):
     """Of thirty sampled items, what a group takes is known within a fifth, and its cap holds it where that is too much.
