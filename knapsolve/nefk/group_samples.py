@@ -102,8 +102,8 @@ class SampledTotals:
 
     @np.errstate(all="ignore")
     def _weigh(self) -> None:
-        """How far the caps of small groups are from their mean, what those of the sample lack, and their spread: 0 where
-        that tells nothing of how what groups take goes with their caps.
+        """How far the caps of small groups are from their mean, what those of the sample lack, and their spread, 0
+        where that tells nothing of how what groups take goes with their caps.
         """
         caps = self.totals.caps[self.small]
         if self._counts_used:
@@ -139,7 +139,7 @@ class SampledTotals:
 
     @np.errstate(all="ignore")
     def _by_cap(self, taken: Array, whole: float) -> float:
-        """How what small groups take goes with their caps: in proportion where few or alike ones are sampled, and as T of
+        """How what small groups take goes with their caps: in proportion where few or alike ones are sampled, as T of
         all groups where none is.
         """
         if 0.0 < self.spread < math.inf:
@@ -170,8 +170,8 @@ class SampledTotals:
         return float(off / np.float64(self._steep))
 
     def price_above(self, price: float, errors: float) -> float:
-        """A price above another, by some errors of the last one, which is known, or by less if T falls as much over that
-        as its slope tells for these, which is little where caps hold nearly all. Infinite if neither is near.
+        """A price above another, by some errors of the last one, which is known, or by less if T falls as much over
+        that as its slope tells for these, which is little where caps hold nearly all. Infinite if neither is near.
         """
         if self._last and price > 0.0 and errors > AWAY[0]:
             here, fall = self._respond(price).sums[0], errors * self._steep

@@ -88,7 +88,7 @@ def test_where_caps_hold_all_a_sample_has_the_sum_of_those_of_groups_with_items(
 
 @pytest.mark.parametrize("small", [6, 18, 43, 200])
 def test_few_small_groups_of_a_sample_or_none_do_not_mislead(small):
-    """Of groups beside large ones, one in 27 or so is sampled: their total would be that times what it takes, or nothing."""
+    """Of groups beside large ones, one in 27 or so is sampled: their total would be a multiple of its, or nothing."""
     generator = np.random.default_rng(small)
     sizes = np.append(generator.integers(1200, 2000, 60), generator.integers(100, 500, small))
     groups = np.repeat(np.arange(sizes.size), sizes)

@@ -76,8 +76,8 @@ def test_starts_of_some_bounded_items_that_the_price_is_far_from_cost_few_passes
 
 @pytest.mark.parametrize("seed", [2, 5, 13, 14, 18])
 def test_one_cap_for_all_hosts_that_are_nearly_all_held_leads_few_passes_astray(seed):
-    """Hosts by Pareto's law, some without items: the price is where T begins to fall, of which the caps of a sample told
-    no more than how many of its hosts had items: up to 23.
+    """Hosts by Pareto's law, some without items: the price is where T begins to fall, of which a sample told no more
+    than how many of its hosts had items: up to 23.
     """
     n, hosts, generator = 200_000, 60_000, np.random.default_rng(seed)
     rates, weights = np.exp(generator.normal(0.0, 1.0, n)), generator.uniform(0.2, 5.0, n)
