@@ -136,10 +136,11 @@ AT_EVERY_WIDTH(double, nefk_not_surely_capped, not_surely_capped,
 /* Along lines (NEFK_LINES, 2), of which a quotient >= 1 has one by its exponent and its first three bits. In blocks, as
  * the guesses may lie over what they are made of, and without a branch, which would be guessed wrong half the time; lines
  * are looked up last, as nothing else takes numbers one by one. */
-NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own) {
+NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own,
+                           double loose) {
     double quotient[BLOCK], guess[BLOCK];
-    uint64_t line[BLOCK], loose[BLOCK];
-    const uint64_t none = nefk_to_bits(NAN);
+    uint64_t line[BLOCK], is_loose[BLOCK];
+    const uint64_t none = nefk_to_bits(loose);
     const double most = (double)(1ULL << NEFK_LINES / 8), last = most * (1.0 - 0x1p-53);
     for (size_t start = 0; start < groups; start += BLOCK) {
         size_t m = groups - start < BLOCK ? groups - start : BLOCK;
@@ -149,24 +150,26 @@ NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, co
             times = times < most ? times : last;
             quotient[g] = times;
             line[g] = (nefk_to_bits(times) >> 49) - (1023ULL << 3);
-            loose[g] = 0 - (uint64_t)(taken <= cap);
+            is_loose[g] = 0 - (uint64_t)(taken <= cap);
         }
         for (size_t g = 0; g < m; g++) {
             uint64_t price = nefk_to_bits(lines[2 * line[g]] + lines[2 * line[g] + 1] * quotient[g]);
-            guess[g] = nefk_from_bits((price & ~loose[g]) | (none & loose[g]));
+            guess[g] = nefk_from_bits((price & ~is_loose[g]) | (none & is_loose[g]));
         }
         memcpy(own + start, guess, m * sizeof *guess);
     }
 }
 
-NEFK_INLINE void guess_along(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own) {
-    if (at.single_totals && at.step == 2) guess_each(pairs_of(at), caps, groups, lines, own);
-    else guess_each(at, caps, groups, lines, own);
+NEFK_INLINE void guess_along(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own,
+                           double loose) {
+    if (at.single_totals && at.step == 2) guess_each(pairs_of(at), caps, groups, lines, own, loose);
+    else guess_each(at, caps, groups, lines, own, loose);
 }
 
 AT_EVERY_WIDTH(void, nefk_guess_along, guess_along,
-               (nefk_taken at, const double *caps, size_t groups, const double *lines, double *own),
-               (at, caps, groups, lines, own))
+               (nefk_taken at, const double *caps, size_t groups, const double *lines, double *own,
+                           double loose),
+               (at, caps, groups, lines, own, loose))
 
 nefk_taken nefk_taken_from(nefk_taken at, size_t first) {
     if (at.totals) at.totals += first * at.step;

@@ -35,9 +35,10 @@ double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t group
 enum { NEFK_LINES = 96 }; /* from 1 on, eight for each doubling */
 
 /* Write a guess of each group's own price, by what they take at one price over their caps, along `lines` (NEFK_LINES, 2):
- * where each is at 0, and its slope; beyond the last as at its end. NaN where a cap is loose. `own` (g,) may lie over
+ * where each is at 0, and its slope; beyond the last as at its end; or `loose` where a cap is. `own` (g,) may lie over
  * totals in double precision, or over pairs of single ones and slopes. */
-void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines, double *own);
+void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines, double *own,
+                      double loose);
 
 /* How far own prices (g,) are above a price, in their place: 0 where they are below, or NaN. */
 void nefk_excess(double *own, size_t groups, double price);

@@ -1,5 +1,6 @@
 """Loops over tables by group, which numpy would take several passes for."""
 
+from libc.math cimport NAN
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
@@ -25,7 +26,7 @@ cdef extern from "nefk_by_group.h":
     double nefk_not_surely_capped(nefk_taken taken, const double *caps, size_t groups) noexcept nogil
     int NEFK_LINES
     void nefk_guess_along(nefk_taken taken, const double *caps, size_t groups, const double *lines,
-                          double *own) noexcept nogil
+                          double *own, double loose) noexcept nogil
     void nefk_excess(double *own, size_t groups, double price) noexcept nogil
     void nefk_take_marked(double *own, const int8_t *marks, size_t count, double price) noexcept nogil
     double nefk_sum_marked(const double *caps, const int8_t *marks, size_t count) noexcept nogil
@@ -169,9 +170,10 @@ def mark_surely(total, slope, const double[::1] caps, double least, int8_t[::1] 
 LINES = NEFK_LINES  # see guess_along
 
 
-def guess_along(total, const double[::1] caps, const double[:, ::1] lines, double[::1] own, n_jobs=1):
+def guess_along(total, const double[::1] caps, const double[:, ::1] lines, double[::1] own, n_jobs=1,
+                double loose=NAN):
     """Write a guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a price; NaN
-    where a cap is loose, and of the items of no group.
+    or another number where a cap is `loose`, and of the items of no group.
 
     By totals over caps along `lines` (LINES, 2), where each is at 0 and its slope: eight for each doubling from 1 on.
     """
@@ -182,10 +184,10 @@ def guess_along(total, const double[::1] caps, const double[:, ::1] lines, doubl
     def work(Py_ssize_t start, Py_ssize_t count):
         cdef nefk_taken some = nefk_taken_from(taken, 1 + start)
         with nogil:
-            nefk_guess_along(some, &caps[start], count, &lines[0, 0], &own[1 + start])
+            nefk_guess_along(some, &caps[start], count, &lines[0, 0], &own[1 + start], loose)
 
     in_parts(work, caps.shape[0], n_jobs)
-    own[0] = np.nan
+    own[0] = loose
 
 
 def take_marked(double[::1] own, const int8_t[::1] marks, double price, n_jobs=1):

@@ -141,8 +141,7 @@ class GroupPasses:
 
     def _even_bounds(self, lower: Array, upper: Array) -> None:
         """Sums of bounds that are one number for all items."""
-        for part, sizes in self.runs.sizes():
-            lower[part] = sizes
+        lower[:] = self.runs.sizes()
         np.multiply(lower, self.problem.upper, out=upper, where=lower > 0.0)
         np.multiply(lower, self.problem.lower, out=lower)
 

@@ -43,9 +43,7 @@ def own_guesses(passes: GroupPasses, mu: float, total: Any, slope: Any, along: A
     if is_led or has_curve(passes):
         if along is None:
             along = _along_a_sample(passes, mu) if has_curve(passes) else mu * np.minimum(QUOTIENTS, FARTHEST)
-        slopes = np.diff(along) / np.diff(QUOTIENTS)
-        lines = np.column_stack([along[:-1] - slopes * QUOTIENTS[:-1], slopes])
-        group_tables.guess_along(total, passes.caps, lines, own, passes.n_jobs)
+        group_tables.guess_along(total, passes.caps, _lines_of(along), own, passes.n_jobs)
         return own
     for part in parts_of(len(passes.caps), FEW_AT_ONCE):
         taken, steep, cap = total[1:][part], slope[1:][part], passes.caps[part]
@@ -89,6 +87,12 @@ def _along(prices: Array, totals: Array) -> Array:
     fallen = totals[0] / np.maximum(totals, 1e-300)
     along = np.exp(np.interp(np.log(QUOTIENTS), np.log(fallen), np.log(prices)))
     return np.where(np.isfinite(along), along, prices[0])
+
+
+def _lines_of(along: Array) -> Array:
+    """Prices `along` the quotients as lines between these (LINES, 2): where each is at 0, and its slope."""
+    slopes = np.diff(along) / np.diff(QUOTIENTS)
+    return np.column_stack([along[:-1] - slopes * QUOTIENTS[:-1], slopes])
 
 
 def over_caps(total: Any, caps: Array) -> NDArray[np.bool_]:
@@ -159,12 +163,8 @@ def guesses_by_size(passes: GroupPasses) -> Array:
     sample, taken = passes.given.sample(CURVE_SAMPLE), group_tables.sum_marked(passes.caps, None, passes.n_jobs)
     mu = _price_from(passes.given, MORE_THAN_CAPS * taken, 0.0)
     mu = mu if 0.0 < mu < math.inf else 1.0
-    taken, own = sample.passes().respond(mu)[0], np.empty(len(passes.caps) + 1)
-    at_mu = taken / (passes.share * sample.n)
-    for part, sizes in passes.runs.sizes():
-        np.multiply(sizes, at_mu, out=own[part])
+    taken = sample.passes().respond(mu)[0]
     along = _along(*sample.passes().respond_upwards(mu, CURVE_STEP, taken / QUOTIENTS[-1], CURVE_POINTS))
-    own = own_guesses(passes, mu, own, None, along)
-    for part in parts_of(own.size):
-        np.fmax(own[part], mu, out=own[part])  # where there was no guess
+    own = passes.runs.sizes(taken / (passes.share * sample.n))
+    group_tables.guess_along(own, passes.caps, _lines_of(along), own, passes.n_jobs, mu)
     return own

@@ -139,11 +139,15 @@ class Runs:
         begins = np.append(-(-self.table[:, 0] >> bits), size)  # of runs, in guesses
         return own.astype(np.uint32).repeat(np.diff(begins)), firsts, bits, away * SELDOM <= items.sum()
 
-    def sizes(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-        """How many items groups have, run by run: which groups, and their sizes."""
+    def sizes(self, scale: float = 1.0) -> NDArray[np.float64]:
+        """How many items groups have (g,), times a scale."""
+        sizes = np.empty(len(self.starts))
         for run in self.every:
-            bounds = self._bounds_of(run)
-            yield slice(run.first, run.last), bounds[1:] - bounds[:-1]
+            starts, some = self.starts[run.first : run.last], sizes[run.first : run.last]
+            np.subtract(starts[1:], starts[:-1], out=some[:-1])
+            some[-1] = run.end - run.begin - int(starts[-1])
+            some *= scale
+        return sizes
 
     def count_in_long(self, most: int) -> int:
         """Items of groups that have more than so many, of those that have a cap."""
@@ -157,13 +161,6 @@ class Runs:
         """Items of the first group, which is none."""
         _, last, begin, end = self.table[0].tolist()
         return int(self.starts[1]) if last > 1 else end - begin  # before groups are placed, too
-
-    def _bounds_of(self, run: Run) -> NDArray[np.int64]:
-        """Where the items of a run's groups start, and where the last ones end."""
-        bounds = np.empty(run.last - run.first + 1, dtype=np.int64)
-        np.add(self.starts[run.first : run.last], run.begin, out=bounds[:-1], dtype=np.int64)
-        bounds[-1] = run.end
-        return bounds
 
     def find(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the items of some groups start, and how many they are."""

@@ -101,7 +101,9 @@ def test_guesses_and_marks_are_those_of_numpy(kind, groups, generator):
             return np.where(taken > caps, np.interp(taken / caps, np.append(begins, ends[-1]), prices), np.nan)
 
     pairs = np.column_stack([total, slope]).astype(np.float32)
-    expected = guesses(total[1:])
+    expected, others = guesses(total[1:]), np.empty(groups + 1)
+    group_tables.guess_along(total, caps, lines, others, loose=0.5)
+    np.testing.assert_allclose(others, np.append(0.5, np.where(np.isnan(expected), 0.5, expected)), rtol=1e-13)
     group_tables.guess_along(total, caps, lines, total)
     np.testing.assert_allclose(total[1:], expected, rtol=1e-13)
     over, expected = pairs.view(np.float64)[:, 0], guesses(pairs[1:, 0])  # guesses lie over the pairs

@@ -28,7 +28,8 @@ def test_tiles_and_large_groups_cover_all_groups_once(largest):
     for run in tiles:
         np.testing.assert_array_equal(runs.starts[run.first : run.last], offset[run.first : run.last] - run.begin)
     assert runs.ungrouped() == sizes[0]
-    np.testing.assert_array_equal(np.concatenate([found for _, found in runs.sizes()]), sizes)
+    np.testing.assert_array_equal(runs.sizes(), sizes)
+    np.testing.assert_array_equal(runs.sizes(0.3), 0.3 * sizes)
     for most in (0, 1, 16, int(np.median(sizes)), int(sizes.max())):
         assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
     some = np.flatnonzero(np.random.default_rng(3).random(sizes.size) < 0.1)
