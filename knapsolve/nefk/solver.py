@@ -121,6 +121,8 @@ def solve_nefk(
     jobs = n_jobs if n_jobs and n_jobs > 0 else effective_n_jobs(n_jobs)  # threads may be had where processes may not
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality, jobs)
     given = _check_out(out, problem.n)
+    if given is not None and given.dtype == np.float32 and float(np.finfo(np.float32).max) < problem.capacity < math.inf:
+        raise ValueError(f"capacity must be at most 3.4e+38, the largest float32, as out is one, got {capacity}")
     if problem.groups is not None:
         _keep_room(problem.n)
     if given is None or _is_read(given, problem):

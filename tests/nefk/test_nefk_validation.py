@@ -107,6 +107,7 @@ NAN = float("nan")
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1], group_caps=-1.0), ValueError, ["group_caps", "-1.0"]),
         (lambda: solve_nefk(F, 1.0, groups=[0, 0, 1], group_caps={"a": 1.0}), TypeError, ["group_caps", "{'a'"]),
         (lambda: solve_nefk(F, 1.0, equality="yes"), TypeError, ["equality", "yes"]),
+        (lambda: solve_nefk(F, 1e39, out=np.empty(3, np.float32)), ValueError, ["capacity", "3.4e+38", "1e+39"]),
         (lambda: solve_nefk(F, 1.0, out=np.empty(2)), ValueError, ["out", "(3,)", "(2,)"]),
         (lambda: solve_nefk(F, 1.0, out=np.empty(3, int)), TypeError, ["out", "an array of int64"]),
         (lambda: solve_nefk(F, 1.0, out=[0.0, 0.0, 0.0]), TypeError, ["out", "a list"]),
