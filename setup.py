@@ -51,8 +51,8 @@ EXTENSIONS: dict[str, list[str]] = {
     ],
     "_core.nefk": [
         "nefk_kernel.c", "nefk_groups.c", "nefk_group_expand.c", "nefk_group_model.c", "nefk_group_approach.c",
-        "nefk_group_begin.c", "nefk_group_breaks.c", "nefk_group_checks.c", "nefk_group_corner.c",
-        "nefk_group_first.c", "nefk_group_greedy.c", "nefk_group_rows.c", "nefk_group_search.c",
+        "nefk_group_apart.c", "nefk_group_begin.c", "nefk_group_breaks.c", "nefk_group_checks.c", "nefk_group_corner.c",
+        "nefk_group_first.c", "nefk_group_greedy.c", "nefk_group_lanes.c", "nefk_group_rows.c", "nefk_group_search.c",
         "nefk_group_settle.c", "nefk_blocks.c", "nefk_ramps.c", "nefk_search.c", "nefk_steer.c", "cpu_level.c",
     ],
     "_core.group_layout": ["nefk_layout.c", "cpu_level.c"],
