@@ -8,7 +8,6 @@
 #include "every_width.h"
 #include "nefk_group_apart.h"
 #include "nefk_group_begin.h"
-#include "nefk_group_checks.h"
 #include "nefk_group_corner.h"
 #include "nefk_group_first.h"
 #include "nefk_group_lanes.h"

@@ -36,6 +36,7 @@ from knapsolve.nefk.tight_caps import fill_exactly
 
 DOUBTFUL, DOUBTFUL_SINGLE = 1e-9, 1e-4  # residuals worth a warning, of amounts stored in double and single precision
 ROUNDED_SINGLE = 1e-6  # more than sums of the latter are off, relatively
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
 FAILED = 1e-3  # a residual that no rounding explains
 ROOM, MOST_ROOM = 2, 1 << 22  # doubles an item, of the most that a solve in groups takes, and in one block (32 MiB)
 
@@ -121,7 +122,7 @@ def solve_nefk(
     jobs = n_jobs if n_jobs and n_jobs > 0 else effective_n_jobs(n_jobs)  # threads may be had where processes may not
     problem = check_problem(criterion, capacity, weights, lower, upper, groups, group_caps, equality, jobs)
     given = _check_out(out, problem.n)
-    if given is not None and given.dtype == np.float32 and float(np.finfo(np.float32).max) < problem.capacity < math.inf:
+    if given is not None and given.dtype == np.float32 and LARGEST_SINGLE < problem.capacity < math.inf:
         raise ValueError(f"capacity must be at most 3.4e+38, the largest float32, as out is one, got {capacity}")
     if problem.groups is not None:
         _keep_room(problem.n)
