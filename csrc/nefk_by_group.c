@@ -137,7 +137,7 @@ AT_EVERY_WIDTH(double, nefk_not_surely_capped, not_surely_capped,
  * the guesses may lie over what they are made of, and without a branch, which would be guessed wrong half the time; lines
  * are looked up last, as nothing else takes numbers one by one. */
 NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own,
-                           double loose) {
+                            double loose) {
     double quotient[BLOCK], guess[BLOCK];
     uint64_t line[BLOCK], is_loose[BLOCK];
     const uint64_t none = nefk_to_bits(loose);
@@ -161,14 +161,13 @@ NEFK_INLINE void guess_each(nefk_taken at, const double *caps, size_t groups, co
 }
 
 NEFK_INLINE void guess_along(nefk_taken at, const double *caps, size_t groups, const double *lines, double *own,
-                           double loose) {
+                             double loose) {
     if (at.single_totals && at.step == 2) guess_each(pairs_of(at), caps, groups, lines, own, loose);
     else guess_each(at, caps, groups, lines, own, loose);
 }
 
 AT_EVERY_WIDTH(void, nefk_guess_along, guess_along,
-               (nefk_taken at, const double *caps, size_t groups, const double *lines, double *own,
-                           double loose),
+               (nefk_taken at, const double *caps, size_t groups, const double *lines, double *own, double loose),
                (at, caps, groups, lines, own, loose))
 
 nefk_taken nefk_taken_from(nefk_taken at, size_t first) {

@@ -137,20 +137,21 @@ NEFK_INLINE void step_shape(int shape, candidates *at, const double *worth) {
 AT_EVERY_WIDTH(void, nefk_step_amounts, step_shape, (int shape, candidates *at, const double *worth),
                (shape, at, worth))
 
-/* Of LANES groups whose m items lie in rows (m, n): the item that starts next to their prices, and what the others take. */
+/* Of LANES groups, or of one, whose m items lie in rows (m, n): the item that starts next to their prices, and what the
+ * others take. */
 typedef struct {
     double item[LANES], others[LANES], steep[LANES], bend[LANES];
     double near[LANES]; /* items that start so near that they share what is left, itself included */
 } neighbours;
 
-NEFK_INLINE void find_lanes(size_t m, size_t n, const double *price, const double *starts, const double *x,
-                            const double *d, const double *y, neighbours *restrict to) {
+NEFK_INLINE void find_some(size_t lanes, size_t m, size_t n, const double *price, const double *starts, const double *x,
+                           const double *d, const double *y, neighbours *restrict to) {
     double item[LANES] = {0}, start[LANES] = {0}, away[LANES], at[LANES];
     double others[LANES] = {0}, steep[LANES] = {0}, bend[LANES] = {0}, near[LANES] = {0};
-    for (size_t l = 0; l < LANES; l++) away[l] = INFINITY, at[l] = price[l];
+    for (size_t l = 0; l < lanes; l++) away[l] = INFINITY, at[l] = price[l];
     for (size_t j = 0; j < m; j++) {
         double number = (double)j;
-        for (size_t l = 0; l < LANES; l++) {
+        for (size_t l = 0; l < lanes; l++) {
             double own = starts[j * n + l], off = fabs(own - at[l]);
             item[l] = off < away[l] ? number : item[l];
             start[l] = off < away[l] ? own : start[l];
@@ -159,18 +160,27 @@ NEFK_INLINE void find_lanes(size_t m, size_t n, const double *price, const doubl
     }
     for (size_t j = 0; j < m; j++) { /* in short loops, which have no branch */
         double number = (double)j;
-        for (size_t l = 0; l < LANES; l++) others[l] += item[l] == number ? 0.0 : x[j * n + l];
-        for (size_t l = 0; l < LANES; l++) steep[l] += item[l] == number ? 0.0 : d[j * n + l];
-        for (size_t l = 0; l < LANES; l++) bend[l] += item[l] == number ? 0.0 : y[j * n + l];
-        for (size_t l = 0; l < LANES; l++) near[l] += fabs(starts[j * n + l] - start[l]) <= TOGETHER * at[l] ? 1.0 : 0.0;
+        for (size_t l = 0; l < lanes; l++) others[l] += item[l] == number ? 0.0 : x[j * n + l];
+        for (size_t l = 0; l < lanes; l++) steep[l] += item[l] == number ? 0.0 : d[j * n + l];
+        for (size_t l = 0; l < lanes; l++) bend[l] += item[l] == number ? 0.0 : y[j * n + l];
+        for (size_t l = 0; l < lanes; l++) {
+            double apart = fabs(starts[j * n + l] - start[l]);
+            near[l] += apart <= TOGETHER * at[l] ? 1.0 : 0.0;
+        }
     }
-    for (size_t l = 0; l < LANES; l++) {
+    for (size_t l = 0; l < lanes; l++) {
         to->item[l] = item[l];
         to->others[l] = others[l];
         to->steep[l] = steep[l];
         to->bend[l] = bend[l];
         to->near[l] = near[l];
     }
+}
+
+NEFK_INLINE void find_lanes(size_t m, size_t n, const double *price, const double *starts, const double *x,
+                            const double *d, const double *y, neighbours *to) {
+    if (n == 1) find_some(1, m, n, price, starts, x, d, y, to);
+    else find_some(LANES, m, n, price, starts, x, d, y, to);
 }
 
 AT_EVERY_WIDTH(void, nefk_find_neighbours, find_lanes,
@@ -180,8 +190,8 @@ AT_EVERY_WIDTH(void, nefk_find_neighbours, find_lanes,
 
 /* Step by step towards what the others leave to the candidates; those that come there are met, their prices known, and
  * are listed. Returns how many. */
-static size_t share_out(const nefk_problem *problem, nefk_tile_space *space, double floor, candidates *at, double *price,
-                        nefk_corner *corners) {
+static size_t share_out(const nefk_problem *problem, nefk_tile_space *space, double floor, candidates *at,
+                        double *price, nefk_corner *corners) {
     double value[NEFK_BLOCK], worth[NEFK_BLOCK];
     nefk_block items = {at->parameter, at->weight, NULL, NULL};
     size_t met = 0;
@@ -207,16 +217,19 @@ size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space,
                             const double *x, double *price, nefk_corner *corners) {
     candidates at;
     neighbours next;
-    size_t met = at.count = 0;
+    size_t met = 0;
+    at.count = 0;
     for (size_t r = 0; r < n_rows; r++) {
         nefk_rows rows = space->part_rows[r];
         size_t n = rows.last - rows.first;
         for (size_t first = 0; first < n; first += LANES) {
-            size_t lanes = n - first < LANES ? n - first : LANES, i = rows.begin + first, k = rows.first + first, off = 0;
+            size_t lanes = n - first < LANES ? n - first : LANES, off = 0;
+            size_t i = rows.begin + first, k = rows.first + first;
             for (size_t l = 0; l < lanes; l++) off += space->met[k + l] != NEFK_MET;
             if (!off) continue;
             if (at.count + LANES > NEFK_BLOCK) met += share_out(problem, space, floor, &at, price, corners + met);
-            nefk_find_neighbours(rows.size, n, space->at + k, space->starts + i, x + i, space->d + i, space->y + i, &next);
+            nefk_find_neighbours(rows.size, n, space->at + k, space->starts + i, x + i, space->d + i, space->y + i,
+                                 &next);
             for (size_t l = 0; l < lanes; l++) {
                 if ((space->met[k + l] == NEFK_MET) | (next.near[l] != 1.0)) continue;
                 size_t item = i + (size_t)next.item[l] * n + l, m = at.count;

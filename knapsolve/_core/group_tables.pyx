@@ -172,8 +172,8 @@ LINES = NEFK_LINES  # see guess_along
 
 def guess_along(total, const double[::1] caps, const double[:, ::1] lines, double[::1] own, n_jobs=1,
                 double loose=NAN):
-    """Write a guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a price; NaN
-    or another number where a cap is `loose`, and of the items of no group.
+    """Write a guess of each group's own price into own (g + 1,), which may lie over the totals (g + 1,) at a
+    price; `loose` where a cap is, and of the items of no group.
 
     By totals over caps along `lines` (LINES, 2), where each is at 0 and its slope: eight for each doubling from 1 on.
     """

@@ -83,6 +83,7 @@ class SampledTotals:
             self.sizes = totals.sizes[1 + chosen[self.large - 1]] / every
         self.within = math.nan  # variance of what items of one large group take, over their squared mean
         self.away, self.missing, self.spread = np.empty(0), 0.0, math.nan  # until T is asked for: see `_weigh`
+        self._small_caps = 0.0  # of the sampled ones that have items
         self._counts_used = not totals.bits_of_blocks  # it is known which groups have items
         self._sum_of_caps = totals.sum_of_used_caps if self._counts_used else totals.sum_of_caps  # of small groups
         if totals.has_large and large[1:].any():
@@ -105,16 +106,18 @@ class SampledTotals:
         """How far the caps of small groups are from their mean, what those of the sample lack, and their spread, 0
         where that tells nothing of how what groups take goes with their caps.
         """
-        caps = self.totals.caps[self.small]
+        caps, n_used = self.totals.caps[self.small], self.small.size
         if self._counts_used:
-            caps = np.where(self.totals.sizes[1 + self.small] > 0, caps, 0.0)
-        sampled = float(caps.sum())
-        self.away, self.missing = caps - sampled / max(caps.size, 1), self._sum_of_caps() - self.every * sampled
+            is_used = self.totals.sizes[1 + self.small] > 0
+            caps, n_used = np.where(is_used, caps, 0.0), int(np.count_nonzero(is_used))
+        self._small_caps = float(caps.sum())
+        self.away = caps - self._small_caps / max(caps.size, 1)
+        self.missing = self._sum_of_caps() - self.every * self._small_caps
         self.spread = float(np.square(self.away).sum()) if math.isfinite(self.missing) else 0.0
         is_alike = not self.spread > ALIKE * float(np.square(caps).sum())  # but for rounding
         if is_alike:
             self.away = np.zeros(caps.size)  # also where one has no end
-        if is_alike or caps.size < FEWEST_TELLING:
+        if is_alike or n_used < FEWEST_TELLING:
             self.spread = 0.0
 
     def respond(self, price: float) -> tuple[float, float, float]:
@@ -140,12 +143,14 @@ class SampledTotals:
     @np.errstate(all="ignore")
     def _by_cap(self, taken: Array, whole: float) -> float:
         """How what small groups take goes with their caps: in proportion where few or alike ones are sampled, as T of
-        all groups where none is.
+        the large ones where none is.
         """
         if 0.0 < self.spread < math.inf:
             return float((taken * self.away).sum()) / self.spread
-        caps = float(self.totals.caps[self.small].sum()) if taken.size else float(self.totals.caps.sum())
-        share = (float(taken.sum()) if taken.size else whole / self.every) / caps if caps > 0.0 else 0.0
+        caps, part = self._small_caps, float(taken.sum())
+        if not caps > 0.0:
+            caps, part = float(self.totals.caps[self.large - 1].sum()), whole / self.every
+        share = part / caps if caps > 0.0 else 0.0
         return min(share, 1.0) if share >= 0.0 else 0.0
 
     @np.errstate(all="ignore")

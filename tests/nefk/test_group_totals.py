@@ -86,18 +86,20 @@ def test_where_caps_hold_all_a_sample_has_the_sum_of_those_of_groups_with_items(
     assert SampledTotals(totals).respond(1e-6)[0] == pytest.approx(whole, rel=1e-12)
 
 
+@pytest.mark.parametrize("empty", [0, 3])
 @pytest.mark.parametrize("small", [6, 18, 43, 200])
-def test_few_small_groups_of_a_sample_or_none_do_not_mislead(small):
+def test_few_small_groups_of_a_sample_or_none_do_not_mislead(small, empty):
     """Of groups beside large ones, one in 27 or so is sampled: their total would be a multiple of its, or nothing."""
     generator = np.random.default_rng(small)
     sizes = np.append(generator.integers(1200, 2000, 60), generator.integers(100, 500, small))
+    sizes = generator.permutation(np.append(sizes, np.zeros(small * empty, dtype=int)))
     groups = np.repeat(np.arange(sizes.size), sizes)
-    caps = 1e-3 * sizes * generator.uniform(0.5, 2.0, sizes.size)
+    caps = 1e-3 * np.where(sizes > 0, sizes, 300) * generator.uniform(0.5, 2.0, sizes.size)
     options = {"weights": np.ones(groups.size), "upper": None, "groups": groups, "group_caps": caps}
     totals = totals_of("freshness", generator.lognormal(0.0, 1.0, groups.size), options)
     sample = SampledTotals(totals)
-    assert sample.small.size <= max(small // 10, 2)
-    assert sample.respond(1e-6)[0] == pytest.approx(caps.sum(), rel=1e-12)
+    assert np.count_nonzero(sample.totals.sizes[1 + sample.small]) <= max(small // 10, 2)
+    assert sample.respond(1e-6)[0] == pytest.approx(caps[sizes > 0].sum(), rel=1e-12)
 
 
 def test_how_far_a_sample_may_be_off_is_known_where_its_total_does_not_fall():
