@@ -92,6 +92,8 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
         self.at_least_one = np.maximum(self.sampled, 1.0)
+        self._of_large = float(self.sampled.sum()), int(np.count_nonzero(self.sampled))  # items, and groups that have some
+        self._squares = float(np.square(self.sampled).sum())
         self.share_ungrouped = totals.ungrouped / problem.n
         self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
         self.every, self._n_jobs = float(every), totals.n_jobs
@@ -189,8 +191,8 @@ class SampledTotals:
         """The variance of what large groups take where caps leave room, of which a sample of each is known: as far as
         that is trusted by each alone, else together, as their mean is off.
         """
-        n = float(self.sampled.sum())
-        if not n > np.count_nonzero(self.sampled):
+        n, groups = self._of_large
+        if not n > groups:
             return 0.0
         loose = self.sizes * (last.total[self.large] <= self.totals.caps[self.large - 1])
         alone, together = np.square(loose) * last.trust / self.at_least_one, loose * (1.0 - last.trust)
@@ -204,7 +206,7 @@ class SampledTotals:
         if self.large.size < 2:
             return 1.0
         sampled, taken = self.sampled, total[self.large]
-        n, groups = float(sampled.sum()), np.count_nonzero(sampled)
+        n, groups = self._of_large
         mean = float(taken.sum()) / max(n, 1.0)
         if not (1.0 / LARGEST < mean < LARGEST and n > groups > 1):
             return 1.0
@@ -213,7 +215,7 @@ class SampledTotals:
             self.within = self._spread_within(self._amounts(price)) / mean**2
         within, away = self.within * mean**2, means - mean
         more = float((sampled * away * away).sum()) - within * (groups - 1)
-        between = max(more, 0.0) / (n - float((sampled * sampled).sum()) / n)  # DerSimonian and Laird's estimate
+        between = max(more, 0.0) / (n - self._squares / n)  # DerSimonian and Laird's estimate
         if within > 0.0:
             trust = sampled * between
             trust /= trust + within
@@ -228,8 +230,8 @@ class SampledTotals:
         """The variance of what the sampled items of one large group take."""
         columns, groups = (amounts, np.square(amounts)), self.totals.problem.groups + 1
         sums, squares = (np.bincount(groups, x, self.totals.sizes.size)[self.large] for x in columns)
-        within, groups = squares - np.square(sums) / self.at_least_one, np.count_nonzero(self.sampled)
-        return float(within.sum() / (self.sampled.sum() - groups))
+        within, (n, groups) = squares - np.square(sums) / self.at_least_one, self._of_large
+        return float(within.sum() / (n - groups))
 
     def sizes_of_groups(self) -> NDArray[np.intp]:
         """How many items the sampled groups have, if none is large."""
