@@ -92,7 +92,7 @@ class SampledTotals:
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
         self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
         self.at_least_one = np.maximum(self.sampled, 1.0)
-        self._of_large = float(self.sampled.sum()), int(np.count_nonzero(self.sampled))  # items, and groups that have some
+        self._of_large = float(self.sampled.sum()), int(np.count_nonzero(self.sampled))  # items; groups that have some
         self._squares = float(np.square(self.sampled).sum())
         self.share_ungrouped = totals.ungrouped / problem.n
         self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
