@@ -18,6 +18,7 @@ from knapsolve._core.threads import work_through
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie, ends_of_ties, tied_starts
+from knapsolve.nefk.large_samples import LargeSamples
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.sampled_items import sampled_items
 from knapsolve.nefk.search import BESIDE, LINEAR, STARTING, Secant, step_beside
@@ -28,7 +29,6 @@ ROUGHLY = 5e-4  # relative gap of the sample's total that ends its search
 FEWEST_TELLING = 8  # small groups that tell how what they take goes with their caps
 ALIKE = 1e-12  # share of the variance of caps in their squares that is none
 FURTHEST = 16.0  # of a step on a sample, over the price
-LARGEST = 1e100  # mean amount of which squares are taken, and the inverse of the smallest
 POINTS = np.array([-1.05, 0.0, 1.5, 4.0])  # of curves: how far prices on them are from the sample's, over its error
 LEAST_LOOSE = 64  # groups with loose caps whose slope is nearly that of all
 LEAST_AT_END = 0.5  # of T of a sample where a curve ends: less falls at once
@@ -77,11 +77,8 @@ class SampledTotals:
         names = np.empty(known.size, dtype=np.intp)
         group_layout.ranks_among(chosen, known, len(problem.caps), names)
         part = replace(problem.take(which, problem.capacity, totals.n_jobs), groups=names, caps=caps)
-        self.small, self.large = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
-        self.sizes = np.empty(0)  # of the large ones, to the scale of their samples
-        if totals.has_large:
-            self.sizes = totals.sizes[1 + chosen[self.large - 1]] / every
-        self.within = math.nan  # variance of what items of one large group take, over their squared mean
+        self.small, rows = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
+        sizes = totals.sizes[1 + chosen[is_large]] / every if totals.has_large else np.empty(0)
         self.away, self.missing, self.spread = np.empty(0), 0.0, math.nan  # until T is asked for: see `_weigh`
         self._small_caps = 0.0  # of the sampled ones that have items
         self._counts_used = not totals.bits_of_blocks  # it is known which groups have items
@@ -90,10 +87,7 @@ class SampledTotals:
             marks = (~large[1:] & (totals.sizes[1:] > 0)).view(np.int8)
             self._sum_of_caps = lambda: group_tables.sum_marked(problem.caps, marks, totals.n_jobs)
         self.totals = GroupTotals(part, part.criterion._items_of(part, None))
-        self.sampled = self.totals.sizes[self.large].astype(np.float64)  # items of the large ones
-        self.at_least_one = np.maximum(self.sampled, 1.0)
-        self._of_large = float(self.sampled.sum()), int(np.count_nonzero(self.sampled))  # items; groups that have some
-        self._squares = float(np.square(self.sampled).sum())
+        self.large = LargeSamples(self.totals, rows, sizes)
         self.share_ungrouped = totals.ungrouped / problem.n
         self.nonempty = max(int(np.count_nonzero(self.totals.sizes[1:])), 1)  # sampled groups with items
         self.every, self._n_jobs = float(every), totals.n_jobs
@@ -133,7 +127,7 @@ class SampledTotals:
 
     def _respond(self, price: float) -> _Taken:
         total, slope = self.totals.respond(price).T
-        trust = self._shrink(price, total, slope)
+        trust = self.large.shrink(price, total, slope)
         sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
         taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
         if math.isfinite(self.missing):
@@ -151,7 +145,7 @@ class SampledTotals:
             return float((taken * self.away).sum()) / self.spread
         caps, part = self._small_caps, float(taken.sum())
         if not caps > 0.0:
-            caps, part = float(self.totals.caps[self.large - 1].sum()), whole / self.every
+            caps, part = float(self.totals.caps[self.large.which - 1].sum()), whole / self.every
         share = part / caps if caps > 0.0 else 0.0
         return min(share, 1.0) if share >= 0.0 else 0.0
 
@@ -163,10 +157,10 @@ class SampledTotals:
         """
         if self._last is None:
             return math.nan
-        last, are_some = self._last, self.ungrouped > 1.0 or self.large.size > 0
-        amounts = self._amounts(last.price) if are_some else np.empty(0)
+        last, are_some = self._last, self.ungrouped > 1.0 or self.large.which.size > 0
+        amounts = self.totals.amounts(last.price) if are_some else np.empty(0)
         left = last.taken - last.taken.sum() / max(self.small.size, 1) - last.by_cap * self.away
-        squares = self.every**2 * (float(np.square(left).sum()) + self._squares_of_large(last, amounts))
+        squares = self.every**2 * (float(np.square(left).sum()) + self.large.variance(last.total, last.trust, amounts))
         if self.ungrouped > 1.0:  # all of them would leave no chance
             alone = amounts[self.totals.problem.groups < 0]
             squares += self.ungrouped * (self.ungrouped - 1.0) * alone.size * float(alone.var())
@@ -187,52 +181,6 @@ class SampledTotals:
                     return price * math.exp(away)
         return price * math.exp(errors) if errors < MOST_ERRORS else math.inf
 
-    def _squares_of_large(self, last: _Taken, amounts: Array) -> float:
-        """The variance of what large groups take where caps leave room, of which a sample of each is known: as far as
-        that is trusted by each alone, else together, as their mean is off.
-        """
-        n, groups = self._of_large
-        if not n > groups:
-            return 0.0
-        loose = self.sizes * (last.total[self.large] <= self.totals.caps[self.large - 1])
-        alone, together = np.square(loose) * last.trust / self.at_least_one, loose * (1.0 - last.trust)
-        return self._spread_within(amounts) * float(alone.sum() + together.sum() ** 2 / n)
-
-    @np.errstate(all="ignore")
-    def _shrink(self, price: float, total: Array, slope: Array) -> Array | float:
-        """Bring what large groups take, and slopes, as far to the mean of all large ones as chance explains; the share
-        (k,) in which what their samples say stays.
-        """
-        if self.large.size < 2:
-            return 1.0
-        sampled, taken = self.sampled, total[self.large]
-        n, groups = self._of_large
-        mean = float(taken.sum()) / max(n, 1.0)
-        if not (1.0 / LARGEST < mean < LARGEST and n > groups > 1):
-            return 1.0
-        means = taken / self.at_least_one
-        if math.isnan(self.within):
-            self.within = self._spread_within(self._amounts(price)) / mean**2
-        within, away = self.within * mean**2, means - mean
-        more = float((sampled * away * away).sum()) - within * (groups - 1)
-        between = max(more, 0.0) / (n - self._squares / n)  # DerSimonian and Laird's estimate
-        if within > 0.0:
-            trust = sampled * between
-            trust /= trust + within
-        else:
-            trust = np.sign(sampled)
-        total[self.large] = self.sizes * (mean + trust * away)
-        steep, mean = slope[self.large], float(slope[self.large].sum()) / n
-        slope[self.large] = self.sizes * (mean + trust * (steep / self.at_least_one - mean))
-        return trust
-
-    def _spread_within(self, amounts: Array) -> float:
-        """The variance of what the sampled items of one large group take."""
-        columns, groups = (amounts, np.square(amounts)), self.totals.problem.groups + 1
-        sums, squares = (np.bincount(groups, x, self.totals.sizes.size)[self.large] for x in columns)
-        within, (n, groups) = squares - np.square(sums) / self.at_least_one, self._of_large
-        return float(within.sum() / (n - groups))
-
     def sizes_of_groups(self) -> NDArray[np.intp]:
         """How many items the sampled groups have, if none is large."""
         return np.bincount(self.totals.problem.groups + 1, minlength=len(self.totals.caps) + 1)[1:]
@@ -243,16 +191,10 @@ class SampledTotals:
         """
         total, slope = self.totals.respond(price).T
         sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
-        self._shrink(price, total, slope)
+        self.large.shrink(price, total, slope)
         loose = (total[1:] <= self.totals.caps) | (self.totals.caps <= 0.0)
         left = alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
         return (len(self.totals.caps) - int(np.count_nonzero(loose))) / self.nonempty, left
-
-    def _amounts(self, price: float) -> Array:
-        """What the sampled items take at a price."""
-        amounts = np.empty((2, self.totals.problem.n))
-        core.respond_each(self.totals.items, price, 0, self.totals.problem.n, True, amounts)
-        return amounts[0]
 
     def price(self, search: Array) -> float:
         """The price at which T meets a search's target, roughly; NaN if no bracket can be put about it."""
@@ -320,11 +262,13 @@ class SampledTotals:
         loose = (1.0 - self.capped) * len(self.totals.caps)
         if self.totals.shape in LINEAR or not price > 0.0 or self.capped < LEAST_CAPPED or loose < LEAST_LOOSE:
             return None
-        away, jobs = POINTS * error, 1 if self.large.size else self._n_jobs  # the first one asked sets `within`
+        away, jobs = POINTS * error, 1 if self.large.which.size else self._n_jobs  # the first one asked sets `within`
         wholes = work_through(lambda t: self._respond(price * math.exp(t)).sums[0], away, jobs)
         totals = np.minimum.accumulate(wholes)
-        is_smooth = totals[-1] > LEAST_AT_END * totals[0]
-        return Curve(math.log(price) + away, totals) if is_smooth else None
+        if not totals[-1] > LEAST_AT_END * totals[0]:
+            return None
+        ends = [np.append(2.0 * x[0] - x[1], x) for x in (math.log(price) + away, totals)]  # it goes on as it begins
+        return Curve(*ends)
 
 
 def step_roughly(

@@ -262,6 +262,12 @@ class GroupTotals:
             sums += more
         return sums
 
+    def amounts(self, price: float) -> Array:
+        """What the items (n,) take at a price, of few items."""
+        amounts = np.empty((2, self.problem.n))
+        core.respond_each(self.items, price, 0, self.problem.n, True, amounts)
+        return amounts[0]
+
     def _shares_of_groups(self, n_shares: int) -> list[int]:
         """Where the shares of groups begin that threads take beside so many of items, and the last one ends."""
         n, groups = self.problem.n, len(self.caps)

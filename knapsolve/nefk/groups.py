@@ -43,6 +43,7 @@ Array = NDArray[np.float64]
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group, with items that are left out
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
+SELDOM_ROUGH = 8e-3  # half a bracket, over its price, within which few items are rough
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
 PART = 1 << 17  # groups that a thread looks at at a time
@@ -139,8 +140,10 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     Marks (g + 1,) are those of `mark_surely`: of groups that have none, about half pass their caps or exceed them. Much
     narrower brackets are of no use.
     """
-    given, most = passes.given, passes.layout.most_rough
-    if most >= given.n // MOST_ROUGH_OF_MANY:
+    given, usual = passes.given, passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
+    most = min(passes.layout.most_rough, usual)
+    is_seldom = most == usual and half <= SELDOM_ROUGH * size_of(passes.shape, price)
+    if is_seldom or passes.layout.member is None:
         return half
     problem = passes.problem
     which = np.arange(0, problem.n, odd_stride(max(ROOM_SAMPLE, -(-problem.n // MOST_SAMPLED))))

@@ -21,7 +21,7 @@ from knapsolve.nefk.group_steps import price_by_groups
 from knapsolve.nefk.group_totals import MANY_GROUPS, GroupTotals, capped_sums, error_of
 from knapsolve.nefk.kept_caps import WORTH_NAMING, Reduced, keep_all, without_loose_caps
 from knapsolve.nefk.sample_curve import Curve
-from knapsolve.nefk.search import FAR, LINEAR, step_beside
+from knapsolve.nefk.search import FAR, LINEAR, STARTING, step_beside
 from knapsolve.nefk.tight_caps import can_be_filled, find_price_above, left_below, price_without_idle
 
 Array = NDArray[np.float64]
@@ -224,6 +224,9 @@ def below_the_answer(
                 known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, target)
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
+            least = further_down(search, TRIES - more) if shape in STARTING else math.nan
+            if price < least:  # a slope tells less than T will rise by
+                price, moved = least, narrow.moved_by(shape, low, least)
         if is_below and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)

@@ -87,3 +87,23 @@ def test_one_cap_for_all_hosts_that_are_nearly_all_held_leads_few_passes_astray(
     result = solve_nefk(criteria.Freshness(rates), float(n), weights=weights, **caps, out=np.empty(n))
     assert result.residual <= 1e-12
     assert result.n_passes <= 12
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "over", "seed"),
+    [(3, 3e-4, 2.0, 3), (5, 3e-4, 2.0, 2), (5, 1e-4, 2.0, 4), (5, 1e-4, 2.0, 1), (2, 3e-4, 2.0, 2)],
+)
+def test_a_first_price_just_above_the_answers_does_not_lead_far_below(size, share, over, seed):
+    """Groups' slopes there tell nothing of what starts below: from 1e-17 of the price, 13 to 19 passes led back."""
+    n, generator = 100_000, np.random.default_rng(seed)
+    groups = np.unique(generator.integers(0, n // size, n), return_inverse=True)[1]
+    hosts = groups.max() + 1
+    rates = np.exp(generator.normal(0.0, 2.0, hosts))[groups]
+    weights = generator.integers(1, 11, hosts).astype(float)[groups]
+    odd = generator.random(n) < 0.1
+    rates[odd] = np.exp(generator.normal(0.0, 2.0, odd.sum()))
+    capacity = share * float(rates.sum())
+    caps = {"groups": groups, "group_caps": over * capacity / hosts}
+    result = solve_nefk(criteria.Freshness(rates), capacity, weights=weights, **caps, n_jobs=1, out=np.empty(n))
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 8
