@@ -267,8 +267,8 @@ class SampledTotals:
         totals = np.minimum.accumulate(wholes)
         if not totals[-1] > LEAST_AT_END * totals[0]:
             return None
-        ends = [np.append(2.0 * x[0] - x[1], x) for x in (math.log(price) + away, totals)]  # it goes on as it begins
-        return Curve(*ends)
+        logs, totals = (np.append(2.0 * x[0] - x[1], x) for x in (math.log(price) + away, totals))
+        return Curve(logs, totals)  # which goes on below as it begins
 
 
 def step_roughly(
