@@ -43,7 +43,6 @@ Array = NDArray[np.float64]
 MOST_ROUGH, MOST_ROUGH_OF_MANY = 4, 18  # one in so many items may be rough, or in a group that is open
 MOST_ROUGH_OF_LARGE = 8  # of a large group, with items that are left out
 ROOM_SAMPLE, MOST_SAMPLED = 128, 16384  # rough items are counted on one in so many
-SELDOM_ROUGH = 8e-3  # half a bracket, over its price, within which few items are rough
 FILLED = 0.85  # of their room, if the sample is right
 LEAST_NARROWED = 0.15  # of a bracket: narrower ones hold no answer
 PART = 1 << 17  # groups that a thread looks at at a time
@@ -135,14 +134,15 @@ def solve_groups(
 
 
 def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> float:
-    """Half of a bracket about a price, narrower if a sample has more rough items than the layout has room for.
+    """Half of a bracket about a price, narrower if a sample has more rough items than the layout has room for, or in one
+    that is wide, than a model takes.
 
     Marks (g + 1,) are those of `mark_surely`: of groups that have none, about half pass their caps or exceed them. Much
     narrower brackets are of no use.
     """
     given, usual = passes.given, passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
     most = min(passes.layout.most_rough, usual)
-    is_seldom = most == usual and half <= SELDOM_ROUGH * size_of(passes.shape, price)
+    is_seldom = most == usual and half <= HALVES[0] * size_of(passes.shape, price)
     if is_seldom or passes.layout.member is None:
         return half
     problem = passes.problem
