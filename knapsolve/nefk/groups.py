@@ -134,8 +134,8 @@ def solve_groups(
 
 
 def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8]) -> float:
-    """Half of a bracket about a price, narrower if a sample has more rough items than the layout has room for, or in one
-    that is wide, than a model takes.
+    """Half of a bracket about a price, narrower if a sample has more rough items than the layout has room for, or, in
+    one that is wide, than a model takes.
 
     Marks (g + 1,) are those of `mark_surely`: of groups that have none, about half pass their caps or exceed them. Much
     narrower brackets are of no use.
