@@ -65,6 +65,12 @@ def further_down(search: Array, tried: int) -> float:
     return high * math.exp(-DOWN * 2.0**tried) if search[core.LOW] <= 0.0 < high < FAR else math.nan
 
 
+def further_up(search: Array, tried: int) -> float:
+    """The same above its lower end, of which the upper one is not known; infinite if that is not known either."""
+    low = float(search[core.LOW])
+    return low * math.exp(DOWN * 2.0**tried) if low > 0.0 and search[core.HIGH] >= FAR else math.inf
+
+
 def reduce(
     totals: GroupTotals,
     search: Array,
@@ -124,6 +130,9 @@ def reduce(
     has_ties = sample.has_ties
     del sample  # takes room
     found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
+    low = float(search[core.LOW])
+    if not (found or room or is_steep) and low > 0.0:
+        found = low, totals.respond(low)  # far below, but without room a search would begin anew
     if found:
         return without_loose_caps(totals, *found, search, curve, leaves_out and room > 0)
     search[core.PRICE] = middle(search)
@@ -224,9 +233,10 @@ def below_the_answer(
                 known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, target)
             if not math.isnan(known):
                 price, moved = known, narrow.moved_by(shape, low, known)
-            least = further_down(search, TRIES - more) if shape in STARTING else math.nan
-            if price < least:  # a slope tells less than T will rise by
-                price, moved = least, narrow.moved_by(shape, low, least)
+            if shape in STARTING:  # a slope tells less than T will rise or fall by
+                tried = TRIES - more
+                within = min(max(price, further_down(search, tried)), further_up(search, tried))  # a NaN is none
+                price, moved = within, narrow.moved_by(shape, low, within)
         if is_below and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)
