@@ -303,3 +303,20 @@ def print_half_tight(what, plain, n_groups, lower):
     share = np.where(generator.random(n_groups) < 0.5, generator.uniform(0.3, 0.9, n_groups), 50.0)
     taken, least = (np.bincount(groups, np.broadcast_to(x, free.size), n_groups) for x in (free, lower))
     print_beside_none(f"\n{what}", plain, groups, np.maximum(share * taken, 1.05 * least) + 1e-9)
+
+
+@pytest.mark.parametrize("seed", [6, 10])
+def test_mostly_empty_hosts_beside_none(seed):
+    """Two hosts in three have no items, one cap is every other one's: numbers with gaps, and those that occur alone."""
+    n, hosts, generator = 10**6, 333_000, np.random.default_rng(seed)
+    sizes = generator.pareto(1.1, hosts)
+    groups = generator.choice(hosts, n, p=sizes / sizes.sum())
+    rates, weights = generator.gamma(0.5, 2.0, n) + 1e-6, generator.uniform(0.1, 10.0, n)
+    capacity, used = 1e-4 * float(rates.sum()), np.unique(groups, return_inverse=True)[1]
+    print()
+    for what, numbers in ("with gaps", groups), ("without", used):
+        caps = np.full(numbers.max() + 1, 1.02 * capacity / (used.max() + 1))
+        for out in (np.empty(n), None):
+            alone = partial(solve_nefk, criteria.Freshness(rates), capacity, weights=weights, n_jobs=1, out=out)
+            given = "is not" if out is None else "is"
+            print_beside_none(f"mostly empty hosts, {what}, out {given} given", alone, numbers, caps)

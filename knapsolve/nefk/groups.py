@@ -140,7 +140,7 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     Marks (g + 1,) are those of `mark_surely`: of groups that have none, about half pass their caps or exceed them. Much
     narrower brackets are of no use.
     """
-    given, usual = passes.given, passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
+    given, usual = passes.given, _most_rough(passes.given.n)
     most = min(passes.layout.most_rough, usual)
     is_seldom = most == usual and half <= HALVES[0] * size_of(passes.shape, price)
     if is_seldom or passes.layout.member is None:
@@ -155,6 +155,11 @@ def with_room(passes: GroupPasses, price: float, half: float, marks: NDArray[np.
     count = np.count_nonzero(known[rough] == 3) + 0.5 * np.count_nonzero(known[rough] == 0)
     share = FILLED * most * sample.n / max(count * problem.n, 1.0)
     return half * share if LEAST_NARROWED < share < 1.0 else half
+
+
+def _most_rough(n: int) -> int:
+    """How many of n items may be rough for a model."""
+    return n // (MOST_ROUGH if n <= MANY else MOST_ROUGH_OF_MANY)
 
 
 def _end(passes: GroupPasses, search: Array) -> tuple[Prices, tuple[Array, Slopes | None] | None]:
@@ -187,8 +192,7 @@ class GroupModel:
         self, passes: GroupPasses, price: float, half: float, marks: NDArray[np.int8], ends: tuple[float, float]
     ) -> None:
         self.shape, self.ends, self.offset = passes.shape, ends, 0.0
-        most = passes.given.n // (MOST_ROUGH if passes.given.n <= MANY else MOST_ROUGH_OF_MANY)
-        most = min(most, passes.layout.most_rough)
+        most = min(_most_rough(passes.given.n), passes.layout.most_rough)
         self.passes, problem, jobs = passes, passes.problem, passes.n_jobs
         rough, opened, terms = passes.expand(price, half, BENT, marks, most)
         self.large, self.valid = [], rough is not None
