@@ -19,7 +19,7 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.alike_items import SHAPES, AlikeItems, as_items, find_alike, groups_of, scales_of, starts_of
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve
 from knapsolve.nefk.criterion import LARGEST
-from knapsolve.nefk.narrow import narrows
+from knapsolve.nefk.narrow import are_many
 from knapsolve.nefk.passes import Prices, Settled, parts_of
 from knapsolve.nefk.problem import Problem, check_feasible
 from knapsolve.nefk.result import NEFKResult, Place
@@ -40,7 +40,7 @@ def solve_alike(
     """Prices, how the amounts settled, passes over the data, and own prices of groups (g,), NaN where a cap is loose;
     None where most items of a group differ, or that is not worth it. `solve` answers the smaller problem.
     """
-    is_one_of_these = narrows(problem, passes) and problem.criterion._shape in SHAPES and has_no_bounds(problem)
+    is_one_of_these = are_many(problem, passes) and problem.criterion._shape in SHAPES and has_no_bounds(problem)
     if not (is_one_of_these and place.dtype == np.float64 and problem.order is None and problem.capacity > 0.0):
         return None
     room = MOST_ROOM * problem.n

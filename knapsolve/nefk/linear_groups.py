@@ -25,7 +25,7 @@ from knapsolve.nefk.group_totals import GroupTotals
 from knapsolve.nefk.kept_caps import starts_of
 from knapsolve.nefk.layouts import lay_out, list_items
 from knapsolve.nefk.loose_caps import FEWEST
-from knapsolve.nefk.narrow import MANY, narrows
+from knapsolve.nefk.narrow import MANY, are_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
@@ -56,7 +56,7 @@ def solve_linear(
     NaN where a cap is loose. `single` solves problems without groups.
     """
     tables: list[Any] = []
-    if narrows(problem, passes):
+    if are_many(problem, passes):
         totals = GroupTotals(problem, passes.items, n_jobs, sampled_groups_of(problem.n), lambda: False)
         if place.dtype == np.float64 and _seem_loose(totals, passes):
             prices, settled = single(replace(problem, groups=None, caps=np.empty(0)), passes, place, n_jobs)

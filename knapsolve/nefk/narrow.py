@@ -20,24 +20,26 @@ from knapsolve.nefk.criterion import LARGEST, is_column
 from knapsolve.nefk.jumps import enclose, step_to_tie
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import Problem
+from knapsolve.nefk.sample_steps import SampleSteps
 from knapsolve.nefk.search import (
     CROSSED,
+    LEAST_HALF,
     LINEAR,
     SAMPLE_STEPS,
     STARTING,
-    Secant,
     across_of,
     find_prices,
     new_searches,
     step,
-    step_by_line,
     step_to_crossing,
     within,
 )
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
+MANY_CREEPING = 24576  # the same where Newton's method takes the most passes: of detection and freshness, and if bounds
+# hold most
+HELD = 2.0  # times what is to be taken: more than upper bounds allow in all, where they do
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
-LEAST_HALF = 1e-7
 PROBE = 2048  # items on which the half bracket is chosen
 FEW_ROUGH = 24  # one in so many of them may be rough
 MARGIN = 0.1  # half the bracket over the last Newton step
@@ -51,14 +53,33 @@ SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter 
 LARGE_SAMPLE = 4  # a sample of more than one in so many items costs more than a pass
 MOST_ENCLOSED, ROUNDED = 2, 1e-15  # in one search; more than the ends of a bracket are off, in log price
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
+FIRST_CONFIRMED = 1e-14  # the same of a first one over no more than MANY items, of which one more costs little
 NARROWER = 2.0  # than a bracket of which a series would leave too much out, for another to be tried
 LATE, MOST_TURNS = 4, 16  # turns that most searches need, and after which to look where items start
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
-def narrows(problem: Problem, passes: Any) -> bool:
-    """Whether the items are many enough for this, and compiled."""
+def are_many(problem: Problem, passes: Any) -> bool:
+    """Whether the items are so many that a pass costs more than the bookkeeping, and compiled."""
     return problem.n > MANY and hasattr(passes, "expand")
+
+
+def narrows(problem: Problem, passes: Any) -> bool:
+    """Whether the items, of one budget without groups, are many enough for this, and compiled."""
+    if problem.n <= MANY_CREEPING or not hasattr(passes, "expand"):
+        return False
+    return problem.n > MANY or passes.shape in STARTING or _are_held(problem, passes)
+
+
+def _has_upper(problem: Problem) -> bool:
+    return is_column(problem.upper) or problem.upper < math.inf
+
+
+def _are_held(problem: Problem, passes: Any) -> bool:
+    """Whether upper bounds hold most of what is to be taken, so that slopes tell little."""
+    if passes.shape in LINEAR or not _has_upper(problem):
+        return False
+    return bool(HELD * problem.capacity > passes.bounds()[1])
 
 
 class SeriesModel:
@@ -199,33 +220,36 @@ def next_half(shape: int, before: float, price: float, widest: float, moved: flo
     return min(max(MARGIN * moved, LEAST_HALF), widest) if moved <= LONG * widest else math.nan
 
 
-def _holds(model: SeriesModel, search: NDArray[np.float64]) -> bool:
-    """Whether the answer is in a model about the search's price. If not, the search goes on from the nearer end, or
-    from the price itself.
+def _step_out(model: SeriesModel, search: NDArray[np.float64]) -> tuple[float, float] | None:
+    """None if the answer is in a model about the search's price. If not, the search goes on from the nearer end, or
+    from the price itself: that price, and the total there.
     """
     target, price = float(search[core.TARGET]), float(search[core.PRICE])
     for end, sign in zip(model.ends, (1.0, -1.0)):
         total, slope = model.respond(end)
         if sign * (total - target) <= 0.0:
             sure = sign * (total - target) < -SURE * target and search[core.LOW] < end < search[core.HIGH]
-            search[core.PRICE] = end if sure else price
-            step(search, model.shape, *((total, slope) if sure else model.respond(price)))
-            return False
-    return True
+            at = end if sure else price
+            total, slope = (total, slope) if sure else model.respond(price)
+            search[core.PRICE] = at
+            step(search, model.shape, total, slope)
+            return at, total
+    return None
 
 
 def settle_model(
     passes: Any, model: SeriesModel, search: NDArray[np.float64], amounts: Any, side: Any
 ) -> tuple[Prices, Settled] | None:
     """Settle at the model's price; what the total turns out to be beyond the model corrects it."""
-    target = float(search[core.TARGET])
+    target, gap = float(search[core.TARGET]), FIRST_CONFIRMED if passes.n <= MANY else CONFIRMED
     for _ in range(CORRECTIONS):
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
         inner[core.LOW], inner[core.HIGH] = model.ends
         prices = find_prices(model, inner)
         settled = passes.settle(prices, amounts, side)
-        if abs(settled.total - target) <= CONFIRMED * target:
+        if abs(settled.total - target) <= gap * target:
             return prices, settled
+        gap = CONFIRMED
         model.offset += settled.total - target
     return None
 
@@ -248,6 +272,12 @@ def settle_many(
         return found
     if step_to_tie(problem, passes, search):
         return None
+    are_held = _are_held(problem, passes)
+    is_led = are_held or (passes.shape in STARTING and _has_upper(problem))
+    led = SampleSteps(problem, *passes.bounds()[:2]) if is_led else None
+    led = led if led and led.tells else None
+    if led and are_held and math.isnan(before):
+        led.begin(search)
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:  # slopes may tell nothing
         half = max(enclose(problem, passes, search), LEAST_HALF)  # or NaN
@@ -257,10 +287,8 @@ def settle_many(
         half = next_half(passes.shape, before, float(search[core.PRICE]), widest)
     has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
     turn, too_wide = 0, math.inf
-    is_held = passes.shape in STARTING and (is_column(problem.upper) or problem.upper < math.inf)
-    between = Secant(passes.shape) if is_held else None
     while search[core.STATE] == core.RUNNING:
-        if between and turn == MOST_TURNS:
+        if led and turn == MOST_TURNS:
             break
         if turn == LATE and step_to_tie(problem, passes, search, late=True):
             break
@@ -280,15 +308,20 @@ def settle_many(
             rough, terms = passes.expand(price, away, BENT)
             has_missed = passes.shape not in LINEAR
             if rough is None:
-                too_wide = half if between else math.inf
+                too_wide = half if led else math.inf
             else:
                 model = SeriesModel(problem, rough, price, away, terms, n_jobs)
-        if model is None:
-            step_by_line(passes, search, between)
-        elif _holds(model, search):
+        known = None if model is None else _step_out(model, search)
+        if model is not None and known is None:
             found = settle_model(passes, model, search, amounts, side)
             if found:
                 return found
-            step(search, passes.shape, *passes.respond(price))
+        if known is None:
+            total, slope = passes.respond(price)
+            step(search, passes.shape, total, slope)
+            known = price, total
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)
+        if led and search[core.STATE] == core.RUNNING:
+            led.move(search, *known)
+            half = led.half(search, widest)
     return None

@@ -49,6 +49,7 @@ class Passes:
 
     def __init__(self, items: core.Items, n: int, n_jobs: int = 1, even: tuple[float, float] | None = None) -> None:
         self._even = even  # bounds that are the same for all items
+        self._bounds: tuple[float, float, int] | None = None  # known once they were asked for
         self.items, self.n, self.shape, self.count = items, n, items.shape, 0
         self._chunk = CHUNK // 2 if CHUNK < n <= FEW_CHUNKS * CHUNK else CHUNK
         self._jobs = max(min(n_jobs, -(-n // self._chunk)), 1)
@@ -130,10 +131,13 @@ class Passes:
         """Sums of lower and of upper bounds, and the first item whose bounds cross (or n)."""
         if self._even is not None and self._even[0] <= self._even[1]:
             return self.n * self._even[0], self.n * self._even[1], self.n
+        if self._bounds is not None:
+            return self._bounds
         parts = self._run(lambda a, b: (a, b, *core.bounds(self.items, a, b)))
         self.count -= 1  # a look at the bounds, not at the items
         crossed = next((part[6] for part in parts if part[6] < part[1]), self.n)
-        return fold(parts, 2), fold(parts, 4), crossed
+        self._bounds = fold(parts, 2), fold(parts, 4), crossed
+        return self._bounds
 
     def worth(self, amounts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weighted value and derivative (n,) of amounts (n,)."""

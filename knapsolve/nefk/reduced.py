@@ -22,7 +22,7 @@ from knapsolve.nefk.kept_caps import Reduced
 from knapsolve.nefk.kept_groups import put_back
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import ROUGH, reduce
-from knapsolve.nefk.narrow import narrows
+from knapsolve.nefk.narrow import are_many
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem, check_feasible
 from knapsolve.nefk.result import Place
@@ -80,7 +80,7 @@ def _reduce(
     """The problem without the caps that are surely loose; None where no price tells, or capacity may be left over
     that a negative price would use.
     """
-    if not (narrows(problem, passes) and problem.n < LARGEST_ORDER):
+    if not (are_many(problem, passes) and problem.n < LARGEST_ORDER):
         return None
     every = sampled_groups_of(problem.n)
     expected = ROUGH * EXPECTED * math.sqrt(every * problem.n)

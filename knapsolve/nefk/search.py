@@ -29,10 +29,10 @@ MOST_SECANTS = 8  # what they do not end, jumps or crawls, and is for brackets t
 NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the line leads close by, and how steep a
 # total must be there, and elsewhere, over that line for Newton's step
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
-FLAT = 0.5  # of what totals fall between prices on both sides, of which a slope that tells less tells nothing
 MOST_CROSSED, CROSSED = 65536, 3  # quadratic items that are copied; steps between which fewer may be left
 LATE = 7  # steps that most searches need
 BESIDE = 4e-16  # of a price: a double or two
+LEAST_HALF = 1e-7  # half a bracket of a model, in log price
 
 
 def new_searches(shape: int, targets: NDArray[np.float64], top: Any, guess: Any) -> NDArray[np.float64]:
@@ -133,10 +133,6 @@ class Secant:
         if search[core.LOW] < next_ < search[core.HIGH]:
             search[core.PRICE] = next_
         return width * min(1.0, DOUBT * min(part, 1.0 - part))
-
-    def fall(self) -> float:
-        """What totals fall between the prices that it goes by; less where they are more than twice the target."""
-        return self.less[1] - self.more[1]
 
 
 def across_of(search: NDArray[np.float64]) -> float:
@@ -240,20 +236,3 @@ def sampled_price(part: Any, passes: Any, top: float, guess: float, tolerance: f
         step(search, passes.shape, *passes.respond(float(search[core.PRICE])))
     price = float(search[core.PRICE])
     return price if 0.0 < price < np.inf or passes.shape in LINEAR else guess
-
-
-def step_by_line(passes: Any, search: NDArray[np.float64], between: Secant | None) -> None:
-    """One step; where upper bounds hold nearly all, and a slope tells nothing of what totals fall between prices on
-    both sides, along the straight line between these: Newton's method only halves there.
-    """
-    price = float(search[core.PRICE])
-    total, slope = passes.respond(price)
-    step(search, passes.shape, total, slope)
-    if between is None:
-        return
-    along, fall = search.copy(), math.nan
-    if not math.isnan(between.narrow(along, price, total)):
-        fall = between.fall()
-    is_flat = slope * across_of(search) < FLAT * fall and fall < search[core.TARGET]
-    if search[core.STATE] == core.RUNNING and is_flat:
-        search[core.PRICE] = along[core.PRICE]

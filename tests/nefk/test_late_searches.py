@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
+import knapsolve._core.nefk as core
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.problem import check_problem
+from knapsolve.nefk.sample_steps import SampleSteps
+from knapsolve.nefk.search import new_searches
 
 
 @pytest.mark.parametrize("n", [40_000, 60_000])
@@ -20,6 +24,103 @@ def test_late_steps_over_tens_of_thousands_of_items_narrow(over, most, share, ki
         one, two = (solve_nefk(kind(rates), share * n, weights=weights, upper=upper, n_jobs=jobs) for jobs in (1, 2))
         assert one.residual <= 3e-13 and one.n_passes <= most
         np.testing.assert_array_equal(one.amounts, two.amounts)
+
+
+STARTING = [criteria.Freshness, criteria.Detection]
+BOUNDED = [*STARTING, criteria.PoissonFreshness, criteria.Logarithmic, criteria.Exponential]
+
+
+@pytest.mark.parametrize("n", [30_000, 200_000])
+@pytest.mark.parametrize("kind", BOUNDED)
+@pytest.mark.parametrize("share", [0.3, 0.01])
+@pytest.mark.parametrize(("over", "most"), [(1.001, 18), (1.02, 10), (1.1, 8), (2.0, 8)])
+def test_upper_bounds_that_allow_little_more_than_the_capacity_take_few_passes(over, most, share, kind, n):
+    """Slopes there tell nothing: without a sample that leads, Newton's steps and halves take up to 40 passes."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        upper = np.exp(generator.standard_normal(n))
+        upper *= over * share * n / upper.sum()
+        result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper, lower=0.1 * upper, n_jobs=1)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= most
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "seed"),
+    [(criteria.Logarithmic, 3.0, 22), (criteria.Logarithmic, 0.01, 22), (criteria.Freshness, 0.01, 5)],
+)
+def test_a_sample_without_its_share_of_the_bounds_does_not_lead(kind, share, seed):
+    """Few bounds are most of their sum: led by a sample that lacks them, up to 25 passes."""
+    n, generator = 100_000, np.random.default_rng(seed)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    upper = generator.pareto(1.1, n) + 1e-3
+    upper *= 1.1 * share * n / upper.sum()
+    result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper, n_jobs=1)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "over", "seed", "most"),
+    [
+        (criteria.Detection, 1e-4, 1.02, 5, 5),
+        (criteria.Detection, 1e-3, 4.0, 11, 4),
+        (criteria.Freshness, 1e-2, 1.02, 9, 5),
+    ],
+)
+def test_a_price_next_to_a_jump_of_the_sample_is_left(kind, share, over, seed, most):
+    """Items have all that they may take just below where they start: halves from there take up to 11 passes, and models
+    that do not reach back to it up to 6.
+    """
+    n, generator = 100_000, np.random.default_rng(seed)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    upper = np.exp(generator.standard_normal(n))
+    upper *= over * share * n / upper.sum()
+    result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper, n_jobs=1)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= most
+
+
+@pytest.mark.parametrize("left", [0.02, 0.995])
+def test_a_sample_begins_near_the_answer_where_bounds_hold_nearly_all(left):
+    """By what is between the sums of bounds, which are known: those of a sample are off by more than that."""
+    n, generator = 100_000, np.random.default_rng(0)
+    rates, weights, upper = np.exp(generator.standard_normal((3, n)))
+    lower = generator.uniform(0.3, 0.9, n) * upper
+    least, most = float(lower.sum()), float(upper.sum())
+    capacity = most - left * (most - least)
+    arrays = {"weights": weights, "lower": lower, "upper": upper, "groups": None, "group_caps": None}
+    problem = check_problem(criteria.Freshness(rates), capacity, **arrays, equality=True, n_jobs=1)
+    passes = problem.passes()
+    search = new_searches(passes.shape, np.array([capacity]), 1e3, 1.0)[0]
+    SampleSteps(problem, *passes.bounds()[:2]).begin(search)
+    total = passes.respond(float(search[core.PRICE]))[0]
+    assert total == pytest.approx(capacity, abs=0.5 * min(most - capacity, capacity - least))
+
+
+def test_steps_by_a_sample_that_lacks_items_without_bounds_do_not_creep():
+    """One item in a thousand has no bound, a few of these take most: by the sample alone, 14 passes."""
+    n, generator = 100_000, np.random.default_rng(2)
+    rates, weights = np.exp(2.0 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    upper = np.exp(generator.standard_normal(n))
+    upper *= 1.1e-3 * n / upper.sum()
+    upper[generator.random(n) < 1e-3] = np.inf
+    result = solve_nefk(criteria.Freshness(rates), 1e-3 * n, weights=weights, upper=upper, n_jobs=1)
+    assert result.residual <= 1e-12
+    assert result.n_passes <= 8
+
+
+@pytest.mark.parametrize("kind", STARTING)
+def test_tens_of_thousands_of_items_take_few_passes_and_lose_no_digits(kind):
+    """Newton's method alone takes 7 to 12; a model's total is taken once more until the amounts have all digits."""
+    n = 30_000
+    for seed in range(8):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        result = solve_nefk(kind(rates), 0.3 * n, weights=weights, n_jobs=1)
+        assert result.residual <= 2e-14
+        assert result.n_passes <= 7
 
 
 @pytest.mark.parametrize("n", [3, 5000, 40_000, 100_000])
