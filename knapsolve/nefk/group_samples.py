@@ -15,7 +15,7 @@ import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
-from knapsolve.nefk import narrow
+from knapsolve.nefk import series_model
 from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
 from knapsolve.nefk.jumps import beside_tie, ends_of_ties, tied_starts
 from knapsolve.nefk.large_samples import LargeSamples
@@ -204,7 +204,7 @@ class SampledTotals:
         if rough[core.STATE] == core.RUNNING and shape in STARTING:
             beside = self._price_beside_ties(float(search[core.TARGET]))
             price, self.has_ties = (price, False) if math.isnan(beside) else (beside, True)
-        return price if narrow.has_bracket(shape, price) else math.nan
+        return price if series_model.has_bracket(shape, price) else math.nan
 
     def _price_beside_ties(self, target: float) -> float:
         """The same where many items start at few prices, near which Newton's steps only creep; NaN elsewhere."""
@@ -278,7 +278,7 @@ def step_roughly(
     search[core.TOLERANCE], between = tolerance, Secant(shape)
     for _ in range(SAMPLE_STEPS):
         price = float(search[core.PRICE])
-        if search[core.STATE] != core.RUNNING or not narrow.has_bracket(shape, price):
+        if search[core.STATE] != core.RUNNING or not series_model.has_bracket(shape, price):
             break
         sums = respond(price)
         step_beside(search, shape, *sums)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk import narrow
 from knapsolve.nefk.group_starts import StartSteps
-from knapsolve.nefk.narrow import HALVES, ROUNDED, moved_by, next_half
+from knapsolve.nefk.narrow import HALVES, ROUNDED, next_half
 from knapsolve.nefk.passes import Slopes, parts_of
 from knapsolve.nefk.problem import Problem, odd_stride
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import LEAST_HALF, LINEAR, STARTING, Secant, across_of
+from knapsolve.nefk.series_model import moved_by
 
 Array = NDArray[np.float64]
 LEAST_NARROWED = 4096  # items from which a model of T costs less than the passes that it saves

@@ -21,22 +21,14 @@ from knapsolve.nefk.group_marks import beside, mark_surely
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_steps import GroupSteps
 from knapsolve.nefk.group_totals import SURELY, capped_sums, error_of
-from knapsolve.nefk.narrow import (
-    BENT,
-    CONFIRMED,
-    CORRECTIONS,
-    HALVES,
-    MANY,
-    SeriesModel,
-    bracket,
-    size_of,
-)
+from knapsolve.nefk.narrow import CONFIRMED, CORRECTIONS, HALVES, MANY
 from knapsolve.nefk.own_guesses import guesses_from_above, is_far_below, over_caps, own_guesses
 from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.sample_curve import Curve
 from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
+from knapsolve.nefk.series_model import BENT, SeriesModel, bracket, size_of
 from knapsolve.nefk.zero_price import settle_sign
 
 Array = NDArray[np.float64]

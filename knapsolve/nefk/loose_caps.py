@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
-from knapsolve.nefk import narrow
+from knapsolve.nefk import series_model
 from knapsolve.nefk.active_items import below_likely, find_active
 from knapsolve.nefk.all_but import are_few
 from knapsolve.nefk.group_samples import SampledTotals
@@ -45,10 +45,10 @@ ROUGH = 0.55  # share of the items for which a model beside all caps must have r
 
 def below(search: Array, shape: int, price: float, margin: float) -> float:
     """A price that lies a margin below another, within a search's bracket; NaN if there is none."""
-    if not narrow.has_bracket(shape, price):
+    if not series_model.has_bracket(shape, price):
         return math.nan
-    low = narrow.bracket(shape, price, margin * narrow.size_of(shape, price))[0]
-    return low if narrow.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
+    low = series_model.bracket(shape, price, margin * series_model.size_of(shape, price))[0]
+    return low if series_model.has_bracket(shape, low) and search[core.LOW] < low < search[core.HIGH] else math.nan
 
 
 def middle(search: Array) -> float:
@@ -225,18 +225,18 @@ def below_the_answer(
         after[core.PRICE] = low
         step_beside(after, shape, total, slope, fixed)
         price = float(after[core.PRICE])
-        moved = narrow.moved_by(shape, low, price)
+        moved = series_model.moved_by(shape, low, price)
         if not moved <= NEAR and shape not in LINEAR:
             sums, target = (total, slope, fixed), float(search[core.TARGET])
             known = curve.step(low, total, target) if curve else math.nan
             if math.isnan(known):
                 known = price_by_groups(totals.problem, taken[:, 0], taken[:, 1], sums, low, target)
             if not math.isnan(known):
-                price, moved = known, narrow.moved_by(shape, low, known)
+                price, moved = known, series_model.moved_by(shape, low, known)
             if shape in STARTING:  # a slope tells less than T will rise or fall by
                 tried = TRIES - more
                 within = min(max(price, further_down(search, tried)), further_up(search, tried))  # a NaN is none
-                price, moved = within, narrow.moved_by(shape, low, within)
+                price, moved = within, series_model.moved_by(shape, low, within)
         if is_below and (moved <= NEAR or not more):
             return low, taken
         margin = min(max(MARGIN * moved, LEAST_MARGIN), MOST_MARGIN)

@@ -32,8 +32,8 @@ from knapsolve.nefk.search import (
     new_searches,
     step,
     step_to_crossing,
-    within,
 )
+from knapsolve.nefk.series_model import BENT, SeriesModel, has_bracket, moved_by, size_of
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
 MANY_CREEPING = 24576  # the same where Newton's method takes the most passes: of detection and freshness, and if bounds
@@ -43,10 +43,7 @@ HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
 PROBE = 2048  # items on which the half bracket is chosen
 FEW_ROUGH = 24  # one in so many of them may be rough
 MARGIN = 0.1  # half the bracket over the last Newton step
-MANY_ROUGH = 4096  # rough items that get a model of their own
-NEARER, MUCH_NEARER = 0.2, 8  # half its bracket over the last step, and to the one about it
 LONG = 16.0  # a last step so many times as long as the widest half bracket asks for a plain pass
-BENT = 1e-8  # last terms of the series, relative to the amount, that make an item rough
 SURE = 1e-8  # relative gap of the total at an end of the bracket that tells the side for sure
 ERRORS = 2.5  # standard errors of a sample's price that the bracket must hold
 SHORT = 1.5e-2  # a step on a sample after which the next would be much shorter than the bracket
@@ -80,71 +77,6 @@ def _are_held(problem: Problem, passes: Any) -> bool:
     if passes.shape in LINEAR or not _has_upper(problem):
         return False
     return bool(HELD * problem.capacity > passes.bounds()[1])
-
-
-class SeriesModel:
-    """The total over a bracket: rough items exactly, all others by a series. Answers prices as Passes do."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        rough: NDArray[np.integer],
-        price: float,
-        half: float,
-        terms: tuple[float, ...],
-        n_jobs: int,
-    ) -> None:
-        self.shape, self.middle, self.terms = problem.criterion._shape, price, terms
-        self.ends, self._half = bracket(self.shape, price, half), half  # the least that was asked of the rough items
-        self.offset = 0.0  # what passes over all items found beyond the model
-        self._items, self._n_jobs = problem.take(rough, problem.capacity, n_jobs), n_jobs
-        self.rough: Any = self._items.passes(n_jobs) if len(rough) else None
-        self._before = math.nan  # the last price
-        self._nearer: SeriesModel | None = None  # of the rough items
-
-    def starts(self, search: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Prices within a search's bracket at which the total jumps, as a rough item starts there."""
-        return within(self._items.starts(), search)
-
-    def search(self, search: NDArray[np.float64]) -> None:
-        """Nothing is compiled for this one."""
-
-    def respond(self, price: float) -> tuple[float, float]:
-        """Total amount and slope at a price within the bracket."""
-        total, slope = self._respond_rough(price) if self.rough else (0.0, 0.0)
-        away = price - self.middle
-        t = away if self.shape in LINEAR else math.log1p(away / self.middle)
-        a, b, c, d, e = self.terms
-        series = a + t * (b + t * (c + t * (d + t * e)))
-        return total + series + self.offset, slope - (b + t * (2.0 * c + t * (3.0 * d + t * 4.0 * e)))
-
-    def _respond_rough(self, price: float) -> tuple[float, float]:
-        """Total amount and slope of the rough items; many of them get a model of their own as prices come closer."""
-        moved, self._before = moved_by(self.shape, self._before, price), price
-        if self._nearer is None or not self._nearer.ends[0] < price < self._nearer.ends[1]:
-            self._nearer, half = None, max(NEARER * moved, LEAST_HALF) * size_of(self.shape, price)
-            if self.rough.n >= MANY_ROUGH and half * MUCH_NEARER <= self._half:  # not NaN
-                rough, terms = self.rough.expand(price, half, BENT)
-                if rough is None:
-                    self._half = half  # ask again much nearer
-                else:
-                    self._nearer = SeriesModel(self._items, rough, price, half, terms, self._n_jobs)
-        return (self._nearer or self.rough).respond(price)
-
-
-def bracket(shape: int, price: float, half: float) -> tuple[float, float]:
-    """The prices `half` away from one, in log price (linear shapes: in price)."""
-    return (price - half, price + half) if shape in LINEAR else (price * math.exp(-half), price * math.exp(half))
-
-
-def size_of(shape: int, price: float) -> float:
-    """What a relative step is taken of: 1 in log price, the price itself where steps are in price."""
-    return abs(price) if shape == core.QUADRATIC else 1.0
-
-
-def has_bracket(shape: int, price: float) -> bool:
-    """Whether a relative bracket about a price makes sense."""
-    return price > 0.0 or shape == core.LOG_EXPONENTIAL or (shape == core.QUADRATIC and price < 0.0)
 
 
 def widest_half(problem: Problem, price: float) -> tuple[float, float]:
@@ -202,13 +134,6 @@ def settle_in_proportion(problem: Problem, passes: Any, amounts: Any, side: Any)
     prices = find_prices(alone, search)
     settled = passes.settle(prices, amounts, side)
     return (prices, settled) if abs(settled.total - problem.capacity) <= CONFIRMED * problem.capacity else None
-
-
-def moved_by(shape: int, before: float, price: float) -> float:
-    """How long a step between two prices was, relative to `size_of`; NaN where that makes no sense."""
-    if not (has_bracket(shape, before) and has_bracket(shape, price)):
-        return math.nan
-    return abs(price - before) / size_of(shape, price) if shape in LINEAR else abs(math.log(price / before))
 
 
 def next_half(shape: int, before: float, price: float, widest: float, moved: float = math.nan) -> float:
