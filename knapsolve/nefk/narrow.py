@@ -213,7 +213,7 @@ def settle_many(
     has_missed, n_enclosed = False, 0  # a model about a step; models of all between prices on both sides
     turn, too_wide = 0, math.inf
     while search[core.STATE] == core.RUNNING:
-        if led and turn == MOST_TURNS:
+        if is_led and turn == MOST_TURNS:
             break
         if turn == LATE and step_to_tie(problem, passes, search, late=True):
             break
@@ -233,7 +233,7 @@ def settle_many(
             rough, terms = passes.expand(price, away, BENT)
             has_missed = passes.shape not in LINEAR
             if rough is None:
-                too_wide = half if led else math.inf
+                too_wide = half if is_led else math.inf
             else:
                 model = SeriesModel(problem, rough, price, away, terms, n_jobs)
         known = None if model is None else _step_out(model, search)
@@ -246,7 +246,6 @@ def settle_many(
             step(search, passes.shape, total, slope)
             known = price, total
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)
-        if led and search[core.STATE] == core.RUNNING:
-            led.move(search, *known)
+        if led and search[core.STATE] == core.RUNNING and led.move(search, *known):
             half = led.half(search, widest)
     return None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import knapsolve._core.nefk as core
 from knapsolve.nefk.passes import CHUNK
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import FAR, LEAST_HALF, new_searches
+from knapsolve.nefk.search import BESIDE, FAR, LEAST_HALF, new_searches
 
 SIZE = 4096  # of a sample, about
 MOST_STEPS = 12  # in one search: jumps take more of them than of others
@@ -25,6 +25,8 @@ OFF = 0.6  # what a step may be off, over its distance to the nearer of the pric
 NEXT = 1.5  # items of a sample, in the mean, from a known total: nearer, it tells nothing
 ALIKE = 0.1  # of the share that is due to a sample: it tells more if it has that much more or less
 CREEPING = 0.5  # of the last gap, on its side: then Newton's step is taken, once
+REACH, FARTHER, FARTHEST = 0.5, 2.0, 256.0  # of Newton's step, in log price, where a sample has nothing left to tell;
+# how many times as far the next one leads, and the last
 BEYOND = 1e-9  # of a price, where a sample jumps
 LONG = 8.0  # times as far as the widest half bracket may hold: then a total at the price itself is asked for
 assert 2 * SIZE <= CHUNK  # a search of a sample is one compiled call
@@ -49,7 +51,7 @@ class SampleSteps:
         part = problem.sample(SIZE)
         self._passes, self._share, self._left = part.passes(), part.n / problem.n, MOST_STEPS
         self._off = OFF
-        self._gap = math.nan  # of the last total
+        self._gap, self._reach = math.nan, REACH  # of the last total, and of Newton's next step
         lower, upper = (float(np.broadcast_to(x, part.n).sum(dtype=np.float64)) for x in (part.lower, part.upper))
         self._low, self._high = _Known(most, upper if most < math.inf else math.inf), _Known(least, lower)
 
@@ -63,18 +65,36 @@ class SampleSteps:
         """Move a search's first price to where the sample says that it meets the target."""
         self._aim(search, float(search[core.PRICE]))
 
-    def move(self, search: NDArray[np.float64], price: float, total: float) -> None:
-        """The same of the next price of a search which has taken in the total at one; not often."""
-        known, gap = _Known(total, self._passes.respond(price)[0]), total - float(search[core.TARGET])
+    def move(self, search: NDArray[np.float64], price: float, total: float) -> bool:
+        """The same of the next price of a search which has taken in the total at one; False if the sample tells none,
+        or has told many.
+        """
+        known, last = _Known(total, self._passes.respond(price)[0]), self._gap
+        gap = total - float(search[core.TARGET])
         if gap > 0.0:
             self._low = known
         else:
             self._high = known
-        creeps = gap * self._gap > CREEPING * self._gap**2  # a few items may be much of a sample, or miss in it
+        # a few items may be much of a sample, or missing in it
+        creeps = (gap > 0.0) == (last > 0.0) and abs(gap) > CREEPING * abs(last)  # not if last is NaN
         self._gap = math.nan if creeps else gap
-        if self._left and not creeps:
+        if not creeps and self._left:
             self._left -= 1
-            self._aim(search, price)
+            if self._aim(search, price):
+                return True
+        if self._high.part >= self._low.part * (1.0 - LEAST):
+            self._limit(search, price)
+        return False
+
+    def _limit(self, search: NDArray[np.float64], price: float) -> None:
+        """Where nothing is known beyond it, and of a sample nothing is left, let Newton's step from a price lead no
+        farther than growing steps do.
+        """
+        low, high, next_ = price * math.exp(-self._reach), price * math.exp(self._reach), float(search[core.PRICE])
+        is_far = (search[core.LOW] <= 0.0 and next_ < low) or (search[core.HIGH] >= FAR and next_ > high)
+        if is_far and low > 0.0 and high < FAR:
+            search[core.PRICE] = min(max(next_, low), high)
+            self._reach = min(self._reach * FARTHER, FARTHEST)
 
     def half(self, search: NDArray[np.float64], widest: float) -> float:
         """Half a bracket about a search's price which is likely to hold the answer, in log price; NaN if it would be
@@ -85,29 +105,33 @@ class SampleSteps:
         off = self._off * away
         return min(max(off, LEAST_HALF), widest) if off <= LONG * widest else math.nan
 
-    def _aim(self, search: NDArray[np.float64], guess: float) -> None:
+    def _aim(self, search: NDArray[np.float64], guess: float) -> bool:
         """Move the price between those of which most is known, at least as far from them as one item tells."""
         (more, above), (less, below), target = self._low, self._high, float(search[core.TARGET])
+        self._off = 1.0
         if more < math.inf:
             goal = below + (above - below) * ((target - less) / (more - less)) if more > less else math.nan
         else:
             goal = below + self._share * (target - less)
-        if not below < goal < above:
-            return
-        least = NEXT * goal / self._passes.n
-        known = goal
-        if 2.0 * least < above - below:
-            goal = min(max(goal, below + least), above - least)
-        self._off = OFF if goal == known else 1.0
+        if search[core.STATE] != core.RUNNING or not below < goal < above:
+            return False
+        apart = NEXT * goal / self._passes.n
+        is_wide = 2.0 * apart < above - below
+        aim = min(max(goal, below + apart), above - apart) if is_wide else min(max(goal, below), above)
+        self._off = OFF if is_wide and aim == goal else 1.0
         low, high = max(float(search[core.LOW]), 0.0), float(search[core.HIGH])
-        tolerance = max(ROUGHLY * min(goal - below, above - goal) / goal, LEAST)
-        price = self._find(search, goal, guess, tolerance)
+        tolerance = max(ROUGHLY * min(aim - below, above - aim) / aim, LEAST)
+        price = self._find(search, aim, guess, tolerance)
         if not low < price < high:  # the sample jumps there
-            self._off = 1.0
-            edge, more = (high * (1.0 - BEYOND), least) if price >= high else (low * (1.0 + BEYOND), -least)
-            price = self._find(search, self._passes.respond(edge)[0] + more, edge, tolerance)
-        if low < price < high:
-            search[core.PRICE] = price
+            self._off, side = 1.0, 1.0 if price >= high else -1.0
+            end = high if side > 0.0 else low
+            edge = next((x for x in (end - side * away * end for away in (BEYOND, BESIDE)) if low < x < high), math.nan)
+            told = self._passes.respond(edge)[0] + side * apart if edge > 0.0 else math.nan
+            price = self._find(search, told, edge, tolerance) if below < told < above else edge
+        if not low < price < high:  # or NaN
+            return False
+        search[core.PRICE] = price
+        return True
 
     def _find(self, search: NDArray[np.float64], goal: float, guess: float, tolerance: float) -> float:
         """Where the sample's total is so much, within a search's bracket."""
