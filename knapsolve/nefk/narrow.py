@@ -39,6 +39,7 @@ MANY = 65536  # items from which a pass costs more than the bookkeeping here
 MANY_CREEPING = 24576  # the same where Newton's method takes the most passes: of detection and freshness, and if bounds
 # hold most
 HELD = 2.0  # times what is to be taken: more than upper bounds allow in all, where they do
+NEARLY_HELD = 1.05  # times what lower bounds ask for in all, where they do
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
 PROBE = 2048  # items on which the half bracket is chosen
 FEW_ROUGH = 24  # one in so many of them may be rough
@@ -73,10 +74,11 @@ def _has_upper(problem: Problem) -> bool:
 
 
 def _are_held(problem: Problem, passes: Any) -> bool:
-    """Whether upper bounds hold most of what is to be taken, so that slopes tell little."""
-    if passes.shape in LINEAR or not _has_upper(problem):
+    """Whether bounds hold most of what is to be taken, so that slopes tell little."""
+    if passes.shape in LINEAR:
         return False
-    return bool(HELD * problem.capacity > passes.bounds()[1])
+    least, most = passes.bounds()[:2]
+    return bool(HELD * problem.capacity > most or NEARLY_HELD * least > problem.capacity)
 
 
 def widest_half(problem: Problem, price: float) -> tuple[float, float]:

@@ -45,7 +45,7 @@ class NEFKResult:
     residual : float
         The larger of the two residuals.
     at_lower, at_upper : ndarray of shape (n,), bool
-        Which items sit at their lower and at their upper bound.
+        Which items sit at their lower and at their upper bound; of bounds that are equal, at the lower.
 
     References
     ----------

@@ -46,6 +46,22 @@ def test_upper_bounds_that_allow_little_more_than_the_capacity_take_few_passes(o
         assert result.n_passes <= most
 
 
+@pytest.mark.parametrize("n", [30_000, 200_000])
+@pytest.mark.parametrize("kind", BOUNDED)
+@pytest.mark.parametrize("with_upper", [False, True])
+@pytest.mark.parametrize(("over", "most"), [(1.000001, 17), (1.001, 9), (1.02, 8)])
+def test_lower_bounds_that_leave_little_of_the_capacity_take_few_passes(over, most, with_upper, kind, n):
+    """The same from the other side, where it took up to 20."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(generator.normal(-1.0, 1.5, n)), np.exp(generator.standard_normal(n))
+        lower = 1.0 / generator.choice([1.0, 7.0, 30.0], n)
+        bounds = {"lower": lower, "upper": 2.0 * lower + generator.random(n) if with_upper else None}
+        result = solve_nefk(kind(rates), over * float(lower.sum()), weights=weights, **bounds, n_jobs=1)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= most
+
+
 @pytest.mark.parametrize(
     ("kind", "share", "seed"),
     [(criteria.Logarithmic, 3.0, 22), (criteria.Logarithmic, 0.01, 22), (criteria.Freshness, 0.01, 5)],
