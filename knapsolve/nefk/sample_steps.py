@@ -40,14 +40,14 @@ class _Known(NamedTuple):
 
 
 class SampleSteps:
-    """The steps of one search of items with upper bounds, of which some may be infinite.
+    """The steps of one search of items with bounds, of which upper ones may be infinite.
 
     What lies between the totals at two prices is shared as the same of a sample is: so a price between is off by chance
     no farther than these are. At price 0 items take all that they can, and at an infinite one as little.
     """
 
     def __init__(self, problem: Problem, least: float, most: float) -> None:
-        """Of items whose lower bounds, and upper ones, sum to so much."""
+        """Of items whose lower bounds sum to `least`, and upper ones to `most`."""
         part = problem.sample(SIZE)
         self._passes, self._share, self._left = part.passes(), part.n / problem.n, MOST_STEPS
         self._off = OFF
