@@ -52,7 +52,7 @@ class SampleSteps:
         self._passes, self._share, self._left = part.passes(), part.n / problem.n, MOST_STEPS
         self._off = OFF
         self._gap, self._reach = math.nan, REACH  # of the last total, and of Newton's next step
-        lower, upper = (float(np.broadcast_to(x, part.n).sum(dtype=np.float64)) for x in (part.lower, part.upper))
+        lower, upper = self._passes.bounds()[:2]
         self._low, self._high = _Known(most, upper if most < math.inf else math.inf), _Known(least, lower)
 
     @property

@@ -1,5 +1,4 @@
-"""Totals by group that are taken without sorting the items, and samples of them."""
-
+"""Totals by group that are taken without sorting the items."""
 
 import numpy as np
 import pytest
