@@ -240,6 +240,33 @@ size_t nefk_expand_range(const nefk_problem *problem, double price, double half,
     return count;
 }
 
+size_t nefk_list_free(const nefk_problem *problem, double price, int at_lower, size_t start, size_t stop, ptrdiff_t *list,
+                      size_t room, nefk_sum *all, nefk_sum *held) {
+    const nefk_instructions *use = nefk_instructions_in_use();
+    nefk_buffers space;
+    space.is_filled = 0;
+    double prices[NEFK_BLOCK], x[NEFK_BLOCK], is_free[NEFK_BLOCK];
+    nefk_sum total = {0, 0}, stays = {0, 0};
+    size_t count = 0;
+    nefk_fill(NEFK_BLOCK, price, prices);
+    for (size_t at = start; at < stop; at += NEFK_BLOCK) {
+        size_t m = block_size(at, stop);
+        nefk_block items = nefk_load_block(problem, at, m, &space);
+        use->respond(problem->shape, m, items, prices, problem->ceiling, x, NULL, NULL);
+        nefk_add(&total.high, &total.low, use->sum(m, x));
+        for (size_t i = 0; i < m; i++) {
+            int is_held = at_lower ? x[i] <= items.lower[i] : x[i] >= items.upper[i];
+            is_free[i] = is_held ? 0.0 : 1.0;
+            x[i] = is_held ? x[i] : 0.0;
+        }
+        nefk_add(&stays.high, &stays.low, use->sum(m, x));
+        count = list_marked(m, is_free, at, list, room, count);
+    }
+    *all = total;
+    *held = stays;
+    return count;
+}
+
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope) {
     nefk_buffers space;

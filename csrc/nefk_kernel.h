@@ -105,6 +105,12 @@ void nefk_share_groups(const nefk_problem *problem, const ptrdiff_t *group, cons
 size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
                          size_t stop, ptrdiff_t *rough, size_t room, nefk_series_sum *sums);
 
+/* List items [start, stop) that a bound does not hold at a price: those below their upper bounds, which may take more at
+ * lower prices, or (`at_lower`) above their lower ones, which may take less at higher ones. Room as for rough items; `all`
+ * is what all take, `held` what those do that are not listed. Returns how many are. O(stop - start). */
+size_t nefk_list_free(const nefk_problem *problem, double price, int at_lower, size_t start, size_t stop, ptrdiff_t *list,
+                      size_t room, nefk_sum *all, nefk_sum *held);
+
 /* Weighted value and weighted derivative of amounts x (n,), each written to an array (n,). O(n). */
 void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                       double *value, double *slope);

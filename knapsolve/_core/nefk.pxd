@@ -52,6 +52,8 @@ cdef extern from "nefk_kernel.h":
                            size_t stop, double *amounts, int8_t *side, nefk_audit *audit) noexcept nogil
     size_t nefk_expand_range(const nefk_problem *problem, double price, double half, double tolerance, size_t start,
                              size_t stop, Py_ssize_t *rough, size_t room, nefk_series_sum *sums) noexcept nogil
+    size_t nefk_list_free(const nefk_problem *problem, double price, int at_lower, size_t start, size_t stop,
+                          Py_ssize_t *list, size_t room, nefk_sum *all, nefk_sum *held) noexcept nogil
     void nefk_worth_range(const nefk_problem *problem, size_t start, size_t stop, const double *amounts,
                           double *value, double *slope) noexcept nogil
     size_t nefk_bounds_range(const nefk_problem *problem, size_t start, size_t stop,

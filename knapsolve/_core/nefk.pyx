@@ -170,6 +170,19 @@ def expand(Items items, double price, double half, double tolerance, size_t star
     return (count, *pairs(&sums))
 
 
+def list_free(Items items, double price, bint at_lower, size_t start, size_t stop, Py_ssize_t[::1] listed):
+    """List items of [start, stop) that upper bounds (`at_lower`: lower ones) do not hold at a price.
+
+    The last entry is not for them. (how many, what all take high, low, and the same of those that are not listed)
+    """
+    cdef nefk_sum total, held
+    cdef size_t count
+    with nogil:
+        count = nefk_list_free(&items.problem, price, at_lower, start, stop, &listed[0], listed.shape[0] - 1,
+                               &total, &held)
+    return count, total.high, total.low, held.high, held.low
+
+
 def worth(Items items, size_t start, size_t stop, const double[::1] amounts, double[::1] value, double[::1] slope):
     """Fill the weighted value and derivative (n,) of amounts (n,) of items [start, stop)."""
     with nogil:

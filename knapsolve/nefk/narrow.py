@@ -36,8 +36,7 @@ from knapsolve.nefk.search import (
 from knapsolve.nefk.series_model import BENT, SeriesModel, has_bracket, moved_by, size_of
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
-MANY_CREEPING = 24576  # the same where Newton's method takes the most passes: of detection and freshness, and if bounds
-# hold most
+MANY_CREEPING = 24576  # the same where Newton's method takes the most passes: of detection and freshness
 HELD = 2.0  # times what is to be taken: more than upper bounds allow in all, where they do
 NEARLY_HELD = 1.05  # times what lower bounds ask for in all, where they do
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price
@@ -53,7 +52,7 @@ MOST_ENCLOSED, ROUNDED = 2, 1e-15  # in one search; more than the ends of a brac
 CONFIRMED = 3e-13  # relative gap of the total that a settling pass accepts
 FIRST_CONFIRMED = 1e-14  # the same of a first one over no more than MANY items, of which one more costs little
 NARROWER = 2.0  # than a bracket of which a series would leave too much out, for another to be tried
-LATE, MOST_TURNS = 4, 16  # turns that most searches need, and after which to look where items start
+SOON, LATE, MOST_TURNS = 2, 4, 16  # turns that most searches need, at most, and after which a model tells nothing
 CORRECTIONS = 4  # settling passes before the search goes on
 
 
@@ -69,16 +68,16 @@ def narrows(problem: Problem, passes: Any) -> bool:
     return problem.n > MANY or passes.shape in STARTING or _are_held(problem, passes)
 
 
-def _has_upper(problem: Problem) -> bool:
-    return is_column(problem.upper) or problem.upper < math.inf
-
-
 def _are_held(problem: Problem, passes: Any) -> bool:
     """Whether bounds hold most of what is to be taken, so that slopes tell little."""
     if passes.shape in LINEAR:
         return False
     least, most = passes.bounds()[:2]
     return bool(HELD * problem.capacity > most or NEARLY_HELD * least > problem.capacity)
+
+
+def _has_upper(problem: Problem) -> bool:
+    return is_column(problem.upper) or problem.upper < math.inf
 
 
 def widest_half(problem: Problem, price: float) -> tuple[float, float]:
@@ -199,11 +198,9 @@ def settle_many(
         return found
     if step_to_tie(problem, passes, search):
         return None
-    are_held = _are_held(problem, passes)
-    is_led = are_held or (passes.shape in STARTING and _has_upper(problem))
-    led = SampleSteps(problem, *passes.bounds()[:2]) if is_led else None
-    led = led if led and led.tells else None
-    if led and are_held and math.isnan(before):
+    is_led = _are_held(problem, passes) or (passes.shape in STARTING and _has_upper(problem))
+    led = SampleSteps(problem, *passes.bounds()[:2]) if is_led and passes.shape in STARTING else None
+    if led and math.isnan(before) and _are_held(problem, passes):
         led.begin(search)
     widest, needed = widest_half(problem, float(search[core.PRICE]))
     if passes.shape == core.QUADRATIC and search[core.STATE] == core.RUNNING:  # slopes may tell nothing
@@ -248,6 +245,8 @@ def settle_many(
             step(search, passes.shape, total, slope)
             known = price, total
         half = next_half(passes.shape, price, float(search[core.PRICE]), widest)
+        if is_led and turn == SOON and led is None:
+            led = SampleSteps(problem, *passes.bounds()[:2])
         if led and search[core.STATE] == core.RUNNING and led.move(search, *known):
             half = led.half(search, widest)
     return None

@@ -127,6 +127,17 @@ class Passes:
         terms = tuple(fold(parts, position) for position in range(0, 10, 2))
         return (None if any(part[11] for part in parts) else np.concatenate([part[10] for part in parts])), terms
 
+    def list_free(self, price: float, at_lower: bool) -> tuple[NDArray[np.intp], float, float]:
+        """Items that upper bounds (`at_lower`: lower ones) do not hold at a price; what all take, and the held."""
+
+        def work(a: int, b: int) -> tuple:
+            listed = np.empty(b - a + 1, dtype=np.intp)
+            count, *sums = core.list_free(self.items, price, at_lower, a, b, listed)
+            return (listed[:count].copy(), *sums)
+
+        parts = self._run(work)
+        return np.concatenate([part[0] for part in parts]), fold(parts, 1), fold(parts, 3)
+
     def bounds(self) -> tuple[float, float, int]:
         """Sums of lower and of upper bounds, and the first item whose bounds cross (or n)."""
         if self._even is not None and self._even[0] <= self._even[1]:

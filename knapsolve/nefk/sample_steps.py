@@ -23,10 +23,7 @@ ROUGHLY = 0.02  # of a gap, within which a sample's total is to close it
 LEAST = 1e-13  # of a sample's total, for that
 OFF = 0.6  # what a step may be off, over its distance to the nearer of the prices between which it lies
 NEXT = 1.5  # items of a sample, in the mean, from a known total: nearer, it tells nothing
-ALIKE = 0.1  # of the share that is due to a sample: it tells more if it has that much more or less
 CREEPING = 0.5  # of the last gap, on its side: then Newton's step is taken, once
-REACH, FARTHER, FARTHEST = 0.5, 2.0, 256.0  # of Newton's step, in log price, where a sample has nothing left to tell;
-# how many times as far the next one leads, and the last
 BEYOND = 1e-9  # of a price, where a sample jumps
 LONG = 8.0  # times as far as the widest half bracket may hold: then a total at the price itself is asked for
 assert 2 * SIZE <= CHUNK  # a search of a sample is one compiled call
@@ -50,16 +47,9 @@ class SampleSteps:
         """Of items whose lower bounds sum to `least`, and upper ones to `most`."""
         part = problem.sample(SIZE)
         self._passes, self._share, self._left = part.passes(), part.n / problem.n, MOST_STEPS
-        self._off = OFF
-        self._gap, self._reach = math.nan, REACH  # of the last total, and of Newton's next step
+        self._off, self._gap = OFF, math.nan  # the gap of the last total
         lower, upper = self._passes.bounds()[:2]
         self._low, self._high = _Known(most, upper if most < math.inf else math.inf), _Known(least, lower)
-
-    @property
-    def tells(self) -> bool:
-        """Whether the sample has its share of the bounds, or nearly so: of few large ones it may have none."""
-        whole, part = self._share * (self._low.whole - self._high.whole), self._low.part - self._high.part
-        return not abs(part - whole) > ALIKE * whole
 
     def begin(self, search: NDArray[np.float64]) -> None:
         """Move a search's first price to where the sample says that it meets the target."""
@@ -78,23 +68,10 @@ class SampleSteps:
         # a few items may be much of a sample, or missing in it
         creeps = (gap > 0.0) == (last > 0.0) and abs(gap) > CREEPING * abs(last)  # not if last is NaN
         self._gap = math.nan if creeps else gap
-        if not creeps and self._left:
-            self._left -= 1
-            if self._aim(search, price):
-                return True
-        if self._high.part >= self._low.part * (1.0 - LEAST):
-            self._limit(search, price)
-        return False
-
-    def _limit(self, search: NDArray[np.float64], price: float) -> None:
-        """Where nothing is known beyond it, and of a sample nothing is left, let Newton's step from a price lead no
-        farther than growing steps do.
-        """
-        low, high, next_ = price * math.exp(-self._reach), price * math.exp(self._reach), float(search[core.PRICE])
-        is_far = (search[core.LOW] <= 0.0 and next_ < low) or (search[core.HIGH] >= FAR and next_ > high)
-        if is_far and low > 0.0 and high < FAR:
-            search[core.PRICE] = min(max(next_, low), high)
-            self._reach = min(self._reach * FARTHER, FARTHEST)
+        if creeps or not self._left:
+            return False
+        self._left -= 1
+        return self._aim(search, price)
 
     def half(self, search: NDArray[np.float64], widest: float) -> float:
         """Half a bracket about a search's price which is likely to hold the answer, in log price; NaN if it would be

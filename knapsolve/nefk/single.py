@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
+from knapsolve.nefk.held_items import solve_beside_held
 from knapsolve.nefk.narrow import narrows, settle_many
 from knapsolve.nefk.passes import CHUNK, Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
@@ -75,6 +77,10 @@ def find_and_settle(
     before: float = math.nan,
 ) -> tuple[Prices, Settled]:
     """Run a search to its end and write the amounts; `before` as in settle_many."""
+    if math.isnan(before):
+        found = solve_beside_held(problem, passes, search, partial(_find, n_jobs=n_jobs), amounts, side, n_jobs)
+        if found:
+            return found
     if narrows(problem, passes):
         found = settle_many(problem, passes, search, amounts, side, n_jobs, before)
     else:
@@ -86,6 +92,12 @@ def find_and_settle(
     if not problem.equality and prices.high <= 0.0 and passes.shape != core.LOG_EXPONENTIAL:
         prices = Prices(0.0, 0.0)
     return prices, passes.settle(prices, amounts, side)
+
+
+def _find(problem: Problem, n_jobs: int) -> Prices:
+    """The answer's prices."""
+    passes = problem.passes(n_jobs)
+    return find_and_settle(problem, passes, new_search(problem, passes), np.empty(problem.n), None, n_jobs)[0]
 
 
 def _settle_late(

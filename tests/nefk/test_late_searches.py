@@ -13,7 +13,7 @@ from knapsolve.nefk.search import new_searches, step
 @pytest.mark.parametrize("n", [40_000, 60_000])
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
 @pytest.mark.parametrize("share", [0.3, 0.01, 0.001])
-@pytest.mark.parametrize(("over", "most"), [(None, 13), (1.02, 20), (1.1, 20), (2.0, 20)])
+@pytest.mark.parametrize(("over", "most"), [(None, 8), (1.02, 2), (1.1, 2), (2.0, 7)])
 def test_late_steps_over_tens_of_thousands_of_items_narrow(over, most, share, kind, n):
     """Newton's steps alone take up to 40, and over upper bounds, which together are so many times the capacity, 38."""
     for seed in range(3):
@@ -27,54 +27,6 @@ def test_late_steps_over_tens_of_thousands_of_items_narrow(over, most, share, ki
 
 
 STARTING = [criteria.Freshness, criteria.Detection]
-BOUNDED = [*STARTING, criteria.PoissonFreshness, criteria.Logarithmic, criteria.Exponential]
-
-
-@pytest.mark.parametrize("n", [30_000, 200_000])
-@pytest.mark.parametrize("kind", BOUNDED)
-@pytest.mark.parametrize("share", [0.3, 0.01])
-@pytest.mark.parametrize(("over", "most"), [(1.001, 18), (1.02, 10), (1.1, 8), (2.0, 8)])
-def test_upper_bounds_that_allow_little_more_than_the_capacity_take_few_passes(over, most, share, kind, n):
-    """Slopes there tell nothing: without a sample that leads, Newton's steps and halves take up to 40 passes."""
-    for seed in range(3):
-        generator = np.random.default_rng(seed)
-        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
-        upper = np.exp(generator.standard_normal(n))
-        upper *= over * share * n / upper.sum()
-        result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper, lower=0.1 * upper, n_jobs=1)
-        assert result.residual <= 1e-12
-        assert result.n_passes <= most
-
-
-@pytest.mark.parametrize("n", [30_000, 200_000])
-@pytest.mark.parametrize("kind", BOUNDED)
-@pytest.mark.parametrize("with_upper", [False, True])
-@pytest.mark.parametrize(("over", "most"), [(1.000001, 17), (1.001, 9), (1.02, 8)])
-def test_lower_bounds_that_leave_little_of_the_capacity_take_few_passes(over, most, with_upper, kind, n):
-    """The same from the other side, where it took up to 20."""
-    for seed in range(3):
-        generator = np.random.default_rng(seed)
-        rates, weights = np.exp(generator.normal(-1.0, 1.5, n)), np.exp(generator.standard_normal(n))
-        lower = 1.0 / generator.choice([1.0, 7.0, 30.0], n)
-        bounds = {"lower": lower, "upper": 2.0 * lower + generator.random(n) if with_upper else None}
-        result = solve_nefk(kind(rates), over * float(lower.sum()), weights=weights, **bounds, n_jobs=1)
-        assert result.residual <= 1e-12
-        assert result.n_passes <= most
-
-
-@pytest.mark.parametrize(
-    ("kind", "share", "seed"),
-    [(criteria.Logarithmic, 3.0, 22), (criteria.Logarithmic, 0.01, 22), (criteria.Freshness, 0.01, 5)],
-)
-def test_a_sample_without_its_share_of_the_bounds_does_not_lead(kind, share, seed):
-    """Few bounds are most of their sum: led by a sample that lacks them, up to 25 passes."""
-    n, generator = 100_000, np.random.default_rng(seed)
-    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
-    upper = generator.pareto(1.1, n) + 1e-3
-    upper *= 1.1 * share * n / upper.sum()
-    result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper, n_jobs=1)
-    assert result.residual <= 1e-12
-    assert result.n_passes <= 10
 
 
 @pytest.mark.parametrize(
@@ -113,46 +65,6 @@ def test_a_sample_begins_near_the_answer_where_bounds_hold_nearly_all(left):
     SampleSteps(problem, *passes.bounds()[:2]).begin(search)
     total = passes.respond(float(search[core.PRICE]))[0]
     assert total == pytest.approx(capacity, abs=0.5 * min(most - capacity, capacity - least))
-
-
-@pytest.mark.parametrize("kind", BOUNDED)
-@pytest.mark.parametrize("less", [0.0, 1e-13, -1e-13])
-def test_a_capacity_that_all_take_under_their_bounds_needs_no_price(kind, less):
-    """But for rounding, which a sample that leads does not see: it led from price 0 to amounts that are off."""
-    n = 30_000
-    for seed in range(5):
-        generator = np.random.default_rng(seed)
-        upper, weights = np.exp(generator.standard_normal((2, n)))
-        capacity = float(upper.sum()) * (1.0 - less)
-        criterion = kind(generator.uniform(0.2, 0.8, n))
-        result = solve_nefk(criterion, capacity, weights=weights, upper=upper, equality=False)
-        assert result.residual <= 1e-12 and result.price == 0.0
-        np.testing.assert_array_equal(result.amounts, upper)
-
-
-@pytest.mark.parametrize("capacity", [1e-120, 1e-30, 1e30, 1e99])
-def test_bounded_amounts_of_any_size_are_found(capacity):
-    n, generator = 30_000, np.random.default_rng(5)
-    upper = np.exp(generator.standard_normal(n))
-    upper *= capacity * 1.02 / upper.sum()
-    upper[generator.integers(0, n, 2)] = np.inf
-    weights = 10.0 ** generator.uniform(-20.0, 20.0, n)
-    result = solve_nefk(criteria.Detection(generator.uniform(0.2, 0.8, n)), capacity, weights=weights, upper=upper)
-    assert result.residual <= 1e-12
-
-
-@pytest.mark.parametrize("kind", STARTING)
-@pytest.mark.parametrize("over", [1.0 + 1e-12, 1.0 + 1e-6, 1.001])
-def test_bounds_of_any_size_that_sum_to_the_capacity_take_few_passes(kind, over):
-    """Of eighteen orders of magnitude, few of which are much: halves took up to 75."""
-    n = 30_000
-    for seed in range(6):
-        generator = np.random.default_rng(seed)
-        weights, upper = np.exp(generator.standard_normal(n)), 10.0 ** generator.uniform(-9.0, 9.0, n)
-        upper *= over * 0.3 * n / upper.sum()
-        result = solve_nefk(kind(1.3), 0.3 * n, weights=weights, upper=upper, n_jobs=1)
-        assert result.residual <= 1e-12
-        assert result.n_passes <= 20
 
 
 def test_a_sample_leads_to_both_sides_of_a_jump():
@@ -197,18 +109,6 @@ def test_tens_of_thousands_of_items_take_few_passes_and_lose_no_digits(kind):
         result = solve_nefk(kind(rates), 0.3 * n, weights=weights, n_jobs=1)
         assert result.residual <= 2e-14
         assert result.n_passes <= 7
-
-
-@pytest.mark.parametrize("n", [3, 5000, 40_000, 100_000])
-@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.PoissonFreshness, criteria.Exponential])
-def test_upper_bounds_below_the_capacity_are_the_answer_at_price_zero(kind, n):
-    """No price needs to be searched: up to 22 passes."""
-    generator = np.random.default_rng(0)
-    rates, weights, upper = np.exp(generator.standard_normal((3, n)))
-    capacity = 1.25 * float(upper.sum())
-    result = solve_nefk(kind(rates), capacity, weights=weights, upper=upper, equality=False)
-    np.testing.assert_array_equal(result.amounts, upper)
-    assert result.price == 0.0 and result.residual <= 1e-12 and result.n_passes == 1
 
 
 @pytest.mark.parametrize(("near", "most"), [(1e-12, 40), (1e-6, 40), (1e-3, 14), (1e-2, 10)])
