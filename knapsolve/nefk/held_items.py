@@ -61,8 +61,7 @@ def solve_beside_held(
                 return None
             prices = find(problem.take(listed, target - held, n_jobs))
             settled = passes.settle(prices, amounts, side)
-            is_held = price <= prices.low if at_lower else prices.high <= price
-            return (prices, settled) if is_held and abs(settled.total - target) <= CONFIRMED * target else None
+            return (prices, settled) if abs(settled.total - target) <= CONFIRMED * target else None
     return None
 
 
