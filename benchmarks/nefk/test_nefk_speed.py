@@ -210,7 +210,7 @@ def test_every_family_and_bounds_beside_freshness():
 def test_upper_bounds_beside_none(n, kind):
     """Bounds (lognormal) that sum to so many times the capacity, which is so large a share of n; four draws of each."""
     print()
-    for share, over in product((0.3, 0.01), (1.02, 1.1, 2.0, 10.0)):
+    for share, over in product((0.3, 0.01), (1.02, 1.1, 1.3, 2.0, 10.0)):
         ratios, passes, millis, residual = [], [], [], 0.0
         for seed in range(4):
             rate, weight, _ = problem(n, seed)

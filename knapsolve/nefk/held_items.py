@@ -25,8 +25,7 @@ FEWEST, MANY = 8192, 200_000  # items of which a pass costs more than the bookke
 SIZE = 4096  # of a sample, about
 NEARLY = 0.25  # of what bounds sum to, or of the capacity: no more may be beyond them in all, where they hold most
 LEAST_FREE = 64  # of a sample, at its first price
-FREE, FREE_OTHERS = 4, 64  # one in so many of a sample at most, and where neither bounds hold most nor Newton's method
-# creeps
+FREE, FREE_FEW = 4, 64  # one in so many of a sample at most, and where nothing but that calls for a list
 STARTED, LISTED = 8, 2  # one in so many at most, at a guessed price, and in a list
 SURELY = 4.0  # standard errors, roughly, of what so many items take
 NEARER, FARTHER = 1.25, 4.0  # times as many, for the next price
@@ -42,7 +41,7 @@ def solve_beside_held(
     n_jobs: int,
 ) -> tuple[Prices, Settled] | None:
     """Prices, and how the amounts settled, as `find` tells the prices of the items that bounds may not hold; None where
-    these are many. What a pass learns for nothing narrows the search's bracket.
+    these are many.
     """
     if problem.n < FEWEST or not hasattr(passes, "list_free") or search[core.STATE] != core.RUNNING:
         return None
@@ -54,8 +53,6 @@ def solve_beside_held(
     apart = target - least if at_lower else most - target
     for price in _sides(problem, apart, at_lower, every) if every else ():
         listed, total, held = passes.list_free(price, at_lower)
-        if total != target and search[core.LOW] < price < search[core.HIGH]:
-            search[core.LOW if total > target else core.HIGH] = price
         if (total > target) if at_lower else (total < target):
             if len(listed) * LISTED > problem.n:
                 return None
@@ -70,7 +67,7 @@ def _few_may_start(problem: Problem, shape: int, price: float) -> int:
     than pays.
     """
     if shape not in STARTING:
-        return FREE_OTHERS if problem.n >= MANY else 0
+        return FREE_FEW if problem.n >= MANY else 0
     starts = problem.starts(sampled(problem.n, SIZE))
     return FREE if np.count_nonzero(starts > price) * STARTED < starts.size else 0
 
@@ -87,12 +84,13 @@ def _sides(problem: Problem, apart: float, at_lower: bool, every: int) -> Iterat
     bounds = passes.bounds()
     whole, share = bounds[0] if at_lower else bounds[1], apart * (part.n / problem.n)
     free, most = LEAST_FREE, min(part.n // every, len(corners))
-    while free <= most:
+    tied = float(corners[most]) if most < len(corners) else math.nan  # too many leave their bounds together
+    while free <= most and corners[free - 1] != tied:
         price = -float(corners[free - 1]) if at_lower else float(corners[free - 1])
         if not math.isfinite(price):
             return
         beyond, wanted = abs(passes.respond(price)[0] - whole), share * (1.0 + SURELY / math.sqrt(free))
         if beyond >= wanted:
             yield price
-        far = beyond >= wanted or beyond <= 0.0
-        free = math.ceil(free * (FARTHER if far else min(max(math.sqrt(wanted / beyond), NEARER), FARTHER)))
+        tells = 0.0 < beyond < wanted  # if not, it was on the wrong side, or nothing has moved
+        free = math.ceil(free * (min(max(math.sqrt(wanted / beyond), NEARER), FARTHER) if tells else FARTHER))

@@ -36,7 +36,7 @@ from knapsolve.nefk.search import (
 from knapsolve.nefk.series_model import BENT, SeriesModel, has_bracket, moved_by, size_of
 
 MANY = 65536  # items from which a pass costs more than the bookkeeping here
-MANY_CREEPING = 24576  # the same where Newton's method takes the most passes: of detection and freshness
+MANY_CREEPING = 16384  # the same where Newton's method takes the most passes: of detection and freshness
 HELD = 2.0  # times what is to be taken: more than upper bounds allow in all, where they do
 NEARLY_HELD = 1.05  # times what lower bounds ask for in all, where they do
 HALVES = (1.2e-2, 6e-3, 3e-3)  # half brackets, in log price

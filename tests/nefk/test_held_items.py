@@ -198,3 +198,31 @@ def test_tiny_bounded_amounts_take_few_passes(kind):
     result = solve_nefk(kind(2.0), 1e-10, weights=weights, upper=upper)
     assert result.residual <= 1e-12
     assert result.n_passes <= 9
+
+
+@pytest.mark.parametrize("n", [9000, 50_000, 70_000])
+@pytest.mark.parametrize(
+    ("criterion", "most"), [(criteria.Linear(), 5), (criteria.Detection(2.0), 12), (criteria.Quadratic(1e-9), 12)]
+)
+def test_ties_are_no_sign_of_few_free_items(n, criterion, most):
+    """All leave their bounds at one price, or nearly: beside that, halves of a bracket took 60 passes."""
+    upper = np.random.default_rng(0).lognormal(0.0, 1.0, n)
+    for share in (0.01, 0.3, 0.9, 0.999):
+        result = solve_nefk(criterion, share * upper.sum(), weights=np.full(n, 3.0), upper=upper)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= most
+
+
+@pytest.mark.parametrize("kind", STARTING)
+@pytest.mark.parametrize("over", [1.3, 3.0])
+def test_some_bounded_items_that_start_take_few_passes(kind, over):
+    """Where bounds hold many, but not most: passes until the total is met, up to 42."""
+    n, share = 20_000, 1e-4
+    for seed in range(6):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+        upper = np.exp(generator.standard_normal(n))
+        upper *= over * share * n / upper.sum()
+        result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= 10
