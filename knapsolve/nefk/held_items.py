@@ -62,6 +62,11 @@ def solve_beside_held(
     return None
 
 
+def sides_of_upper(problem: Problem, apart: float) -> Iterator[float]:
+    """Prices at which items surely lack so much of what upper bounds allow, which hold most of them."""
+    return _sides(problem, apart, False, FREE)
+
+
 def _few_may_start(problem: Problem, shape: int, price: float) -> int:
     """One in how many items of a sample may take more than its lower bound; 0 if at a guessed price more are likely to
     than pays.

@@ -23,6 +23,7 @@ from knapsolve.nefk.criterion import Criterion
 from knapsolve.nefk.first_prices import price_beside_caps, sampled_guess
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.groups import solve_groups
+from knapsolve.nefk.held_groups import solve_groups_beside_held
 from knapsolve.nefk.layouts import copy_few
 from knapsolve.nefk.linear_groups import are_linear, solve_linear
 from knapsolve.nefk.lone_groups import as_bounds, price_caps
@@ -188,7 +189,8 @@ def _solve(problem: Problem, n_jobs: int, place: Place, guess: float = math.nan)
     filled = fill_exactly(problem, n_jobs, place, _solve)
     if filled:
         return filled
-    reduced = solve_alike(problem, passes, n_jobs, place, _solve)
+    reduced = solve_groups_beside_held(problem, passes, n_jobs, place, _solve)
+    reduced = reduced or solve_alike(problem, passes, n_jobs, place, _solve)
     reduced = reduced or solve_reduced(problem, passes, n_jobs, place, _solve)
     if reduced:
         prices, settled, count, own = reduced

@@ -1,0 +1,82 @@
+"""Solves with groups, without the items that upper bounds are sure to hold.
+
+A group whose items may all be at their upper bounds has a loose cap. Of such groups, and of items without one, those
+items count alone that leave their bounds at a price above the answer's: they, and the groups that caps may bind, are a
+problem of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk.beside_filled import Solve
+from knapsolve.nefk.criterion import is_column
+from knapsolve.nefk.held_items import FEWEST, LISTED, NEARLY, sides_of_upper
+from knapsolve.nefk.narrow import CONFIRMED
+from knapsolve.nefk.passes import Prices, Settled, worst
+from knapsolve.nefk.problem import SLACK, Problem
+from knapsolve.nefk.result import Place
+from knapsolve.nefk.search import LINEAR
+
+ROUNDED = 1e-14  # of a cap, which sums of bounds may be off
+
+
+def solve_groups_beside_held(
+    problem: Problem, passes: Any, n_jobs: int, place: Place, solve: Solve
+) -> tuple[Prices, Settled, int, NDArray[np.float64]] | None:
+    """Prices, how the amounts settled, passes over the data beside those of `passes`, and own prices of groups (g,),
+    NaN where a cap is loose; None where bounds and caps hold few items, or too many groups may be bound.
+    """
+    is_plain = problem.equality and is_column(problem.upper) and place.dtype == np.float64
+    if problem.n < FEWEST or passes.shape in LINEAR or not is_plain:
+        return None
+    sums = np.bincount(problem.groups + 1, problem.upper, len(problem.caps) + 1)
+    may_bind = sums[1:] > (1.0 + ROUNDED) * problem.caps
+    most, target = float(sums[0] + np.minimum(sums[1:], problem.caps).sum()), problem.capacity
+    if not (1.0 - NEARLY) * most <= target <= (1.0 - SLACK) * most < math.inf:
+        return None
+    is_listed = np.append(may_bind, False)[problem.groups]  # of no group, -1, last
+    if np.count_nonzero(is_listed) * LISTED > problem.n:
+        return None
+    price = next(sides_of_upper(problem, most - target), math.nan)
+    if math.isnan(price):
+        return None
+    is_listed[passes.list_free(price, False)[0]] = True
+    which = np.flatnonzero(is_listed)
+    if len(which) * LISTED > problem.n:
+        return None
+    part = problem.take(which, target - _held(problem, is_listed), n_jobs)
+    if may_bind.any():
+        names = np.append(np.where(may_bind, np.cumsum(may_bind) - 1, -1), -1)[problem.groups[which]]
+        part = replace(part, groups=names.astype(problem.groups.dtype), caps=problem.caps[may_bind])
+    try:
+        found = solve(part, n_jobs, Place(part.n, None, n_jobs=n_jobs), math.nan)
+    except InfeasibleError:  # the whole problem tells which group it is
+        return None
+    if not 0.0 < found.price <= price:
+        return None
+    amounts, side = place()
+    settled = passes.settle(Prices(found.price, found.price), amounts, side)
+    before = amounts[which].astype(np.float64)
+    value = settled.value + (found.value - float(part.passes(n_jobs).worth(before)[0].sum()))
+    total = settled.total + float((found.amounts - before).sum())
+    if not abs(total - target) <= CONFIRMED * target:
+        return None
+    amounts[which], side[which] = found.amounts, found.side
+    own = np.full(len(problem.caps), np.nan)
+    if found.group_prices is not None:
+        own[may_bind] = np.where(found.group_prices > 0.0, found.price + found.group_prices, np.nan)
+    settled = Settled(total, value, worst((settled.residual, found.kkt_residual)), found.budget_residual)
+    return Prices(found.price, found.price), settled, 0, own
+
+
+def _held(problem: Problem, is_listed: NDArray[np.bool_]) -> float:
+    """What the upper bounds of all others sum to."""
+    others = replace(problem, lower=0.0, upper=np.where(is_listed, 0.0, problem.upper), groups=None, caps=np.empty(0))
+    return float(others.passes().bounds()[1])

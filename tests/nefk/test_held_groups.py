@@ -1,0 +1,97 @@
+"""Solves with groups that leave out the items that upper bounds hold."""
+
+import numpy as np
+import pytest
+
+from knapsolve import criteria, solve_nefk
+from knapsolve.exceptions import InfeasibleError
+from knapsolve.nefk import held_groups, held_items, solver
+
+KINDS = [
+    criteria.Freshness,
+    criteria.Detection,
+    criteria.PoissonFreshness,
+    criteria.Harmonic,
+    criteria.Logarithmic,
+    criteria.Power,
+    criteria.Exponential,
+]
+
+
+def held_problem(kind, n, hosts, seed, left):
+    """Items of which bounds and caps, one in ten of which may bind, allow a little more than the capacity."""
+    generator = np.random.default_rng(seed)
+    weights, upper = np.exp(generator.standard_normal((2, n)))
+    criterion = kind(generator.uniform(0.05, 0.95, n))
+    groups = generator.integers(-1, hosts, n)  # some items have no group
+    lower = generator.uniform(0.0, 0.5, n) * upper * (generator.random(n) < 0.5)
+    most, least = (np.bincount(groups + 1, bounds, hosts + 1) for bounds in (upper, lower))
+    between = least[1:] + (most - least)[1:] * generator.uniform(0.1, 1.0, hosts)
+    caps = np.where(generator.random(hosts) < 0.1, between, generator.choice([1.0, 3.0], hosts) * most[1:]) + 1e-9
+    capacity = (1.0 - left) * (most[0] + np.minimum(most[1:], caps).sum())
+    given = {"weights": weights, "lower": lower, "upper": upper, "groups": groups, "group_caps": caps}
+    return criterion, capacity, given
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("left", [1e-6, 1e-3, 0.02, 0.1])
+def test_the_answer_is_that_of_all_items(kind, left, monkeypatch):
+    for module in (held_groups, held_items):
+        monkeypatch.setattr(module, "FEWEST", 256)
+    monkeypatch.setattr(held_items, "LEAST_FREE", 8)
+    taken = []
+    original = solver.solve_groups_beside_held
+    for seed in range(4):
+        criterion, capacity, given = held_problem(kind, 3000, 400, seed, left)
+        monkeypatch.setattr(
+            solver, "solve_groups_beside_held", lambda *args: taken.append(original(*args)) or taken[-1]
+        )
+        one, two = (solve_nefk(criterion, capacity, **given, n_jobs=jobs) for jobs in (1, 2))
+        monkeypatch.setattr(solver, "solve_groups_beside_held", lambda *_: None)
+        plain = solve_nefk(criterion, capacity, **given)
+        np.testing.assert_array_equal(one.amounts, two.amounts)
+        assert one.residual <= 1e-12 and taken[-1] is not None
+        np.testing.assert_allclose(one.amounts, plain.amounts, rtol=1e-9, atol=1e-12 * plain.amounts.max())
+        np.testing.assert_allclose(
+            [one.price, one.value, one.amounts.sum()], [plain.price, plain.value, capacity], rtol=1e-9
+        )
+        np.testing.assert_allclose(one.group_prices, plain.group_prices, rtol=1e-8, atol=1e-8 * plain.price)
+        assert np.mean(one.side != plain.side) < 1e-3
+
+
+@pytest.mark.parametrize("per_host", [2, 10, 50])
+@pytest.mark.parametrize("share", [0.9, 0.98, 0.999])
+def test_few_passes_do(per_host, share):
+    """By passes over all items, 12 to 15."""
+    n, generator = 50_000, np.random.default_rng(0)
+    rates, weights, upper = np.exp(generator.standard_normal((3, n)))
+    hosts = n // per_host
+    groups = generator.integers(0, hosts, n)
+    caps = np.bincount(groups, upper, hosts) * np.minimum(1.0, share * generator.uniform(1.0, 2.0, hosts)) + 1e-9
+    given = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps}
+    result = solve_nefk(criteria.Freshness(rates), share * upper.sum(), **given)
+    assert result.residual <= 1e-12
+    assert result.n_passes == 2
+    over = solve_nefk(criteria.Freshness(rates), share * upper.sum(), **given, out=upper)  # which is read, too
+    np.testing.assert_array_equal(over.amounts, result.amounts)
+
+
+def test_a_cap_below_its_lower_bounds_is_named():
+    criterion, capacity, given = held_problem(criteria.Freshness, 20_000, 50, 0, 0.02)
+    given["group_caps"][7] = 0.5 * given["lower"][given["groups"] == 7].sum()
+    with pytest.raises(InfeasibleError, match="the lower bounds of group 7 sum to"):
+        solve_nefk(criterion, capacity * 0.97, **given)
+
+
+def test_items_that_start_together_share_what_is_left():
+    """The price is where all in loose groups start: it is not a bound that holds them."""
+    n, hosts, generator = 20_000, 2000, np.random.default_rng(1)
+    groups, upper = np.arange(n) % hosts, generator.uniform(0.5, 1.5, n)
+    weights = np.where(generator.random(n) < 0.02, 1.0, np.exp(2.0 + generator.standard_normal(n)))
+    caps = np.bincount(groups, upper) * np.where(np.arange(hosts) < 20, 0.9, 1.0)
+    most = float(caps.sum())
+    given = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps}
+    for left in (1e-4, 0.01, 0.02):
+        result = solve_nefk(criteria.Detection(1.0), (1.0 - left) * most, **given)
+        assert result.residual <= 1e-12
+        assert result.amounts.sum() == pytest.approx((1.0 - left) * most, rel=1e-12)
