@@ -52,9 +52,8 @@ def solve_groups_beside_held(
     if len(which) * LISTED > problem.n:
         return None
     part = problem.take(which, target - _held(problem, is_listed), n_jobs)
-    if may_bind.any():
-        names = np.append(np.where(may_bind, np.cumsum(may_bind) - 1, -1), -1)[problem.groups[which]]
-        part = replace(part, groups=names.astype(problem.groups.dtype), caps=problem.caps[may_bind])
+    names = np.append(np.where(may_bind, np.cumsum(may_bind) - 1, -1), -1)[problem.groups[which]]
+    part = replace(part, groups=names.astype(problem.groups.dtype), caps=problem.caps[may_bind])
     try:
         found = solve(part, n_jobs, Place(part.n, None, n_jobs=n_jobs), math.nan)
     except InfeasibleError:  # the whole problem tells which group it is
@@ -70,8 +69,8 @@ def solve_groups_beside_held(
         return None
     amounts[which], side[which] = found.amounts, found.side
     own = np.full(len(problem.caps), np.nan)
-    if found.group_prices is not None:
-        own[may_bind] = np.where(found.group_prices > 0.0, found.price + found.group_prices, np.nan)
+    assert found.group_prices is not None
+    own[may_bind] = np.where(found.group_prices > 0.0, found.price + found.group_prices, np.nan)
     settled = Settled(total, value, worst((settled.residual, found.kkt_residual)), found.budget_residual)
     return Prices(found.price, found.price), settled, 0, own
 

@@ -61,13 +61,18 @@ def test_the_answer_is_that_of_all_items(kind, left, monkeypatch):
 
 @pytest.mark.parametrize("per_host", [2, 10, 50])
 @pytest.mark.parametrize("share", [0.9, 0.98, 0.999])
-def test_few_passes_do(per_host, share):
-    """By passes over all items, 12 to 15."""
+@pytest.mark.parametrize("alone", [0.0, 0.7])
+@pytest.mark.parametrize("are_loose", [False, True])
+def test_few_passes_do(per_host, share, alone, are_loose):
+    """By passes over all items, 12 to 15; where all caps are loose, 4 and more."""
     n, generator = 50_000, np.random.default_rng(0)
     rates, weights, upper = np.exp(generator.standard_normal((3, n)))
     hosts = n // per_host
-    groups = generator.integers(0, hosts, n)
-    caps = np.bincount(groups, upper, hosts) * np.minimum(1.0, share * generator.uniform(1.0, 2.0, hosts)) + 1e-9
+    groups = np.where(generator.random(n) < alone, -1, generator.integers(0, hosts, n))
+    groups[:1] = hosts - 1
+    held = np.minimum(1.0, share * generator.uniform(1.0, 2.0, hosts))
+    caps = np.bincount(groups + 1, upper, hosts + 1)[1:] * (1.0 if are_loose else held)
+    caps[caps == 0.0] = 1.0  # without items
     given = {"weights": weights, "upper": upper, "groups": groups, "group_caps": caps}
     result = solve_nefk(criteria.Freshness(rates), share * upper.sum(), **given)
     assert result.residual <= 1e-12
@@ -95,3 +100,15 @@ def test_items_that_start_together_share_what_is_left():
         result = solve_nefk(criteria.Detection(1.0), (1.0 - left) * most, **given)
         assert result.residual <= 1e-12
         assert result.amounts.sum() == pytest.approx((1.0 - left) * most, rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.9, 1.1])
+def test_a_price_on_the_wrong_side_does_no_harm(factor, monkeypatch):
+    criterion, capacity, given = held_problem(criteria.Freshness, 20_000, 1000, 2, 0.02)
+    monkeypatch.setattr(solver, "solve_groups_beside_held", lambda *_: None)
+    plain = solve_nefk(criterion, capacity, **given)
+    monkeypatch.undo()
+    monkeypatch.setattr(held_groups, "sides_of_upper", lambda *_: iter([factor * plain.price]))
+    result = solve_nefk(criterion, capacity, **given)
+    assert result.residual <= 1e-12
+    np.testing.assert_allclose(result.amounts, plain.amounts, rtol=1e-9, atol=1e-12)
