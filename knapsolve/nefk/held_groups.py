@@ -18,9 +18,10 @@ from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.beside_filled import Solve
 from knapsolve.nefk.criterion import is_column
 from knapsolve.nefk.held_items import FEWEST, LISTED, NEARLY, sides_of_upper
+from knapsolve.nefk.kept_groups import names_of
 from knapsolve.nefk.narrow import CONFIRMED
-from knapsolve.nefk.passes import Prices, Settled, worst
-from knapsolve.nefk.problem import SLACK, Problem
+from knapsolve.nefk.passes import Prices, Settled, parts_of, worst
+from knapsolve.nefk.problem import SLACK, Problem, most_taken
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.search import LINEAR
 
@@ -36,9 +37,10 @@ def solve_groups_beside_held(
     is_plain = problem.equality and is_column(problem.upper) and place.dtype == np.float64
     if problem.n < FEWEST or passes.shape in LINEAR or not is_plain:
         return None
-    sums = np.bincount(problem.groups + 1, problem.upper, len(problem.caps) + 1)
+    sums: NDArray[Any] = np.bincount(problem.groups + 1, problem.upper, len(problem.caps) + 1)
     may_bind = sums[1:] > (1.0 + ROUNDED) * problem.caps
-    most, target = float(sums[0] + np.minimum(sums[1:], problem.caps).sum()), problem.capacity
+    most, target = most_taken(sums, problem.caps), problem.capacity
+    del sums  # room
     if not (1.0 - NEARLY) * most <= target <= (1.0 - SLACK) * most < math.inf:
         return None
     is_listed = np.append(may_bind, False)[problem.groups]  # of no group, -1, last
@@ -48,34 +50,36 @@ def solve_groups_beside_held(
     if math.isnan(price):
         return None
     is_listed[passes.list_free(price, False)[0]] = True
-    which = np.flatnonzero(is_listed)
-    if len(which) * LISTED > problem.n:
+    if np.count_nonzero(is_listed) * LISTED > problem.n:
         return None
+    which = np.flatnonzero(is_listed)
     part = problem.take(which, target - _held(problem, is_listed), n_jobs)
-    names = np.append(np.where(may_bind, np.cumsum(may_bind) - 1, -1), -1)[problem.groups[which]]
-    part = replace(part, groups=names.astype(problem.groups.dtype), caps=problem.caps[may_bind])
+    del is_listed
+    names = names_of(may_bind, n_jobs)[problem.groups[which] + 1].astype(problem.groups.dtype)
+    part = replace(part, groups=names, caps=problem.caps[may_bind])
     try:
         found = solve(part, n_jobs, Place(part.n, None, n_jobs=n_jobs), math.nan)
     except InfeasibleError:  # the whole problem tells which group it is
         return None
     if not 0.0 < found.price <= price:
         return None
+    prices = Prices(found.price, found.price)
+    alone = part.passes(n_jobs).settle(prices, np.empty(part.n))  # what these would do without caps
+    del part, names  # room
     amounts, side = place()
-    settled = passes.settle(Prices(found.price, found.price), amounts, side)
-    before = amounts[which].astype(np.float64)
-    value = settled.value + (found.value - float(part.passes(n_jobs).worth(before)[0].sum()))
-    total = settled.total + float((found.amounts - before).sum())
+    settled = passes.settle(prices, amounts, side)
+    total = settled.total + (float(found.amounts.sum()) - alone.total)
     if not abs(total - target) <= CONFIRMED * target:
         return None
+    value, residual = settled.value + (found.value - alone.value), worst((settled.residual, found.kkt_residual))
     amounts[which], side[which] = found.amounts, found.side
     own = np.full(len(problem.caps), np.nan)
     assert found.group_prices is not None
     own[may_bind] = np.where(found.group_prices > 0.0, found.price + found.group_prices, np.nan)
-    settled = Settled(total, value, worst((settled.residual, found.kkt_residual)), found.budget_residual)
-    return Prices(found.price, found.price), settled, 0, own
+    return prices, Settled(total, value, residual, found.budget_residual), 0, own
 
 
 def _held(problem: Problem, is_listed: NDArray[np.bool_]) -> float:
     """What the upper bounds of all others sum to."""
-    others = replace(problem, lower=0.0, upper=np.where(is_listed, 0.0, problem.upper), groups=None, caps=np.empty(0))
-    return float(others.passes().bounds()[1])
+    parts = parts_of(problem.n)
+    return math.fsum(float(np.sum(problem.upper[part], where=~is_listed[part], dtype=np.float64)) for part in parts)

@@ -26,7 +26,7 @@ SIZE = 4096  # of a sample, about
 NEARLY = 0.25  # of what bounds sum to, or of the capacity: no more may be beyond them in all, where they hold most
 LEAST_FREE = 64  # of a sample, at its first price
 FREE, FREE_FEW = 4, 64  # one in so many of a sample at most, and where nothing but that calls for a list
-STARTED, LISTED = 8, 2  # one in so many at most, at a guessed price, and in a list
+STARTED, LISTED = 8, 4  # one in so many at most, at a guessed price, and in a list, for which there is room
 SURELY = 4.0  # standard errors, roughly, of what so many items take
 NEARER, FARTHER = 1.25, 4.0  # times as many, for the next price
 

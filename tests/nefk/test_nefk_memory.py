@@ -232,3 +232,20 @@ def test_memory_stays_below_three_arrays_where_few_items_are_set_aside(items, ag
     warm_up()
     assert peak_of(criteria.Freshness(rates), 0.3 * n, weights=weights, groups=groups, group_caps=caps) <= 3 * 8 * n
     assert exact[-1] != again
+
+
+@pytest.mark.parametrize("size", [None, 2, 5])
+@pytest.mark.parametrize("left", [0.02, 0.1, 0.2])
+def test_memory_stays_below_three_arrays_where_bounds_hold_most(size, left):
+    n, generator = 400_000, np.random.default_rng(0)
+    rates, weights, upper = np.exp(generator.standard_normal((3, n)))
+    bounds, most = {"lower": 0.1 * generator.random(n) * upper, "upper": upper}, upper.sum()
+    if size:
+        hosts = n // size
+        groups = generator.integers(0, hosts, n)
+        sums = np.bincount(groups, upper, hosts)
+        caps = sums * np.where(generator.random(hosts) < 0.1, 0.7, 1.0) + 1e-9
+        bounds |= {"groups": groups, "group_caps": caps}
+        most = np.minimum(sums, caps).sum()
+    warm_up()
+    assert peak_of(criteria.Freshness(rates), (1.0 - left) * most, weights=weights, **bounds) <= 3 * 8 * n
