@@ -50,21 +50,20 @@ def solve_beside_held(
     at_lower = target < (1.0 - NEARLY) * most
     if at_lower and least < (1.0 - NEARLY) * target:
         every = _few_may_start(problem, passes.shape, float(search[core.PRICE]))
-    apart = target - least if at_lower else most - target
-    for price in _sides(problem, apart, at_lower, every) if every else ():
+    if not every:
+        return None
+    part = problem.sample(SIZE)
+    apart = (target - least if at_lower else most - target) * (part.n / problem.n)
+    for price in sides(part, apart, at_lower, every):
         listed, total, held = passes.list_free(price, at_lower)
-        if (total > target) if at_lower else (total < target):
-            if len(listed) * LISTED > problem.n:
-                return None
+        is_right = total > target if at_lower else total < target
+        if is_right and len(listed) * LISTED > problem.n:
+            return None
+        if is_right:
             prices = find(problem.take(listed, target - held, n_jobs))
             settled = passes.settle(prices, amounts, side)
             return (prices, settled) if abs(settled.total - target) <= CONFIRMED * target else None
     return None
-
-
-def sides_of_upper(problem: Problem, apart: float) -> Iterator[float]:
-    """Prices at which items surely lack so much of what upper bounds allow, which hold most of them."""
-    return _sides(problem, apart, False, FREE)
 
 
 def _few_may_start(problem: Problem, shape: int, price: float) -> int:
@@ -77,24 +76,23 @@ def _few_may_start(problem: Problem, shape: int, price: float) -> int:
     return FREE if np.count_nonzero(starts > price) * STARTED < starts.size else 0
 
 
-def _sides(problem: Problem, apart: float, at_lower: bool, every: int) -> Iterator[float]:
-    """Prices at which surely so much lies between what items take and what their bounds sum to, by a sample; at most
-    one in so many of its items has left its bound there. The next one, if that was not so.
+def sides(part: Problem, apart: float, at_lower: bool, every: int) -> Iterator[float]:
+    """Prices at which, of a sample, surely so much lies between what items take and what their bounds sum to; at most
+    one in so many of them has left its bound there. The next one, if that was not so.
     """
-    part = problem.sample(SIZE)
     passes = part.passes()
     edge = np.broadcast_to(np.asarray(part.lower if at_lower else part.upper, dtype=np.float64), part.n)
     corners = passes.worth(np.ascontiguousarray(edge))[1][np.broadcast_to(np.less(part.lower, part.upper), part.n)]
     corners = np.sort(-corners if at_lower else corners)  # the first that leave their bounds
     bounds = passes.bounds()
-    whole, share = bounds[0] if at_lower else bounds[1], apart * (part.n / problem.n)
+    whole = bounds[0] if at_lower else bounds[1]
     free, most = LEAST_FREE, min(part.n // every, len(corners))
     tied = float(corners[most]) if most < len(corners) else math.nan  # too many leave their bounds together
     while free <= most and corners[free - 1] != tied:
         price = -float(corners[free - 1]) if at_lower else float(corners[free - 1])
         if not math.isfinite(price):
             return
-        beyond, wanted = abs(passes.respond(price)[0] - whole), share * (1.0 + SURELY / math.sqrt(free))
+        beyond, wanted = abs(passes.respond(price)[0] - whole), apart * (1.0 + SURELY / math.sqrt(free))
         if beyond >= wanted:
             yield price
         tells = 0.0 < beyond < wanted  # if not, it was on the wrong side, or nothing has moved
