@@ -215,9 +215,10 @@ def test_ties_are_no_sign_of_few_free_items(n, criterion, most):
 
 @pytest.mark.parametrize("kind", STARTING)
 @pytest.mark.parametrize("over", [1.3, 3.0])
-def test_some_bounded_items_that_start_take_few_passes(kind, over):
-    """Where bounds hold many, but not most: passes until the total is met, up to 42."""
-    n, share = 20_000, 1e-4
+@pytest.mark.parametrize(("n", "most"), [(10_000, 40), (20_000, 10)])
+def test_some_bounded_items_that_start_take_few_passes(n, most, kind, over):
+    """Where bounds hold many, but not most: passes until the total is met, up to 42 of the larger one."""
+    share = 1e-4
     for seed in range(6):
         generator = np.random.default_rng(seed)
         rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
@@ -225,4 +226,4 @@ def test_some_bounded_items_that_start_take_few_passes(kind, over):
         upper *= over * share * n / upper.sum()
         result = solve_nefk(kind(rates), share * n, weights=weights, upper=upper)
         assert result.residual <= 1e-12
-        assert result.n_passes <= 10
+        assert result.n_passes <= most
