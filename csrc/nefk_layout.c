@@ -140,7 +140,9 @@ NEFK_INLINE void move_active(const ptrdiff_t *group, size_t count, nefk_runs run
                               {(uintptr_t)(back ? b.to : b.from), width_b}};
     size_t words = (count + 63) / 64;
     for (size_t left = words; left > 0; left--) {
-        size_t word = runs.down ? left - 1 : words - left;
+        size_t word = runs.down ? left - 1 : words - left, soon = word + (runs.down ? (size_t)-1 : 1);
+        for (size_t k = soon * 64; runs.entries && soon < words && k < soon * 64 + 64 && k < count; k++)
+            __builtin_prefetch(&runs.entries[group[k] + 1], 0); /* of some that are not active, too */
         for (uint64_t bits = runs.active[word], k; bits; bits ^= (uint64_t)1 << k) {
             k = next_of(bits, runs.down);
             move_item(word * 64 + k, group, &runs, &a, &b, width_a, width_b, back, member, &columns);

@@ -72,11 +72,14 @@ def mark_active(const Py_ssize_t[::1] group, const uint8_t[::1] takes, bint with
     them to the count of each 2^bits groups, of group -1 first.
     """
     cdef Py_ssize_t i, word, m = group.shape[0], block = 1 << bits
+    cdef Py_ssize_t near = m - NEFK_AHEAD if count.shape[0] > LARGE_TABLE else 0
     cdef uint64_t marks, one, none_too = with_ungrouped
     with nogil:
         for word in range((m + 63) >> 6):
             marks = 0
             for i in range(64 * word, min(64 * word + 64, m)):
+                if i < near:
+                    __builtin_prefetch(&count[(group[i + NEFK_AHEAD] + block) >> bits], 1)
                 one = takes[i] | (none_too & (<uint64_t> group[i] >> 63))
                 marks |= one << (i & 63)
                 count[(group[i] + block) >> bits] += <uint32_t> one
@@ -135,7 +138,7 @@ def divider(width, n_runs):
     return 2**shift // width + 1, shift
 
 
-cdef Py_ssize_t MOST_UNASKED = 200_000  # items whose columns a cache holds
+cdef Py_ssize_t MOST_UNASKED = 200_000  # items whose columns a cache holds, if runs are even
 
 
 cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair, const uint64_t[::1] active):
@@ -146,7 +149,7 @@ cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair, const uint
     cdef nefk_runs runs
     cdef const uint32_t[::1] table, first
     runs.entries, runs.guess, runs.first = NULL, NULL, NULL
-    runs.next, runs.bits, runs.down, runs.asks = &next_[0], 0, down, max(map(len, pair)) > MOST_UNASKED
+    runs.next, runs.bits, runs.down = &next_[0], 0, down
     runs.multiplier, runs.width, runs.lead, runs.shift = 0, 0, 0, 0
     runs.active = NULL if active is None else &active[0]
     if isinstance(entries, tuple) and len(entries) == 2:
@@ -158,6 +161,7 @@ cdef nefk_runs runs_of(entries, uint32_t[::1] next_, bint down, pair, const uint
     else:
         table = entries
         runs.entries = &table[0]
+    runs.asks = not runs.width or max(map(len, pair)) > MOST_UNASKED
     return runs
 
 

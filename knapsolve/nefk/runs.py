@@ -15,6 +15,7 @@ from knapsolve._core.threads import work_through
 from knapsolve.nefk.passes import parts_of
 
 SELDOM = 4  # items whose guesses are right to one whose run is the next
+LEAST_BITS = 2  # of groups to a guess, from which on guesses are few beside a table of all
 MOST_GUESSES = 1 << 16  # entries that take little room, and that caches hold
 FILLED = (31 / 32, 7 / 8, 3 / 4)  # of a tile, by groups of their mean size: tried in turn
 MOST_EVEN = 1.4  # runs of the same number of groups, over tiles that all items fill
@@ -122,7 +123,7 @@ class Runs:
 
     @property
     def are_guessed(self) -> bool:
-        """Whether guesses are the runs of most items."""
+        """Whether guesses are the runs of most items, and few."""
         if self._guesses is None:
             self._guesses = self._guess()
         return self._guesses[3]
@@ -137,7 +138,8 @@ class Runs:
             if away * SELDOM <= items.sum() or 2 * size > MOST_GUESSES:
                 break
         begins = np.append(-(-self.table[:, 0] >> bits), size)  # of runs, in guesses
-        return own.astype(np.uint32).repeat(np.diff(begins)), firsts, bits, away * SELDOM <= items.sum()
+        are_few = bits >= LEAST_BITS and away * SELDOM <= items.sum()
+        return own.astype(np.uint32).repeat(np.diff(begins)), firsts, bits, are_few
 
     def sizes(self, scale: float = 1.0) -> NDArray[np.float64]:
         """How many items groups have (g,), times a scale."""
