@@ -29,7 +29,8 @@ MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 WIDE_OF_LARGE = 3.0  # of many in large groups: an item that starts next to the price has a slope that tells nothing
-OFF_CURVE = (0.22, 0.5)  # what a step along a curve may be off, over its length; after a model that missed the answer
+OFF_CURVE, OFF_HELD = (0.22, 0.5), 0.35  # what a step along a curve may be off, over its length; after a model that
+# missed the answer; and where caps hold nearly all of T, so that models of wider brackets cost little
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
 OFTEN = 0.9  # the same, where a slope is less than what T falls by further on
@@ -110,11 +111,11 @@ class GroupSteps:
             return 0.5 * across + ROUNDED
         is_smooth = self.are_large and self.shape not in LINEAR
         if not (is_smooth or is_flat) and self._follow(search, mu, sums[0]):
-            off = OFF_CURVE[self.has_missed]
+            off = max(OFF_CURVE[self.has_missed], OFF_HELD if widest > HALVES[0] else 0.0)
             half = off * moved_by(self.shape, mu, float(search[core.PRICE]))
             if self.is_rough and half > WIDEST and sums[2] < MOSTLY * sums[0]:
                 return math.nan  # a rough pass costs less than so large a model
-            return min(max(half, LEAST_HALF), HALVES[0])
+            return min(max(half, LEAST_HALF), widest)
         if is_flat and self.halving and _split(search):
             self.halving -= 1
             return math.nan

@@ -27,7 +27,7 @@ from knapsolve.nefk.passes import Prices, Settled, Slopes, parts_of
 from knapsolve.nefk.problem import odd_stride
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.sample_curve import Curve
-from knapsolve.nefk.search import LINEAR, enclosed, find_prices, new_searches, share_of, within
+from knapsolve.nefk.search import LINEAR, enclosed, find_between, new_searches, share_of, within
 from knapsolve.nefk.series_model import BENT, SeriesModel, bracket, size_of
 from knapsolve.nefk.zero_price import settle_sign
 
@@ -269,17 +269,16 @@ def _settle_model(
     The marks of its groups are taken out for use.
     """
     target, capped = float(search[core.TARGET]), marks.pop()
-    low, high = model.ends
-    if not model.respond(low)[0] > target > model.respond(high)[0]:
+    ends = [(price, *model.respond(price)) for price in model.ends]
+    if not ends[0][1] > target > ends[1][1]:
         return None
-    group_tables.take_marked(own, capped, high, passes.n_jobs)
+    group_tables.take_marked(own, capped, model.ends[1], passes.n_jobs)
     del capped  # room for the amounts
     for _ in range(CORRECTIONS):
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
-        inner[core.LOW], inner[core.HIGH] = low, high
-        prices = find_prices(model, inner)
+        prices = find_between(model, inner, [(price, total + model.offset, slope) for price, total, slope in ends])
         model.decide(float(prices.high), own)
-        settled, wrong = passes.settle(prices, own, min(floor, low), place)
+        settled, wrong = passes.settle(prices, own, min(floor, model.ends[0]), place)
         if wrong:
             below = [part.start + np.flatnonzero(own[part] < prices.high) for part in parts_of(own.size)]
             if sum(map(len, below)) != wrong or not model.reopen(np.concatenate(below)):

@@ -31,6 +31,7 @@ NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the l
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 MOST_CROSSED, CROSSED = 65536, 3  # quadratic items that are copied; steps between which fewer may be left
 LATE = 7  # steps that most searches need
+MOST_LINES, MET = 6, 1e-9  # the same between two ends; relative gap of a total from which on Newton's method ends them
 BESIDE = 4e-16  # of a price: a double or two
 LEAST_HALF = 1e-7  # half a bracket of a model, in log price
 
@@ -59,9 +60,12 @@ def share_of(target: float, low_total: float, high_total: float) -> float:
 
 
 def find_prices(
-    passes: Any, search: NDArray[np.float64], find_starts: Callable[[], NDArray[np.float64]] | None = None
+    passes: Any,
+    search: NDArray[np.float64],
+    find_starts: Callable[[], NDArray[np.float64]] | None = None,
+    tried: int = 0,
 ) -> Prices:
-    """Run one search (8,) to its end; a jump is shared so that the total is met.
+    """Run one search (8,) to its end, of which some steps were tried; a jump is shared so that the total is met.
 
     A total jumps where an item starts to take something, and falls without end just below: steps only creep there. Late
     ones try the nearest start, from both sides, and go by the next one above. Where items start, the passes know of
@@ -69,7 +73,6 @@ def find_prices(
     """
     step_to_crossing(passes, search)
     passes.search(search)
-    tried = 0
     starts, top = np.empty(0), float(search[core.TOP])
     while search[core.STATE] == core.RUNNING:
         if tried % CROSSED == CROSSED - 1:
@@ -139,6 +142,27 @@ def across_of(search: NDArray[np.float64]) -> float:
     """How wide a search's bracket is, in log price; NaN where that makes no sense."""
     low, high = float(search[core.LOW]), float(search[core.HIGH])
     return math.log(high / low) if 0.0 < low < high < math.inf else math.nan
+
+
+def find_between(passes: Any, search: NDArray[np.float64], ends: list[tuple[float, float, float]]) -> Prices:
+    """The same of one that has not begun, between two prices, the lower one first, beside totals and slopes there. A
+    line leads to the answer of totals that bend in many places; where it does not, items start.
+    """
+    search[core.LOW], search[core.HIGH] = ends[0][0], ends[1][0]
+    if passes.shape in LINEAR:
+        return find_prices(passes, search)
+    between, target = Secant(passes.shape), float(search[core.TARGET])
+    for price, total, slope in ends:
+        search[core.PRICE] = price
+        between.narrow(search, price, total, slope)
+    for _ in range(MOST_LINES):
+        price = float(search[core.PRICE])
+        total, slope = passes.respond(price)
+        step(search, passes.shape, total, slope)
+        if search[core.STATE] != core.RUNNING or abs(total - target) <= MET * target:
+            return find_prices(passes, search)
+        between.narrow(search, price, total, slope)
+    return find_prices(passes, search, tried=LATE)
 
 
 def within(starts: NDArray[np.float64], search: NDArray[np.float64]) -> NDArray[np.float64]:
