@@ -132,7 +132,7 @@ def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], below: flo
 def _price_from(problem: Problem, taken: float, below: float) -> float:
     """A price at which a sample of the items takes so much, to scale, if it is not below another one."""
     if not (below > 0.0 and taken > 0.0) or has_lower_bounds(problem):
-        return guess_price(replace(problem, capacity=taken))[1]
+        return guess_price(replace(problem, capacity=taken), most=CURVE_SAMPLE)[1]
     sample = problem.sample(CURVE_SAMPLE)
     goal = taken * (sample.n / problem.n)
     prices, totals = sample.passes().respond_upwards(below, CURVE_STEP, goal, 2 * CURVE_POINTS)
