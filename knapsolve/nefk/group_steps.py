@@ -29,7 +29,7 @@ MUCH = 1e-3  # share of T of groups that are all looked at
 MOST_LEADS = 6  # in one search
 WIDE, WIDER = 2.0, 5.0  # brackets of many and of few items: a model that misses the answer costs more than rough ones
 WIDE_OF_LARGE = 3.0  # of many in large groups: an item that starts next to the price has a slope that tells nothing
-OFF_CURVE, OFF_HELD = (0.22, 0.5), 0.35  # what a step along a curve may be off, over its length; after a model that
+OFF_CURVE, OFF_HELD = (0.22, 0.5), 0.45  # what a step along a curve may be off, over its length; after a model that
 # missed the answer; and where caps hold nearly all of T, so that models of wider brackets cost little
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model

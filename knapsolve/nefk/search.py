@@ -31,7 +31,7 @@ NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the l
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 MOST_CROSSED, CROSSED = 65536, 3  # quadratic items that are copied; steps between which fewer may be left
 LATE = 7  # steps that most searches need
-MOST_LINES, MET = 6, 1e-9  # the same between two ends; relative gap of a total from which on Newton's method ends them
+MOST_LINES = 6  # the same between two ends
 BESIDE = 4e-16  # of a price: a double or two
 LEAST_HALF = 1e-7  # half a bracket of a model, in log price
 
@@ -151,7 +151,7 @@ def find_between(passes: Any, search: NDArray[np.float64], ends: list[tuple[floa
     search[core.LOW], search[core.HIGH] = ends[0][0], ends[1][0]
     if passes.shape in LINEAR:
         return find_prices(passes, search)
-    between, target = Secant(passes.shape), float(search[core.TARGET])
+    between = Secant(passes.shape)
     for price, total, slope in ends:
         search[core.PRICE] = price
         between.narrow(search, price, total, slope)
@@ -159,8 +159,8 @@ def find_between(passes: Any, search: NDArray[np.float64], ends: list[tuple[floa
         price = float(search[core.PRICE])
         total, slope = passes.respond(price)
         step(search, passes.shape, total, slope)
-        if search[core.STATE] != core.RUNNING or abs(total - target) <= MET * target:
-            return find_prices(passes, search)
+        if search[core.STATE] != core.RUNNING:
+            break
         between.narrow(search, price, total, slope)
     return find_prices(passes, search, tried=LATE)
 

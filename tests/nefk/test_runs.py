@@ -5,6 +5,7 @@ import pytest
 
 import knapsolve._core.group_layout as group_layout
 import knapsolve._core.nefk as core
+from knapsolve._core.group_layout import move_back, move_to_runs
 from knapsolve.nefk.runs import Run, Runs
 
 
@@ -78,15 +79,46 @@ def test_items_of_long_groups_are_counted(mean):
         assert runs.count_in_long(most) == sizes[1:][sizes[1:] > most].sum()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_first_guesses_of_runs_are_those_of_a_search(seed):
-    """Of groups of very different sizes, every 2^bits."""
+def uneven(seed):
+    """Groups of very different sizes in runs, and of each item, -1 for none."""
     generator = np.random.default_rng(seed)
     n, n_groups = int(10 ** generator.uniform(3, 6)), int(10 ** generator.uniform(0, 5.5))
     shares = np.arange(1, n_groups + 1) ** -generator.uniform(0.0, 1.3)
-    sizes = np.bincount(generator.choice(n_groups, n, p=shares / shares.sum()), minlength=n_groups)
-    runs = Runs(np.append(0, np.cumsum(generator.permutation(sizes))).astype(np.uint32), False)
+    sizes = generator.permutation(np.bincount(generator.choice(n_groups, n, p=shares / shares.sum()), minlength=n_groups))
+    runs = Runs(np.append(0, np.cumsum(sizes)).astype(np.uint32), False)
+    return runs, generator.permutation(np.repeat(np.arange(n_groups) - 1, sizes))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_first_guesses_of_runs_are_those_of_a_search(seed):
+    """Of groups of very different sizes, every 2^bits."""
+    runs, _ = uneven(seed)
     guesses, firsts, bits, _ = runs._guess()
-    begins = np.arange(0, n_groups, 1 << bits)
+    begins = np.arange(0, len(runs.starts), 1 << bits)
     np.testing.assert_array_equal(guesses, np.searchsorted(runs.table[:, 0], begins, "right") - 1)
     np.testing.assert_array_equal(firsts[:-1], runs.table[:, 0])
+
+
+@pytest.mark.parametrize("down", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_items_are_moved_by_guesses_as_by_a_table_and_back(seed, down):
+    """All items, and those that are active."""
+    runs, groups = uneven(seed)
+    n, table = groups.size, np.empty(len(runs.starts), dtype=np.uint32)
+    for number, run in enumerate(runs.every):
+        table[run.first : run.last] = (number << core.TILE_BITS) + np.arange(run.last - run.first)
+    some = np.random.default_rng(seed).random(n) < 0.7
+    bits = np.packbits(np.append(some, np.zeros(-n % 64, bool)), bitorder="little").view(np.uint64)
+    for active in (None, bits):
+        moved, column = [], np.arange(n, dtype=np.float64)
+        for entries in (table, runs.guesses):
+            to, member, back = np.full(n, np.nan), np.zeros(n, np.uint16), np.full(n, np.nan)
+            following = runs.table[:, 3 if down else 2].astype(np.uint32)
+            move_to_runs(groups, entries, following.copy(), down, active, (column, to), None, member)
+            move_back(groups, entries, following, down, active, (to, back))
+            moved.append((to, member, back))
+        for one, other in zip(*moved):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(back, column if active is None else np.where(some, column, np.nan))
+        if active is None:
+            np.testing.assert_array_equal(runs.groups_of(np.arange(n), member), 1 + groups[to.astype(np.intp)])
