@@ -130,7 +130,7 @@ def test_groups_without_items_are_not_in_the_share_of_those_whose_caps_bind():
 @pytest.mark.parametrize("gives_out", [False, True])
 @pytest.mark.parametrize("size", [2, 5])
 def test_a_table_of_where_uneven_groups_go_is_made_where_there_is_room(gives_out, size, monkeypatch):
-    """Else items are moved without: they end up in the same places. Guesses as many as groups, or half, are no better."""
+    """Else items are moved without: they end up in the same places. Guesses that are as many are no better."""
     n = 100_000
     criterion, given = hosts_by_rank(n, n // size, 1.02)
     capacity, weights, groups, caps = (given[x] for x in ("capacity", "weights", "groups", "group_caps"))

@@ -84,7 +84,8 @@ def uneven(seed):
     generator = np.random.default_rng(seed)
     n, n_groups = int(10 ** generator.uniform(3, 6)), int(10 ** generator.uniform(0, 5.5))
     shares = np.arange(1, n_groups + 1) ** -generator.uniform(0.0, 1.3)
-    sizes = generator.permutation(np.bincount(generator.choice(n_groups, n, p=shares / shares.sum()), minlength=n_groups))
+    sizes = np.bincount(generator.choice(n_groups, n, p=shares / shares.sum()), minlength=n_groups)
+    sizes = generator.permutation(sizes)
     runs = Runs(np.append(0, np.cumsum(sizes)).astype(np.uint32), False)
     return runs, generator.permutation(np.repeat(np.arange(n_groups) - 1, sizes))
 
