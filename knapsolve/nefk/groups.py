@@ -269,14 +269,14 @@ def _settle_model(
     The marks of its groups are taken out for use.
     """
     target, capped = float(search[core.TARGET]), marks.pop()
-    ends = [(price, *model.respond(price)) for price in model.ends]
-    if not ends[0][1] > target > ends[1][1]:
-        return None
     group_tables.take_marked(own, capped, model.ends[1], passes.n_jobs)
     del capped  # room for the amounts
     for _ in range(CORRECTIONS):
+        ends = [(price, *model.respond(price)) for price in model.ends]
+        if not ends[0][1] > target > ends[1][1]:
+            return None
         inner = new_searches(passes.shape, np.array([target]), search[core.TOP], search[core.PRICE])[0]
-        prices = find_between(model, inner, [(price, total + model.offset, slope) for price, total, slope in ends])
+        prices = find_between(model, inner, ends)
         model.decide(float(prices.high), own)
         settled, wrong = passes.settle(prices, own, min(floor, model.ends[0]), place)
         if wrong:

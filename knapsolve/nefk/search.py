@@ -31,7 +31,7 @@ NEARER, FLATTER, STEEPER = 0.25, 0.1, 1.5  # part of a bracket up to which the l
 DOUBT = 20.0  # what a straight line says may be off, over its distance to the nearer side
 MOST_CROSSED, CROSSED = 65536, 3  # quadratic items that are copied; steps between which fewer may be left
 LATE = 7  # steps that most searches need
-MOST_LINES = 6  # the same between two ends
+MOST_LINES, BETWEEN = 3, 4  # lines between two ends; of LATE steps, those that they, and the ends, make up for
 BESIDE = 4e-16  # of a price: a double or two
 LEAST_HALF = 1e-7  # half a bracket of a model, in log price
 
@@ -162,7 +162,7 @@ def find_between(passes: Any, search: NDArray[np.float64], ends: list[tuple[floa
         if search[core.STATE] != core.RUNNING:
             break
         between.narrow(search, price, total, slope)
-    return find_prices(passes, search, tried=LATE)
+    return find_prices(passes, search, tried=BETWEEN)
 
 
 def within(starts: NDArray[np.float64], search: NDArray[np.float64]) -> NDArray[np.float64]:

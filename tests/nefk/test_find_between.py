@@ -93,10 +93,3 @@ def test_totals_that_are_straight_in_the_price_are_met_too(shape):
     prices, steps = some.find(target)
     assert prices.low == pytest.approx(1.01, rel=1e-13)
     assert steps <= 4
-
-
-def test_ends_whose_totals_have_changed_since_lead_there_all_the_same():
-    some = Bends(core.FRESHNESS, 5)
-    ends = [(price, total + 40.0, slope) for price in (0.9, 1.1) for total, slope in [some.respond(price)]]
-    search = new_searches(some.shape, np.array([some.respond(1.02)[0]]), 1e3, 1.0)[0]
-    assert find_between(some, search, ends).low == pytest.approx(1.02, rel=1e-13)
