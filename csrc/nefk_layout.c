@@ -163,6 +163,10 @@ NEFK_INLINE void move_active(const ptrdiff_t *group, size_t count, nefk_runs run
         } else if (runs.width) {                                                              \
             runs.asks = 1;                                                                    \
             move(group, count, runs, a, b, width_a, width_b, back, member);                   \
+        } else if (runs.entries && !runs.down) {                                              \
+            runs.down = 0;                                                                    \
+            runs.asks = 1;                                                                    \
+            move(group, count, runs, a, b, width_a, width_b, back, member);                   \
         } else {                                                                              \
             move(group, count, runs, a, b, width_a, width_b, back, member);                   \
         }                                                                                     \
