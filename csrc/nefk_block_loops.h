@@ -309,37 +309,4 @@ NEFK_INLINE void starts_shape(int shape, size_t m, nefk_block items, double *res
     }
 }
 
-/* Of NEFK_ROW_LANES groups at once; the last lanes may lie beyond the n groups. */
-NEFK_INLINE void add_lanes(size_t rows, size_t n, const double *x, double *restrict sum) {
-    double lane[NEFK_ROW_LANES] = {0};
-    for (size_t j = 0; j < rows; j++)
-        for (size_t l = 0; l < NEFK_ROW_LANES; l++) lane[l] += x[j * n + l];
-    for (size_t l = 0; l < NEFK_ROW_LANES; l++) sum[l] = lane[l];
-}
-
-/* Returns whether several items of a group may start at once. */
-NEFK_INLINE int top_lanes(int shape, size_t rows, size_t n, const double *starts, const double *parameter,
-                           const double *weight, nefk_tops to, size_t at) {
-    const double adds = shape == NEFK_FRESHNESS ? 1.0 : 0.0; /* weights of items that start at once */
-    double start[NEFK_ROW_LANES] = {0}, next[NEFK_ROW_LANES] = {0};
-    double its_parameter[NEFK_ROW_LANES] = {0}, its_weight[NEFK_ROW_LANES] = {0}, tied[NEFK_ROW_LANES] = {0}, ties = 0.0;
-    for (size_t j = 0; j < rows; j++)
-        for (size_t l = 0; l < NEFK_ROW_LANES; l++) {
-            double s = starts[j * n + l], p = parameter[j * n + l], w = weight[j * n + l];
-            double first = start[l], second = next[l];
-            int is_tied = (s == first) & (s > 0.0);
-            tied[l] += is_tied ? 1.0 : 0.0;
-            next[l] = s > first ? first : ((s > second) & !is_tied ? s : second);
-            its_parameter[l] = s > first ? p : its_parameter[l] + (is_tied ? p : 0.0);
-            its_weight[l] = s > first ? w : its_weight[l] + (is_tied ? adds * w : 0.0);
-            start[l] = s > first ? s : first;
-        }
-    memcpy(to.start + at, start, sizeof start);
-    memcpy(to.next + at, next, sizeof next);
-    memcpy(to.parameter + at, its_parameter, sizeof start);
-    memcpy(to.weight + at, its_weight, sizeof start);
-    for (size_t l = 0; l < NEFK_ROW_LANES; l++) ties += tied[l];
-    return ties > 0.0;
-}
-
 #endif

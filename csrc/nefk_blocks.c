@@ -8,6 +8,17 @@
 #include "cpu_level.h"
 #include "nefk_block_loops.h"
 
+#define NAME(function) function##_narrow
+#define WIDTH 2
+#define TARGET
+#include "nefk_row_lanes.h"
+#if defined(__x86_64__) && defined(__GNUC__)
+#define NAME(function) function##_wide
+#define WIDTH 4
+#define TARGET __attribute__((target("avx2,fma")))
+#include "nefk_row_lanes.h"
+#endif
+
 #define RESPOND(SHAPE)                                                                                       \
     if (c && (SHAPE == NEFK_DETECTION || SHAPE == NEFK_FRESHNESS))                                           \
         respond_shape(SHAPE, fused, m, items, price, ceiling, x, d, c, 2);                                   \
@@ -33,7 +44,7 @@
 #define STARTS(SHAPE) starts_shape(SHAPE, m, items, starts); break
 #define FOLLOW(SHAPE) follow_shape(SHAPE, m, items, next, d, price, x, c); break
 
-#define COMPILED_FOR(SET, TARGET, FUSED)                                                                     \
+#define COMPILED_FOR(SET, LANES, TARGET, FUSED)                                                                     \
     TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \
                                      double ceiling, double *x, double *d, double *c) {                      \
         const int fused = FUSED;                                                                             \
@@ -93,33 +104,37 @@
     TARGET static void starts_##SET(int shape, size_t m, nefk_block items, double *starts) {                 \
         NEFK_EACH_SHAPE(STARTS)                                                                              \
     }                                                                                                        \
-    TARGET static void add_rows_##SET(size_t rows, size_t n, const double *x, double *sum) {                 \
-        for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes(rows, n, x + i, sum + i);                   \
+    TARGET static void add_rows_##SET(size_t m, size_t n, const double *x, double *sum) {                    \
+        for (size_t i = 0; i < n; i += NEFK_ROW_LANES) add_lanes_##LANES(m, n, x + i, sum + i);              \
     }                                                                                                        \
-    TARGET static int top_rows_##SET(int shape, size_t rows, size_t n, const double *starts,                \
-                                      const double *parameter, const double *weight, nefk_tops to) {         \
+    TARGET static int top_rows_##SET(int shape, size_t m, size_t n, const double *starts,                    \
+                                     const double *parameter, const double *weight, nefk_tops to) {          \
         int ties = 0;                                                                                        \
         for (size_t i = 0; i < n; i += NEFK_ROW_LANES)                                                       \
-            ties |= top_lanes(shape, rows, n, starts + i, parameter + i, weight + i, to, i);                 \
+            ties |= top_lanes_##LANES(shape, m, n, starts + i, parameter + i, weight + i, to, i);            \
         return ties;                                                                                         \
+    }                                                                                                        \
+    TARGET static void find_neighbours_##SET(size_t m, size_t n, const double *price, nefk_row_answers items, \
+                                             nefk_neighbours *to) {                                          \
+        find_lanes_##LANES(m, n, price, items, to);                                                          \
     }
 
-COMPILED_FOR(portable, , 0)
+COMPILED_FOR(portable, narrow, , 0)
 #if defined(__x86_64__) && defined(__GNUC__)
-COMPILED_FOR(avx2, __attribute__((target("avx2,fma"))), 1)
-COMPILED_FOR(avx512, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
+COMPILED_FOR(avx2, wide, __attribute__((target("avx2,fma"))), 1)
+COMPILED_FOR(avx512, wide, __attribute__((target("avx512f,avx512dq,avx2,fma"))), 1)
 #endif
 
 static const nefk_instructions SETS[] = {
     {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
      advance_portable, search_rows_portable, approach_portable, load_rows_portable, follow_portable, cut_portable, starts_portable,
-     add_rows_portable, top_rows_portable},
+     add_rows_portable, top_rows_portable, find_neighbours_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
     {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, search_rows_avx2, approach_avx2, load_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2},
+     advance_avx2, search_rows_avx2, approach_avx2, load_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2, find_neighbours_avx2},
     {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
      advance_avx512, search_rows_avx512, approach_avx512, load_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
-     add_rows_avx512, top_rows_avx512},
+     add_rows_avx512, top_rows_avx512, find_neighbours_avx512},
 #endif
 };
 static int level_in_use = CPU_PORTABLE;

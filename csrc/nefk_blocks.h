@@ -29,6 +29,18 @@ typedef struct { nefk_block row; size_t parameter, weight, lower, upper; } nefk_
  * one starts, 0 if there is none. */
 typedef struct { double *start, *next, *parameter, *weight; } nefk_tops;
 
+#define NEFK_TOGETHER 1e-4 /* of a price: items that start so near each other share what is left */
+
+/* Of items at their group's price: where they start, amounts, and slopes and second derivatives by log price. */
+typedef struct { const double *starts, *x, *d, *c; } nefk_row_answers;
+
+/* Of NEFK_ROW_LANES groups: the item that starts next to the price, what the others take together, slope and second
+ * derivative of that, and how many items start so near that they share what is left, itself included. */
+typedef struct {
+    double item[NEFK_ROW_LANES], others[NEFK_ROW_LANES], steep[NEFK_ROW_LANES], bend[NEFK_ROW_LANES];
+    double near[NEFK_ROW_LANES];
+} nefk_neighbours;
+
 typedef struct {
     /* Amounts x (m,) at prices (m,), cut to [lower, min(upper, ceiling)], and d = -dx/dlog(price) (m,), 0 at bounds,
      * unless d is NULL, and c = d2x/dlog(price)2 (m,), likewise, of detection and freshness unless c is NULL. */
@@ -71,13 +83,15 @@ typedef struct {
     void (*cut)(size_t m, nefk_block items, const double *x, const double *of, double *to);
     /* Where items start, of shapes of finite slope at 0: a double just above, at which they surely take nothing. */
     void (*starts)(int shape, size_t m, nefk_block items, double *starts);
-    /* Two functions of rows (rows, n), one entry of each of n groups, which take NEFK_ROW_LANES groups at once: for
+    /* Functions of rows (m, n), one entry of each of n groups, which take NEFK_ROW_LANES groups at once: for
      * the last ones they read beyond the end of the last row, and write beyond the n groups. So there must be room,
      * and groups have to be taken from the first to the last. Sums (n,) of rows: */
-    void (*add_rows)(size_t rows, size_t n, const double *x, double *sum);
+    void (*add_rows)(size_t m, size_t n, const double *x, double *sum);
     /* The items that start first; whether several of a group may start at once. */
-    int (*top_rows)(int shape, size_t rows, size_t n, const double *starts, const double *parameter, const double *weight,
+    int (*top_rows)(int shape, size_t m, size_t n, const double *starts, const double *parameter, const double *weight,
                      nefk_tops tops);
+    /* Of the first NEFK_ROW_LANES groups alone, at their prices. */
+    void (*find_neighbours)(size_t m, size_t n, const double *price, nefk_row_answers items, nefk_neighbours *to);
 } nefk_instructions;
 
 const nefk_instructions *nefk_instructions_in_use(void);

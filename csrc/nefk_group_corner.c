@@ -15,7 +15,6 @@ static const double BELOW = 1e-9;    /* a start: there it is seen how steep its 
 static const double STRAIGHT = 1e-8; /* of a price: as far, the other items' amounts are taken to be straight */
 static const double APART = 1e-2;    /* of a start: how far others are if they are */
 static const double EXACT = 1e-7;    /* change of an amount after which Newton's next is none */
-static const double TOGETHER = 1e-4; /* of a price: items that start so near each other share what is left */
 static const double MOST_FOLLOW = 1.0; /* beyond, the others' rounding is more of the price than the item's amount */
 enum { STEPS = 2, LANES = NEFK_ROW_LANES };
 static const double BESIDE = 9e-16;  /* of a price: some units in its last place */
@@ -137,56 +136,23 @@ NEFK_INLINE void step_shape(int shape, candidates *at, const double *worth) {
 AT_EVERY_WIDTH(void, nefk_step_amounts, step_shape, (int shape, candidates *at, const double *worth),
                (shape, at, worth))
 
-/* Of LANES groups, or of one, whose m items lie in rows (m, n): the item that starts next to their prices, and what the
- * others take. */
-typedef struct {
-    double item[LANES], others[LANES], steep[LANES], bend[LANES];
-    double near[LANES]; /* items that start so near that they share what is left, itself included */
-} neighbours;
-
-NEFK_INLINE void find_some(size_t lanes, size_t m, size_t n, const double *price, const double *starts, const double *x,
-                           const double *d, const double *y, neighbours *restrict to) {
-    double item[LANES] = {0}, start[LANES] = {0}, away[LANES], at[LANES];
-    double others[LANES] = {0}, steep[LANES] = {0}, bend[LANES] = {0}, near[LANES] = {0};
-    for (size_t l = 0; l < lanes; l++) away[l] = INFINITY, at[l] = price[l];
+/* The neighbours of one group alone, of m items. */
+static void find_of_one(size_t m, double price, nefk_row_answers items, nefk_neighbours *to) {
+    size_t item = 0;
+    double others = 0.0, steep = 0.0, bend = 0.0, near = 0.0;
+    for (size_t j = 1; j < m; j++) item = fabs(items.starts[j] - price) < fabs(items.starts[item] - price) ? j : item;
     for (size_t j = 0; j < m; j++) {
-        double number = (double)j;
-        for (size_t l = 0; l < lanes; l++) {
-            double own = starts[j * n + l], off = fabs(own - at[l]);
-            item[l] = off < away[l] ? number : item[l];
-            start[l] = off < away[l] ? own : start[l];
-            away[l] = off < away[l] ? off : away[l];
-        }
+        others += j == item ? 0.0 : items.x[j];
+        steep += j == item ? 0.0 : items.d[j];
+        bend += j == item ? 0.0 : items.c[j];
+        near += fabs(items.starts[j] - items.starts[item]) <= NEFK_TOGETHER * price ? 1.0 : 0.0;
     }
-    for (size_t j = 0; j < m; j++) { /* in short loops, which have no branch */
-        double number = (double)j;
-        for (size_t l = 0; l < lanes; l++) others[l] += item[l] == number ? 0.0 : x[j * n + l];
-        for (size_t l = 0; l < lanes; l++) steep[l] += item[l] == number ? 0.0 : d[j * n + l];
-        for (size_t l = 0; l < lanes; l++) bend[l] += item[l] == number ? 0.0 : y[j * n + l];
-        for (size_t l = 0; l < lanes; l++) {
-            double apart = fabs(starts[j * n + l] - start[l]);
-            near[l] += apart <= TOGETHER * at[l] ? 1.0 : 0.0;
-        }
-    }
-    for (size_t l = 0; l < lanes; l++) {
-        to->item[l] = item[l];
-        to->others[l] = others[l];
-        to->steep[l] = steep[l];
-        to->bend[l] = bend[l];
-        to->near[l] = near[l];
-    }
+    to->item[0] = (double)item;
+    to->others[0] = others;
+    to->steep[0] = steep;
+    to->bend[0] = bend;
+    to->near[0] = near;
 }
-
-NEFK_INLINE void find_lanes(size_t m, size_t n, const double *price, const double *starts, const double *x,
-                            const double *d, const double *y, neighbours *to) {
-    if (n == 1) find_some(1, m, n, price, starts, x, d, y, to);
-    else find_some(LANES, m, n, price, starts, x, d, y, to);
-}
-
-AT_EVERY_WIDTH(void, nefk_find_neighbours, find_lanes,
-               (size_t m, size_t n, const double *price, const double *starts, const double *x, const double *d,
-                const double *y, neighbours *to),
-               (m, n, price, starts, x, d, y, to))
 
 /* Step by step towards what the others leave to the candidates; those that come there are met, their prices known, and
  * are listed. Returns how many. */
@@ -216,7 +182,7 @@ static size_t share_out(const nefk_problem *problem, nefk_tile_space *space, dou
 size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space, double floor, size_t n_rows,
                             const double *x, double *price, nefk_corner *corners) {
     candidates at;
-    neighbours next;
+    nefk_neighbours next;
     size_t met = 0;
     at.count = 0;
     for (size_t r = 0; r < n_rows; r++) {
@@ -228,8 +194,9 @@ size_t nefk_step_in_corners(const nefk_problem *problem, nefk_tile_space *space,
             for (size_t l = 0; l < lanes; l++) off += space->met[k + l] != NEFK_MET;
             if (!off) continue;
             if (at.count + LANES > NEFK_BLOCK) met += share_out(problem, space, floor, &at, price, corners + met);
-            nefk_find_neighbours(rows.size, n, space->at + k, space->starts + i, x + i, space->d + i, space->y + i,
-                                 &next);
+            nefk_row_answers items = {space->starts + i, x + i, space->d + i, space->y + i};
+            if (n == 1) find_of_one(rows.size, space->at[k], items, &next);
+            else nefk_instructions_in_use()->find_neighbours(rows.size, n, space->at + k, items, &next);
             for (size_t l = 0; l < lanes; l++) {
                 if ((space->met[k + l] == NEFK_MET) | (next.near[l] != 1.0)) continue;
                 size_t item = i + (size_t)next.item[l] * n + l, m = at.count;

@@ -68,13 +68,6 @@ NEFK_INLINE float nefk_split_exp(float t, float *p) {
     return nefk_single_of(0x3f800000u - (nefk_bits_of(rounded) << 23));
 }
 
-/* 1 - exp(-t exp(-s)) of t >= 0. */
-NEFK_INLINE float nefk_share_single(float t, float s) {
-    float p, q, scale = nefk_split_exp(s, &p);
-    scale = nefk_split_exp(t * (scale * (1.0f + p)), &q);
-    return scale == 1.0f ? -q : 1.0f - scale * (1.0f + q);
-}
-
 /* What NEFK_LANES groups take, how that falls and bends by log price, and of the item of the largest slope that slope
  * and its start. */
 typedef struct {
@@ -162,14 +155,72 @@ NEFK_INLINE void nefk_begin_by_two(size_t m, const nefk_lanes *items, const floa
             a[l] += start == top[l] ? own : 0.0f;
             next_a[l] += start == next_top[l] ? own : 0.0f;
         }
+    float y[NEFK_LANES], e[NEFK_LANES], rest[NEFK_LANES], two[NEFK_LANES];
     for (size_t l = 0; l < NEFK_LANES; l++) {
-        float odds, y = next_top[l] / top[l], e = 1.0f - y, rest = 1.0f - a[l] * nefk_inverse_single(e, y, &odds);
-        float two = next_top[l] * nefk_slope_single(next_a[l] / rest) * (1.0f - NEFK_APART);
-        int tells = (e > 0.0f) & (rest > 0.0f) & (two > low[l]);
-        float least = tells ? two : low[l], middle = sqrtf(least * next_top[l]);
+        y[l] = next_top[l] / top[l];
+        e[l] = 1.0f - y[l];
+    }
+    for (size_t l = 0; l < NEFK_LANES; l++) two[l] = 2.0f * nefk_negative_log_single(e[l], y[l]);
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float odds;
+        rest[l] = 1.0f - a[l] * nefk_inverse_from_log(e[l], y[l], two[l], &odds);
+        y[l] = next_a[l] / rest[l];
+    }
+    for (size_t l = 0; l < NEFK_LANES; l++) two[l] = next_top[l] * nefk_slope_single(y[l]) * (1.0f - NEFK_APART);
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        int tells = (e[l] > 0.0f) & (rest[l] > 0.0f) & (two[l] > low[l]);
+        float least = tells ? two[l] : low[l], middle = sqrtf(least * next_top[l]);
         int is_between = (price[l] > least * (1.0f + 4.0f * NEFK_APART)) & (price[l] < next_top[l]);
         low[l] = least;
         price[l] = is_between | !(middle > 0.0f) ? price[l] : middle;
+    }
+}
+
+/* A round's step of NEFK_LANES groups, from what they take at their prices. In short loops. */
+NEFK_INLINE void nefk_step_lanes(int bounded, int steered, const nefk_lane_sums *sums, const float *top,
+                                 nefk_lane_trail *trail, float *low, float *high, float *price, float *gap) {
+    float t[NEFK_LANES], step[NEFK_LANES], odds[NEFK_LANES], start[NEFK_LANES], both[NEFK_LANES], next[NEFK_LANES];
+    float e[NEFK_LANES], y[NEFK_LANES];
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float here = price[l], sum = sums->total[l], fall = sums->fall[l];
+        float begin = sums->most[l] > NEFK_BENDING * fall ? sums->best[l] : top[l];
+        float beyond = begin - here, unit = 1.0f / (begin * beyond);
+        odds[l] = here * begin * unit;
+        e[l] = beyond * beyond * unit;
+        y[l] = here * beyond * unit;
+        start[l] = begin;
+        both[l] = 1.0f / (fall * sum);
+    }
+    for (size_t l = 0; l < NEFK_LANES; l++) t[l] = nefk_negative_log_single(e[l], y[l]);
+    for (size_t l = 0; l < NEFK_LANES; l++)
+        step[l] = nefk_negative_log_single(sums->total[l], 1.0f - sums->total[l]) * sums->total[l] * sums->total[l] * both[l];
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float sum = sums->total[l], fall = sums->fall[l];
+        float bent = sums->bend[l] * sum * both[l] + 1.0f + odds[l] - fall * fall * both[l];
+        float damped = t[l] + 0.5f * step[l] * (t[l] * bent - odds[l]), least = 0.3f * t[l]; /* as nefk_halley, times t */
+        e[l] = step[l] * odds[l] / (damped > least ? damped : least);
+    }
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float p, scale = nefk_split_exp(e[l], &p);
+        y[l] = t[l] * (scale * (1.0f + p));
+    }
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float q, scale = nefk_split_exp(y[l], &q);
+        next[l] = start[l] * (scale == 1.0f ? -q : 1.0f - scale * (1.0f + q));
+    }
+    for (size_t l = 0; l < NEFK_LANES; l++) {
+        float here = price[l], sum = sums->total[l], to = next[l];
+        float a = sum > 1.0f ? here : low[l], b = sum < 1.0f ? here : high[l];
+        to = steered ? nefk_steer_lane(trail, l, a, b, here, sum, to) : to;
+        float middle = sqrtf(a * b);
+        float left = fabsf(sum - 1.0f) < 1e-5f ? here : middle; /* as near as rounding leaves a bracket */
+        to = to > a ? to : left;
+        to = to < b ? to : left;
+        low[l] = a;
+        high[l] = b;
+        price[l] = to;
+        float off = fabsf(sum - 1.0f), moved = NEFK_STEEP * fabsf(to - here) / here;
+        gap[l] = bounded || off < moved ? off : moved;
     }
 }
 
@@ -199,27 +250,7 @@ NEFK_INLINE void nefk_approach_lanes(size_t m, nefk_lanes *items, int bounded, i
         nefk_lane_sums sums = {{0}, {0}, {0}, {0}, {0}};
         for (size_t j = 0; j < m; j += NEFK_AT_ONCE)
             nefk_add_items(j, m - j < NEFK_AT_ONCE ? m - j : NEFK_AT_ONCE, items, bounded, price, &sums);
-        for (size_t l = 0; l < NEFK_LANES; l++) {
-            float here = price[l], sum = sums.total[l], fall = sums.fall[l], both = 1.0f / (fall * sum);
-            float a = sum > 1.0f ? here : low[l], b = sum < 1.0f ? here : high[l];
-            float start = sums.most[l] > NEFK_BENDING * fall ? sums.best[l] : top[l];
-            float beyond = start - here, unit = 1.0f / (start * beyond), odds = here * start * unit;
-            float t = nefk_negative_log_single(beyond * beyond * unit, here * beyond * unit);
-            float step = nefk_negative_log_single(sum, 1.0f - sum) * sum * sum * both;
-            float bent = sums.bend[l] * sum * both + 1.0f + odds - fall * fall * both;
-            float damped = t + 0.5f * step * (t * bent - odds), least = 0.3f * t; /* as nefk_halley, times t */
-            float next = start * nefk_share_single(t, step * odds / (damped > least ? damped : least));
-            next = steered ? nefk_steer_lane(&trail, l, a, b, here, sum, next) : next;
-            float middle = sqrtf(a * b);
-            float left = fabsf(sum - 1.0f) < 1e-5f ? here : middle; /* as near as rounding leaves a bracket */
-            next = next > a ? next : left;
-            next = next < b ? next : left;
-            low[l] = a;
-            high[l] = b;
-            price[l] = next;
-            float off = fabsf(sum - 1.0f), moved = NEFK_STEEP * fabsf(next - here) / here;
-            gap[l] = bounded || off < moved ? off : moved;
-        }
+        nefk_step_lanes(bounded, steered, &sums, top, &trail, low, high, price, gap);
     }
 }
 
