@@ -56,6 +56,7 @@ EXTENSIONS: dict[str, list[str]] = {
         "nefk_group_settle.c", "nefk_blocks.c", "nefk_ramps.c", "nefk_search.c", "nefk_steer.c", "cpu_level.c",
     ],
     "_core.group_layout": ["nefk_layout.c", "cpu_level.c"],
+    "_core.group_samples": [],
     "_core.group_sums": [],
     "_core.group_tables": ["nefk_by_group.c", "cpu_level.c"],
     "_core.renewal": ["rate_ladder.c", "cpu_level.c"],

@@ -31,9 +31,12 @@ class Indexed:
         return entries if dtype is None else entries.astype(dtype, copy=False)
 
 
+COLUMNS = (np.ndarray, Indexed)
+
+
 def is_column(bound: Any) -> bool:
     """Whether a bound differs from item to item."""
-    return isinstance(bound, np.ndarray | Indexed)
+    return isinstance(bound, COLUMNS)
 
 
 def pick(values: NDArray[Any] | float, which: Any) -> Any:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 import knapsolve._core.group_layout as group_layout
+import knapsolve._core.group_samples as sample_loops
 import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve._core.threads import work_through
 from knapsolve.nefk import series_model
-from knapsolve.nefk.group_totals import FEW, GroupTotals, capped_sums
+from knapsolve.nefk.group_totals import FEW, GroupTotals
 from knapsolve.nefk.jumps import beside_tie, ends_of_ties, tied_starts
 from knapsolve.nefk.large_samples import LargeSamples
 from knapsolve.nefk.sample_curve import Curve
@@ -79,7 +80,8 @@ class SampledTotals:
         part = replace(problem.take(which, problem.capacity, totals.n_jobs), groups=names, caps=caps)
         self.small, rows = np.flatnonzero(~is_large), 1 + np.flatnonzero(is_large)
         sizes = totals.sizes[1 + chosen[is_large]] / every if totals.has_large else np.empty(0)
-        self.away, self.missing, self.spread = np.empty(0), 0.0, math.nan  # until T is asked for: see `_weigh`
+        self.away = np.zeros(self.small.size)  # until T is asked for, as all else that `_weigh` finds
+        self.missing, self.spread = 0.0, math.nan
         self._small_caps = 0.0  # of the sampled ones that have items
         self._counts_used = not totals.bits_of_blocks  # it is known which groups have items
         self._sum_of_caps = totals.sum_of_used_caps if self._counts_used else totals.sum_of_caps  # of small groups
@@ -126,26 +128,32 @@ class SampledTotals:
         return self._last.sums
 
     def _respond(self, price: float) -> _Taken:
-        total, slope = self.totals.respond(price).T
-        trust = self.large.shrink(price, total, slope)
-        sums, more = [self.every * x for x in capped_sums(self.totals, total, slope)], self.ungrouped - self.every
-        taken, by_cap = np.minimum(total[1:], self.totals.caps)[self.small], 0.0
-        if math.isfinite(self.missing):
-            by_cap = self._by_cap(taken, sums[0])
-            sums[0], sums[2] = sums[0] + by_cap * self.missing, sums[2] + by_cap * self.missing
-        whole, steep = sums[0] + more * float(total[0]), sums[1] + more * float(slope[0])
-        return _Taken(price, total, trust, (whole, steep, sums[2]), taken, by_cap)
+        every, taken = self.every, self.totals.respond(price)
+        trust = self.large.shrink(price, taken)
+        under = np.empty(self.small.size)
+        sums = sample_loops.sums_under_caps(taken, self.totals.caps, self.small, self.away, under)
+        whole, steep, held, part, along = sums
+        by_cap = self._by_cap(whole, part, along) if math.isfinite(self.missing) else 0.0
+        more, lacks = self.ungrouped, by_cap * self.missing
+        whole = every * whole + lacks + more * float(taken[0, 0])
+        return _Taken(
+            price,
+            taken[:, 0],
+            trust,
+            (whole, every * steep + more * float(taken[0, 1]), every * held + lacks),
+            under,
+            by_cap,
+        )
 
-    @np.errstate(all="ignore")
-    def _by_cap(self, taken: Array, whole: float) -> float:
-        """How what small groups take goes with their caps: in proportion where few or alike ones are sampled, as T of
-        the large ones where none is.
+    def _by_cap(self, whole: float, part: float, along: float) -> float:
+        """How what small groups take goes with their caps, from what all groups and small ones take together, and these
+        along `away`: in proportion where few or alike ones are sampled, as T of the large ones where none is.
         """
         if 0.0 < self.spread < math.inf:
-            return float((taken * self.away).sum()) / self.spread
-        caps, part = self._small_caps, float(taken.sum())
+            return along / self.spread
+        caps = self._small_caps
         if not caps > 0.0:
-            caps, part = float(self.totals.caps[self.large.which - 1].sum()), whole / self.every
+            caps, part = float(self.totals.caps[self.large.which - 1].sum()), whole
         share = part / caps if caps > 0.0 else 0.0
         return min(share, 1.0) if share >= 0.0 else 0.0
 
@@ -189,10 +197,10 @@ class SampledTotals:
         """The share of groups whose caps are exceeded at a price, if above 0, of those that have items; and of items
         that have no such group.
         """
-        total, slope = self.totals.respond(price).T
+        taken = self.totals.respond(price)
         sizes, alone = self.sizes_of_groups().astype(np.float64), self.share_ungrouped
-        self.large.shrink(price, total, slope)
-        loose = (total[1:] <= self.totals.caps) | (self.totals.caps <= 0.0)
+        self.large.shrink(price, taken)
+        loose = (taken[1:, 0] <= self.totals.caps) | (self.totals.caps <= 0.0)
         left = alone + (1.0 - alone) * float(sizes[loose].sum() / max(sizes.sum(), 1))
         return (len(self.totals.caps) - int(np.count_nonzero(loose))) / self.nonempty, left
 

@@ -15,7 +15,7 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.narrow import MANY
 from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
-from knapsolve.nefk.search import LINEAR, guess_price
+from knapsolve.nefk.search import LINEAR, price_of_part
 
 Array = NDArray[np.float64]
 LINES = group_tables.LINES
@@ -131,13 +131,18 @@ def guesses_from_above(passes: GroupPasses, binds: NDArray[np.bool_], below: flo
 
 def _price_from(problem: Problem, taken: float, below: float) -> float:
     """A price at which a sample of the items takes so much, to scale, if it is not below another one."""
-    if not (below > 0.0 and taken > 0.0) or has_lower_bounds(problem):
-        return guess_price(replace(problem, capacity=taken), most=CURVE_SAMPLE)[1]
     sample = problem.sample(CURVE_SAMPLE)
-    goal = taken * (sample.n / problem.n)
-    prices, totals = sample.passes().respond_upwards(below, CURVE_STEP, goal, 2 * CURVE_POINTS)
+    goal, passes = taken * (sample.n / problem.n), sample.passes()
+    if not (below > 0.0 and taken > 0.0) or has_lower_bounds(problem):
+        return _price_of(sample, passes, goal)
+    prices, totals = passes.respond_upwards(below, CURVE_STEP, goal, 2 * CURVE_POINTS)
     with np.errstate(divide="ignore"):
         return float(np.exp(np.interp(-math.log(goal), -np.log(totals), np.log(prices))))
+
+
+def _price_of(sample: Problem, passes: Any, taken: float) -> float:
+    """A price at which a sample, whose items answer, takes so much."""
+    return price_of_part(replace(sample, capacity=taken), passes, True)[1]
 
 
 def guesses_above(passes: GroupPasses, price: float) -> Array:
@@ -160,11 +165,12 @@ def guesses_by_size(passes: GroupPasses) -> Array:
     """As `guesses_above`, of groups that take, for their sizes, what a sample does, from a price at which all would
     take more than all caps: no pass is needed.
     """
-    sample, taken = passes.given.sample(CURVE_SAMPLE), group_tables.sum_marked(passes.caps, None, passes.n_jobs)
-    mu = _price_from(passes.given, MORE_THAN_CAPS * taken, 0.0)
+    sample, caps = passes.given.sample(CURVE_SAMPLE), group_tables.sum_marked(passes.caps, None, passes.n_jobs)
+    answers = sample.passes()
+    mu = _price_of(sample, answers, MORE_THAN_CAPS * caps * (sample.n / passes.given.n))
     mu = mu if 0.0 < mu < math.inf else 1.0
-    taken = sample.passes().respond(mu)[0]
-    along = _along(*sample.passes().respond_upwards(mu, CURVE_STEP, taken / QUOTIENTS[-1], CURVE_POINTS))
+    taken = answers.respond(mu)[0]
+    along = _along(*answers.respond_upwards(mu, CURVE_STEP, taken / QUOTIENTS[-1], CURVE_POINTS))
     own = passes.runs.sizes(taken / (passes.share * sample.n))
     group_tables.guess_along(own, passes.caps, _lines_of(along), own, passes.n_jobs, mu)
     return own

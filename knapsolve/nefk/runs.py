@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -130,15 +131,18 @@ class Runs:
 
     def _guess(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, bool]:
         firsts = np.append(self.table[:, 0], 2**32 - 1).astype(np.uint32)
-        items, own = self.table[:, 3] - self.table[:, 2], np.arange(len(self.table))
-        for bits in range(len(self.starts).bit_length(), -1, -1):
-            size = -(-len(self.starts) >> bits)
+        items, own, groups = self.table[:, 3] - self.table[:, 2], np.arange(len(self.table)), len(self.starts)
+
+        def are_right(bits: int) -> bool:
             guesses = firsts.searchsorted(firsts[:-1] >> bits << bits, "right") - 1  # of each run's first group
             away = int((items * (own - guesses)).sum())  # runs beyond the guess, at most
-            if away * SELDOM <= items.sum() or 2 * size > MOST_GUESSES:
-                break
-        begins = np.append(-(-self.table[:, 0] >> bits), size)  # of runs, in guesses
-        are_few = bits >= LEAST_BITS and away * SELDOM <= items.sum()
+            return away * SELDOM <= items.sum()
+
+        most = groups.bit_length()
+        least = next((bits for bits in range(most, 0, -1) if 2 * -(-groups >> bits) > MOST_GUESSES), 0)
+        bits = most - bisect_left(range(most, least, -1), True, key=are_right)
+        begins = np.append(-(-self.table[:, 0] >> bits), -(-groups >> bits))  # of runs, in guesses
+        are_few = bits >= LEAST_BITS and are_right(bits)
         return own.astype(np.uint32).repeat(np.diff(begins)), firsts, bits, are_few
 
     def sizes(self, scale: float = 1.0) -> NDArray[np.float64]:

@@ -229,12 +229,16 @@ def guess_price(problem: Any, known: float = math.nan, most: int = MOST_SAMPLE) 
             return float(starts.max()), known
     size = min(max(problem.n // SAMPLE, LEAST_SAMPLE), most)
     part = problem.sample(size if math.isnan(known) else FEW)
-    passes = part.passes()
+    return price_of_part(part, part.passes(), part.n < problem.n, known)
+
+
+def price_of_part(part: Any, passes: Any, is_sample: bool, known: float = math.nan) -> tuple[float, float]:
+    """The same from all items of a problem, who answer prices; if these are no sample, all steps are left to others."""
     top = 1.0 if passes.shape in LINEAR else float(passes.worth(np.zeros(part.n))[1].max())
     is_top = 0.0 < top < np.inf
     if math.isnan(known):
         known = _even_price(part, passes, top)
-        if part.n < problem.n:
+        if is_sample:
             known = sampled_price(part, passes, top if is_top else 1.0, known, 1e-3)
     return (top if is_top else 1.0), known
 
