@@ -11,7 +11,8 @@ static inline void find_groups(const nefk_grouped *all, nefk_tile tile, nefk_til
 }
 
 /* List the tile's groups in order by size, so that the ends of short ones can be guessed: first those that may need
- * own prices, of which `own` (last - first,), unless that is NULL, has guesses. */
+ * own prices, of which `own` (last - first,), unless that is NULL, has guesses; behind space->groups, those without
+ * items. */
 static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const double *own, nefk_tile_space *space) {
     enum { CLASSES = NEFK_SORTED + 1, NONE = 2 * CLASSES, PARTS = 4 /* side by side: counters are waited for */ };
     uint32_t next[NONE + 1][PARTS] = {{0}}, at = 0;
@@ -24,8 +25,10 @@ static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const d
     for (size_t g = groups; g < PARTS * part; g++) class[g] = NONE;
     for (size_t g = 0; g < part; g++)
         for (size_t p = 0; p < PARTS; p++) next[class[p * part + g]][p]++;
-    for (size_t c = 0; c <= NONE; c++) {
-        if (c == CLASSES) space->searched = at;
+    for (size_t k = 0; k <= NONE; k++) {
+        size_t c = k < CLASSES ? k : (k + 1 < NONE ? k + 1 : (k < NONE ? CLASSES : NONE)); /* empty ones late */
+        if (k == CLASSES) space->searched = at;
+        if (k + 1 == NONE) space->groups = at;
         for (size_t p = 0; p < PARTS; p++) {
             uint32_t count = next[c][p];
             next[c][p] = at;
@@ -36,9 +39,10 @@ static inline void order_groups(const nefk_grouped *all, nefk_tile tile, const d
         for (size_t p = 0; p < PARTS; p++) space->name[next[class[p * part + g]][p]++] = (uint32_t)(p * part + g);
 }
 
-/* Cut the groups in space->name into rows, and find their items' places. */
-static inline void find_rows(size_t groups, nefk_tile_space *space) {
+/* Cut the groups in space->name that have items into rows, and find their items' places. */
+static inline void find_rows(nefk_tile_space *space) {
     uint32_t at = 0;
+    size_t groups = space->groups;
     space->n_rows = space->searched_rows = 0;
     for (size_t g = 0, last; g < groups; g = last) {
         size_t size = size_of(space, g), stop = g < space->searched ? space->searched : groups;
@@ -97,7 +101,7 @@ static inline void scatter_two(size_t m, const uint16_t *restrict member, const 
 
 /* Bring the tile's items, which lie side by side in no order by group, into that of the rows; where they go is left
  * in space->order. Read in sequence, as they come from afar. Returns how many. */
-static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t groups, nefk_tile_space *space) {
+static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space) {
     const nefk_problem *problem = all->problem;
     const nefk_column *columns[] = {&problem->parameter, &problem->weight, &problem->lower, &problem->upper};
     const double *a = problem->parameter.place ? NULL : problem->parameter.doubles;
@@ -106,7 +110,7 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
     size_t first = tile.begin, m = tile.end - first;
     int both = a && b;
     nefk_next next[NEFK_TILE_GROUPS]; /* in the first cache */
-    for (size_t g = 0; g < groups; g++)
+    for (size_t g = 0; g < space->groups; g++)
         next[space->name[g]] = (nefk_next){(uint16_t)space->offset[g], (uint16_t)space->stride[g]};
     if (both)
         scatter_two(m, member, a + first, b + first, next, space->order, space->all.entries[0], space->all.entries[1]);
@@ -129,16 +133,15 @@ static inline size_t scatter(const nefk_grouped *all, nefk_tile tile, size_t gro
     return m;
 }
 
-/* Gather the tile's items and caps, groups as `order_groups` has them; returns how many items. */
+/* Gather the tile's items and caps, of groups that have items as `order_groups` has them; returns how many items. */
 static inline size_t gather(const nefk_grouped *all, nefk_tile tile, const double *own, nefk_tile_space *space) {
     const uint32_t *order = all->problem->order;
-    size_t groups = tile.last - tile.first;
     find_groups(all, tile, space);
     order_groups(all, tile, own, space);
-    find_rows(groups, space);
-    for (size_t k = 0; k < groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
-    if (all->member) return scatter(all, tile, groups, space);
-    for (size_t g = 0; g < groups; g++) {
+    find_rows(space);
+    for (size_t k = 0; k < space->groups; k++) space->cap[k] = nefk_cap_of(all, tile.first + space->name[k]);
+    if (all->member) return scatter(all, tile, space);
+    for (size_t g = 0; g < space->groups; g++) {
         uint32_t i = (uint32_t)tile.begin + space->begin[space->name[g]];
         for (size_t at = space->offset[g], j = 0, size = size_of(space, g); j < size; j++, at += space->stride[g], i++)
             space->order[at] = order ? order[i] : i;

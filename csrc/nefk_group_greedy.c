@@ -101,7 +101,8 @@ static void serve_one(size_t m, nefk_tile_space *space, size_t at, double left, 
 
 void nefk_tile_serve(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *own, double *doubles,
                      nefk_tile_audit *audit) {
-    size_t m = gather(all, tile, NULL, space), groups = tile.last - tile.first;
+    size_t m = gather(all, tile, NULL, space), groups = space->groups;
+    for (size_t g = groups; g < tile.last - tile.first; g++) own[tile.first + space->name[g]] = NAN;
     double *lower = space->all.entries[2], *upper = space->all.entries[3], *floor = space->slope;
     const nefk_instructions *use = nefk_instructions_in_use();
     const double ceiling = all->problem->ceiling;

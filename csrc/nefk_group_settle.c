@@ -16,17 +16,16 @@ static const double OFF = 1e-13, CAPPED_BY_ROUNDING = 3e-13, SLACK = 5e-13;
  * a price of their own are listed in space->group, with guesses in space->at, and marked; returns how many. */
 static size_t price_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                            double *own) {
-    size_t groups = tile.last - tile.first, searched = 0;
+    size_t groups = space->groups, searched = 0;
     double *floor = space->total, *best = space->slope, *lower = space->all.entries[2];
     nefk_fill(groups, prices.low, space->low);
     nefk_fill(groups, prices.high, space->high);
     nefk_fill(space->searched, 1.0, space->mark);
     nefk_fill(groups - space->searched, 0.0, space->mark + space->searched);
+    for (size_t g = groups; g < tile.last - tile.first; g++) own[tile.first + space->name[g]] = NAN;
     int none_is_tight = !space->all.step[2] && lower[0] == 0.0;
-    for (size_t g = space->searched; g < groups && none_is_tight; g++) { /* those that are searched have caps */
-        none_is_tight = space->cap[g] > 0.0 || !size_of(space, g);
-        if (!size_of(space, g)) own[tile.first + space->name[g]] = NAN;
-    }
+    for (size_t g = space->searched; g < groups && none_is_tight; g++) /* those that are searched have caps */
+        none_is_tight = space->cap[g] > 0.0;
     if (none_is_tight) {
         for (size_t g = 0; g < space->searched; g++) {
             space->at[g] = own[tile.first + space->name[g]];
@@ -153,7 +152,7 @@ static size_t list_between(const nefk_problem *problem, size_t groups, nefk_tile
  * alike. */
 static void blend_groups(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                          const double *own) {
-    size_t groups = list_between(all->problem, tile.last - tile.first, space);
+    size_t groups = list_between(all->problem, space->groups, space);
     if (!groups) return;
     share_scalars(space);
     size_t m = choose(groups, space->group, space);
@@ -230,12 +229,12 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
                       double *own, double *doubles, float *singles, nefk_left left, nefk_tile_audit *audit) {
     const nefk_prices none = {DBL_MAX, DBL_MAX, 1.0};
     uint8_t is_filled[NEFK_TILE_GROUPS] = {0};
-    size_t groups = tile.last - tile.first, wrong = 0, n_left = 0;
+    size_t wrong = 0, n_left = 0;
     for (size_t g = tile.first; g < tile.last; g++) { /* no group, and one without an end, is not searched for */
         double guess = guesses ? own[g] : above;
         own[g] = nefk_cap_of(all, g) < INFINITY ? guess : NAN;
     }
-    size_t m = gather(all, tile, own + tile.first, space);
+    size_t m = gather(all, tile, own + tile.first, space), groups = space->groups;
     size_t listed = price_groups(all, tile, space, none, own);
     double answered = answer_all(all, tile, space, above, guesses ? NEFK_GUESSED : NEFK_UNKNOWN, listed);
     blend_groups(all, tile, space, none, own);
@@ -259,7 +258,7 @@ size_t nefk_tile_fill(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *
 
 void nefk_tile_settle(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, nefk_prices prices,
                       double floor, double *own, double *doubles, float *singles, nefk_tile_audit *audit) {
-    size_t m = gather(all, tile, own + tile.first, space), groups = tile.last - tile.first;
+    size_t m = gather(all, tile, own + tile.first, space), groups = space->groups;
     size_t listed = price_groups(all, tile, space, prices, own);
     double answered = answer_all(all, tile, space, floor, NEFK_KNOWN_ABOVE, listed);
     for (size_t g = 0; g < space->searched; g++) { /* no branch */

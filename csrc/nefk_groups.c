@@ -3,15 +3,17 @@
 size_t nefk_tile_space_size(void) { return sizeof(nefk_tile_space); }
 
 void nefk_tile_bounds(const nefk_grouped *all, nefk_tile tile, nefk_tile_space *space, double *lower, double *upper) {
+    size_t groups = tile.last - tile.first;
     gather(all, tile, NULL, space);
     double *sums[2] = {lower + tile.first, upper + tile.first};
     for (size_t k = 0; k < 2; k++) {
         double *column = space->all.entries[2 + k];
         if (!space->all.step[2 + k]) nefk_fill(NEFK_TILE, column[0], column);
         sum_groups(space, column, space->total);
-        for (size_t g = 0; g < tile.last - tile.first; g++) sums[k][space->name[g]] = space->total[g];
+        nefk_fill(groups - space->groups, 0.0, space->total + space->groups);
+        for (size_t g = 0; g < groups; g++) sums[k][space->name[g]] = space->total[g];
     }
-    for (size_t g = 0; g < tile.last - tile.first; g++)
+    for (size_t g = 0; g < groups; g++)
         if (isnan(sums[1][g])) sums[1][g] = INFINITY; /* as a sum in parts of infinite ones comes out */
 }
 
@@ -22,6 +24,8 @@ void nefk_tile_respond(const nefk_grouped *all, nefk_tile tile, nefk_tile_space 
     respond(all->problem, &space->all, 0, m, space->price, space->x, space->d, NULL);
     sum_groups(space, space->x, space->total);
     sum_groups(space, space->d, space->slope);
+    nefk_fill(groups - space->groups, 0.0, space->total + space->groups);
+    nefk_fill(groups - space->groups, 0.0, space->slope + space->groups);
     for (size_t g = 0; g < groups; g++) {
         total[space->name[g]] = space->total[g];
         slope[space->name[g]] = space->slope[g];

@@ -50,6 +50,7 @@ struct nefk_tile_space {
     double reach[NEFK_GROUP_ROOM];     /* how far from their guesses, over these, the starts are that they mean */
     nefk_rows rows[NEFK_MOST_ROWS]; /* of `all`: groups that may need own prices, then others; both by size */
     size_t n_rows, items;           /* of the tile */
+    size_t groups;                  /* that have items */
     size_t searched, searched_rows; /* groups that may need own prices, and their rows */
     uint32_t offset[NEFK_TILE_GROUPS], stride[NEFK_TILE_GROUPS]; /* of groups of `all`: first item, and to the next */
     uint32_t part_offset[NEFK_TILE_GROUPS + 1], part_stride[NEFK_TILE_GROUPS], group[NEFK_TILE_GROUPS];
