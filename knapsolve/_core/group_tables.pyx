@@ -86,6 +86,17 @@ def count_in_long(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, int
     return count
 
 
+def sizes_of(const uint16_t[::1] starts, const Py_ssize_t[:, ::1] runs, double scale, double[::1] sizes):
+    """Items of groups, times a scale, into sizes (g,): starts (g,) and runs of knapsolve.nefk.runs."""
+    cdef Py_ssize_t r, g, last
+    with nogil:
+        for r in range(runs.shape[0]):
+            last = runs[r, 1] - 1
+            for g in range(runs[r, 0], last):
+                sizes[g] = scale * (starts[g + 1] - starts[g])
+            sizes[last] = scale * (runs[r, 3] - runs[r, 2] - starts[last])
+
+
 cdef nefk_taken taken_of(total, slope):
     """Totals and slopes (g + 1,), each doubles or singles; slopes may be None."""
     cdef nefk_taken taken

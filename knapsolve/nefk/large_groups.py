@@ -17,6 +17,7 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
+CLEARLY = 1.2  # over a price: what a sample says is most likely above it, and is tried without a look
 LEAST = 1e-150  # a price: subnormal ones, which are tried where this does not tell, take ten times as long
 
 
@@ -40,23 +41,33 @@ class LargeGroup:
         """Fill its cap: its own price, and how it settled."""
         is_listed = self.problem.order is not None
         if not self.copies:
-            return self._search(self.problem, self.passes, guess, floor, self._own(amounts))
+            search = new_search(self.problem, self.passes, guess)
+            return self._search(self.problem, self.passes, search, floor, self._own(amounts))
         problem = self.problem.take(slice(None), self.problem.capacity)  # a copy, if it is listed
         x = np.empty(problem.n, amounts.dtype)
         passes = problem.passes(self.n_jobs)
-        found = self._search(problem, passes, guess, floor, x)
+        found = self._search(problem, passes, new_search(problem, passes, guess), floor, x)
         amounts[self.problem.order if is_listed else self.where] = x
         return found
 
     def fill(self, above: float, own: Array, amounts: Any) -> Settled | None:
         """Fill its cap if its own price, which becomes that of `own` (g + 1,), is above a price: how it settled, else
-        None, and nothing is written. Of items without lower bounds.
+        None, and nothing is written. Of items without lower bounds, side by side.
         """
-        tried = (above,) if above >= LEAST else (LEAST, above)
-        if not (self.cap > 0.0 and any(self.passes.respond(price)[0] > self.cap for price in tried)):
-            own[self.group] = np.nan
+        own[self.group], floor = np.nan, math.nan
+        if not self.cap > 0.0:
             return None
-        own[self.group], settled = self.solve(math.nan, above, amounts)
+        search = new_search(self.problem, self.passes)
+        if not (above >= LEAST and search[core.PRICE] > CLEARLY * above):
+            tried = (above,) if above >= LEAST else (LEAST, above)
+            if not any(self.passes.respond(price)[0] > self.cap for price in tried):
+                return None
+            floor = above
+        x = np.empty(self.problem.n, amounts.dtype)
+        price, settled = self._search(self.problem, self.passes, search, floor, x)
+        if not price > above and math.isnan(floor):  # a sample misled
+            return None
+        own[self.group], amounts[self.where] = price, x
         return replace(settled, over=abs(settled.total - self.cap) / self.cap)
 
     def serve(self, own: Array, bounds: Any) -> tuple[float, float, bool]:
@@ -79,8 +90,7 @@ class LargeGroup:
         off = abs(total - self.cap)
         return total, off / self.cap if off else 0.0, False
 
-    def _search(self, problem: Problem, passes: Any, guess: float, floor: float, x: Any) -> tuple[float, Settled]:
-        search = new_search(problem, passes, guess)
+    def _search(self, problem: Problem, passes: Any, search: Array, floor: float, x: Any) -> tuple[float, Settled]:
         if floor < search[core.PRICE]:
             search[core.LOW] = floor
         prices, settled = find_and_settle(problem, passes, search, x, None, self.n_jobs)

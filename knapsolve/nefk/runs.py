@@ -148,11 +148,7 @@ class Runs:
     def sizes(self, scale: float = 1.0) -> NDArray[np.float64]:
         """How many items groups have (g,), times a scale."""
         sizes = np.empty(len(self.starts))
-        for run in self.every:
-            starts, some = self.starts[run.first : run.last], sizes[run.first : run.last]
-            np.subtract(starts[1:], starts[:-1], out=some[:-1])
-            some[-1] = run.end - run.begin - int(starts[-1])
-            some *= scale
+        group_tables.sizes_of(self.starts, self.table, scale, sizes)
         return sizes
 
     def count_in_long(self, most: int) -> int:
