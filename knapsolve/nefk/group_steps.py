@@ -304,8 +304,8 @@ def _some_groups(total: Slopes, caps: Array, whole: float) -> tuple[NDArray[np.i
     parts = (
         part.start + np.flatnonzero(np.minimum(total[part], caps[part]) > MUCH * whole) for part in parts_of(len(caps))
     )
-    much = np.concatenate(list(parts))
+    much = np.concatenate(list(parts)) if caps.max() > MUCH * whole else np.empty(0, dtype=np.intp)
     few = np.arange(0, len(caps), odd_stride(-(-len(caps) // MOST_GROUPS)))
-    few = few[~np.isin(few, much, assume_unique=True)]
+    few = few[~np.isin(few, much, assume_unique=True)] if much.size else few
     each = (len(caps) - much.size) / max(few.size, 1)
     return np.append(much, few), np.append(np.ones(much.size), np.full(few.size, each))
