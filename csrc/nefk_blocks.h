@@ -1,6 +1,7 @@
 /* Blocks of at most NEFK_BLOCK items, computed with the best vector instructions that run here.
  *
- * One source (nefk_block_loops.h) compiled for each instruction set; all give the same bits.
+ * One source (nefk_block_loops.h, and nefk_row_lanes.h for rows) compiled for each instruction set; all give the same
+ * bits.
  */
 #ifndef NEFK_BLOCKS_H
 #define NEFK_BLOCKS_H
