@@ -44,7 +44,7 @@
 #define STARTS(SHAPE) starts_shape(SHAPE, m, items, starts); break
 #define FOLLOW(SHAPE) follow_shape(SHAPE, m, items, next, d, price, x, c); break
 
-#define COMPILED_FOR(SET, LANES, TARGET, FUSED)                                                                     \
+#define COMPILED_FOR(SET, LANES, TARGET, FUSED)                                                              \
     TARGET static void respond_##SET(int shape, size_t m, nefk_block items, const double *price,             \
                                      double ceiling, double *x, double *d, double *c) {                      \
         const int fused = FUSED;                                                                             \
@@ -126,14 +126,15 @@ COMPILED_FOR(avx512, wide, __attribute__((target("avx512f,avx512dq,avx2,fma"))),
 #endif
 
 static const nefk_instructions SETS[] = {
-    {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable,
-     advance_portable, search_rows_portable, approach_portable, load_rows_portable, follow_portable, cut_portable, starts_portable,
+    {respond_portable, respond_roughly_portable, expand_portable, worth_portable, audit_portable, sum_portable, advance_portable,
+     search_rows_portable, approach_portable, load_rows_portable, follow_portable, cut_portable, starts_portable,
      add_rows_portable, top_rows_portable, find_neighbours_portable},
 #if defined(__x86_64__) && defined(__GNUC__)
-    {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2,
-     advance_avx2, search_rows_avx2, approach_avx2, load_rows_avx2, follow_avx2, cut_avx2, starts_avx2, add_rows_avx2, top_rows_avx2, find_neighbours_avx2},
-    {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512,
-     advance_avx512, search_rows_avx512, approach_avx512, load_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
+    {respond_avx2, respond_roughly_avx2, expand_avx2, worth_avx2, audit_avx2, sum_avx2, advance_avx2,
+     search_rows_avx2, approach_avx2, load_rows_avx2, follow_avx2, cut_avx2, starts_avx2,
+     add_rows_avx2, top_rows_avx2, find_neighbours_avx2},
+    {respond_avx512, respond_roughly_avx512, expand_avx512, worth_avx512, audit_avx512, sum_avx512, advance_avx512,
+     search_rows_avx512, approach_avx512, load_rows_avx512, follow_avx512, cut_avx512, starts_avx512,
      add_rows_avx512, top_rows_avx512, find_neighbours_avx512},
 #endif
 };

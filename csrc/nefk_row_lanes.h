@@ -1,6 +1,6 @@
-/* Functions of rows (m, n) for one vector width: of NEFK_ROW_LANES groups, an entry of each in every row; item j of the
- * l-th group is at j n + l. Included once for each width, with its NAME(function), WIDTH in doubles and TARGET attribute:
- * compilers keep neither the lanes of plain loops in registers nor comparisons of doubles as masks.
+/* Functions of rows (m, n) for one vector width: of NEFK_ROW_LANES groups, an entry of each in every row; item j of
+ * the l-th group is at j n + l. Included once for each width, with its NAME(function), WIDTH in doubles and TARGET
+ * attribute: compilers keep neither the lanes of plain loops in registers nor comparisons of doubles as masks.
  */
 
 typedef double NAME(reals) __attribute__((vector_size(8 * WIDTH)));
@@ -62,7 +62,7 @@ TARGET NEFK_INLINE void NAME(find_lanes)(size_t m, size_t n, const double *price
             start = CHOOSE(is_nearer, own, start);
             away = CHOOSE(is_nearer, off, away);
         }
-        number -= number;
+        number = (REALS){0};
         for (size_t j = 0; j < m; j++, number += 1.0) {
             size_t i = j * n + l;
             MASKS is_other = item != number, is_near = SIZE(LOAD(items.starts + i) - start) <= NEFK_TOGETHER * at;

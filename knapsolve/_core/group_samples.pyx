@@ -30,8 +30,8 @@ def shrink_to_mean(double[:, ::1] taken, const Py_ssize_t[::1] which, const doub
                    const double[::1] sizes, double within, double[::1] trust):
     """Bring totals and slopes in rows `which` (k,) of `taken`, of groups of so many items (k,) `sampled`, to the mean
     of all as far as chance explains how they differ, and to their sizes (k,), in samples; the share that stays into
-    `trust` (k,). `within` is the variance of what items of one group take over the squared mean. False, and nothing
-    changed, if squares would overflow.
+    `trust` (k,). `within` is the variance of what items of one group take over the squared mean. Two groups or more
+    have items, and some have several. False, and nothing changed, where squares would overflow, or underflow.
     """
     cdef Py_ssize_t k, m = which.shape[0]
     cdef double n = 0.0, groups = 0.0, squares = 0.0, total = 0.0, slope = 0.0, spread = 0.0, size, mean, between

@@ -133,8 +133,10 @@ class SampledTotals:
         under = np.empty(self.small.size)
         sums = sample_loops.sums_under_caps(taken, self.totals.caps, self.small, self.away, under)
         whole, steep, held, part, along = sums
-        by_cap = self._by_cap(whole, part, along) if math.isfinite(self.missing) else 0.0
-        more, lacks = self.ungrouped, by_cap * self.missing
+        by_cap, lacks, more = 0.0, 0.0, self.ungrouped
+        if math.isfinite(self.missing):  # not where a cap has no end
+            by_cap = self._by_cap(whole, part, along)
+            lacks = by_cap * self.missing
         whole = every * whole + lacks + more * float(taken[0, 0])
         return _Taken(
             price,

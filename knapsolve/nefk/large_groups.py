@@ -67,7 +67,7 @@ class LargeGroup:
         price, settled = self._search(self.problem, self.passes, search, floor, x)
         if not price > above and math.isnan(floor):  # a sample misled
             return None
-        own[self.group], amounts[self.where] = price, x
+        own[self.group], self._own(amounts)[:] = price, x
         return replace(settled, over=abs(settled.total - self.cap) / self.cap)
 
     def serve(self, own: Array, bounds: Any) -> tuple[float, float, bool]:

@@ -35,6 +35,20 @@ def test_a_sample_knows_how_far_it_may_be_off():
     assert 0.6 <= math.sqrt(np.mean(np.square(off))) <= 1.6
 
 
+@pytest.mark.parametrize("large", [0, 2])
+def test_a_sample_in_which_some_caps_have_no_end_tells_a_total(large):
+    """What groups take does not go with such caps."""
+    p, options = grouped("freshness", 14_000, 3, [0.5, 0.9])
+    options["groups"][: 1500 * large] %= max(large, 1)
+    options["group_caps"][::5] = np.inf
+    totals = totals_of("freshness", p, options)
+    for price in (0.02, 0.3, 1.0):
+        exact = capped_sums(totals, *totals.respond(price).T)
+        sums = SampledTotals(totals).respond(price)
+        assert sums[0] == pytest.approx(exact[0], rel=0.05)
+        assert sums[1:] == pytest.approx(exact[1:], rel=0.25)
+
+
 @pytest.mark.parametrize("caps", [0.9, None])
 @pytest.mark.parametrize("large", [0, 2])
 def test_where_caps_hold_all_a_sample_has_the_sum_of_those_of_groups_with_items(caps, large):
