@@ -38,6 +38,9 @@ cdef extern from "nefk_layout.h":
     void nefk_extent(const Py_ssize_t *group, size_t count, Py_ssize_t *ends) noexcept nogil
     void nefk_move_back(const Py_ssize_t *group, size_t count, nefk_runs runs, nefk_move a) noexcept nogil
 
+cdef extern from *:
+    int __builtin_ctzll(uint64_t) noexcept nogil
+
 
 def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] next_, uint32_t[::1] order, bint down,
                      const int32_t[::1] names=None, const uint64_t[::1] active=None):
@@ -48,6 +51,12 @@ def sort_into_groups(const Py_ssize_t[::1] group, size_t start, uint32_t[::1] ne
     cdef const uint64_t *bits = NULL if active is None else &active[0]
     with nogil:
         nefk_sort_into_groups(&group[0], known, bits, start, group.shape[0], down, &next_[0], &order[0])
+
+
+cdef inline nefk_entries entries_of(const Py_ssize_t[::1] group) noexcept:
+    cdef nefk_entries entries
+    entries.from_, entries.width = <size_t> &group[0] if group.shape[0] else 0, sizeof(Py_ssize_t)
+    return entries
 
 
 def extent(const Py_ssize_t[::1] group):
@@ -66,24 +75,35 @@ def count_groups(const Py_ssize_t[::1] group, uint32_t[::1] count):
             count[group[i] + 1] += 1
 
 
-def mark_active(const Py_ssize_t[::1] group, const uint8_t[::1] takes, bint with_ungrouped, uint64_t[::1] active,
-                uint32_t[::1] count, int bits):
-    """Set the bits (m / 64,) of the items that take something (m,), or have group -1 if these are not left out, and add
-    them to the count of each 2^bits groups, of group -1 first.
+def mark_ungrouped(const Py_ssize_t[::1] group, uint64_t[::1] marks):
+    """Set the bits (m / 64,) of the items of groups (m,) that have group -1."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(group.shape[0]):
+            marks[i >> 6] |= <uint64_t> (group[i] < 0) << (i & 63)
+
+
+def count_marked(const Py_ssize_t[::1] group, const uint64_t[::1] marks, bint others, uint32_t[::1] count, int bits):
+    """Add the items of groups (m,) whose bit (m / 64,) is set to the count of each 2^bits groups, of group -1 first; or
+    take away the `others`, from a count of all. How many these items are.
     """
-    cdef Py_ssize_t i, word, m = group.shape[0], block = 1 << bits
-    cdef Py_ssize_t near = m - NEFK_AHEAD if count.shape[0] > LARGE_TABLE else 0
-    cdef uint64_t marks, one, none_too = with_ungrouped
+    cdef Py_ssize_t word, first, k, m = group.shape[0], block = 1 << bits, listed = 0
+    cdef uint64_t some, flipped = UINT64_MAX if others else 0
+    cdef uint32_t step = <uint32_t> -1 if others else 1
+    cdef nefk_entries entries = entries_of(group)
     with nogil:
         for word in range((m + 63) >> 6):
-            marks = 0
-            for i in range(64 * word, min(64 * word + 64, m)):
-                if i < near:
-                    __builtin_prefetch(&count[(group[i + NEFK_AHEAD] + block) >> bits], 1)
-                one = takes[i] | (none_too & (<uint64_t> group[i] >> 63))
-                marks |= one << (i & 63)
-                count[(group[i] + block) >> bits] += <uint32_t> one
-            active[word] = marks
+            first = 64 * word
+            for k in range(8):  # lines of memory, which few items to a word do not make processors ask for
+                nefk_ask(entries, first + 2 * NEFK_IN_ORDER + 8 * k)
+            some = marks[word] ^ flipped
+            if m - first < 64:
+                some &= (<uint64_t> 1 << (m - first)) - 1
+            while some:
+                count[(group[first + __builtin_ctzll(some)] + block) >> bits] += step
+                some &= some - 1
+                listed += 1
+    return listed
 
 
 cdef inline bint is_kept(const uint8_t[::1] bits, Py_ssize_t group) noexcept nogil:
@@ -182,12 +202,6 @@ def move_back(const Py_ssize_t[::1] group, entries, uint32_t[::1] next_, bint do
     cdef nefk_move move = move_of(column)
     with nogil:
         nefk_move_back(&group[0], group.shape[0], where, move)
-
-
-cdef inline nefk_entries entries_of(const Py_ssize_t[::1] group) noexcept:
-    cdef nefk_entries entries
-    entries.from_, entries.width = <size_t> &group[0] if group.shape[0] else 0, sizeof(Py_ssize_t)
-    return entries
 
 
 cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # multiples of it spread numbers evenly, whatever their pattern

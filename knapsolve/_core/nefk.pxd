@@ -1,6 +1,6 @@
 # Declarations of csrc/nefk_*.
 
-from libc.stdint cimport int8_t, uint16_t, uint32_t
+from libc.stdint cimport int8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "nefk_kernel.h":
     double NEFK_ROUGH
@@ -120,6 +120,10 @@ cdef extern from "nefk_ramps.h":
 cdef extern from "nefk_blocks.h":
     size_t NEFK_DEPTH
     int nefk_use_level(int level) noexcept nogil
+
+cdef extern from "nefk_marks.h":
+    void nefk_mark_started(const nefk_problem *problem, double price, size_t start, size_t stop,
+                           uint64_t *marks) noexcept nogil
 
 cdef extern from "nefk_search.h":
     ctypedef struct nefk_search:

@@ -189,6 +189,14 @@ def worth(Items items, size_t start, size_t stop, const double[::1] amounts, dou
         nefk_worth_range(&items.problem, start, stop, &amounts[0], &value[0], &slope[0])
 
 
+def mark_started(Items items, double price, size_t start, size_t stop, uint64_t[::1] marks):
+    """Set the bits (m / 64,) of items [start, stop) that start above a price, but for rounding, and clear those beyond;
+    of detection and of shapes whose items start at weight / parameter.
+    """
+    with nogil:
+        nefk_mark_started(&items.problem, price, start, stop, &marks[0])
+
+
 def bounds(Items items, size_t start, size_t stop):
     """(lower high, low, upper high, low, first item with crossed bounds or stop) of items [start, stop)."""
     cdef nefk_sum lower, upper

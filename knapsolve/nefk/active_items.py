@@ -73,20 +73,26 @@ def find_active(totals: GroupTotals, above: float, bits: int, with_ungrouped: bo
         return None
     jobs = min(totals.n_jobs, MOST_COUNTING)
     shares = list(parts_of(n, max(-(-n // (CHUNK * jobs)), 1) * CHUNK))
-    active = np.empty((n + 63) // 64, dtype=np.uint64)
+    active, known = np.empty((n + 63) // 64, dtype=np.uint64), totals.counted(bits)
 
-    def count(share: slice) -> NDArray[np.uint32]:
-        counts = np.zeros(((len(problem.caps) - 1) >> bits) + 2, dtype=np.uint32)
+    def count(share: slice) -> tuple[NDArray[np.uint32], int]:
+        counts, found = np.zeros(((len(problem.caps) - 1) >> bits) + 2, dtype=np.uint32), 0
+        if known is not None and not share.start:
+            counts += known
         for start in range(share.start, share.stop, CHUNK):
             part = slice(start, min(start + CHUNK, share.stop))
-            words, takes = active[part.start >> 6 : (part.stop + 63) >> 6], are_active(problem, part, above)
-            group_layout.mark_active(totals.groups(part), takes.view(np.uint8), with_ungrouped, words, counts, bits)
-        return counts
+            words, groups = active[part.start >> 6 : (part.stop + 63) >> 6], totals.groups(part)
+            core.mark_started(totals.items, above, part.start, part.stop, words)
+            if with_ungrouped and totals.ungrouped:
+                group_layout.mark_ungrouped(groups, words)
+            found += group_layout.count_marked(groups, words, known is not None, counts, bits)
+        return counts, found
 
-    counts, *others = work_through(count, shares, jobs)
-    for more in others:
+    (counts, found), *others = work_through(count, shares, jobs)
+    for more, also in others:  # of what is known, tables of all but the first say how much less, and wrap around
         counts += more
-    n_active = int(counts.sum())
+        found += also
+    n_active = found if known is None else n - found
     if not 0 < n_active <= (1.0 - WORTH) * n:  # a sample misled
         return None
     return Active(above * (1.0 + ROUNDED), active, n_active, counts)

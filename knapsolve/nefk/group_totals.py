@@ -88,6 +88,10 @@ class GroupTotals:
         """Whether it is known how many items groups have."""
         return self._sizes is not None
 
+    def counted(self, bits: int) -> NDArray[np.uint32] | None:
+        """How many items groups have, or blocks of 2^bits of them, of no group first, where that is known."""
+        return self._sizes if not bits else self._blocks if bits == self._bits else None
+
     def forget_sizes(self) -> None:
         """Give their room back."""
         self._sizes = None

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from nefk_oracle import solve, totals_of
 
+import knapsolve._core.nefk as core
 import knapsolve.nefk.active_items as active_module
 import knapsolve.nefk.kept_caps as kept_caps_module
 import knapsolve.nefk.layouts as layouts_module
 import knapsolve.nefk.loose_caps as loose_caps_module
 import knapsolve.nefk.reduced as reduced_module
 from knapsolve import criteria, solve_nefk
-from knapsolve.nefk.active_items import find_active
+from knapsolve.nefk.active_items import are_active, find_active
 from knapsolve.nefk.group_order import order_by
 from knapsolve.nefk.groups import LowAnswer
 from knapsolve.nefk.kept_caps import starts_of
@@ -80,6 +81,47 @@ def test_bits_and_counts_are_those_of_the_items_that_start_above(family, dtype, 
         np.testing.assert_array_equal(active.of(slice(65_536, N)), active.bits[1024:])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("has_rates", "has_weights"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("family", CRITERIA)
+def test_compiled_marks_are_those_of_the_comparison(family, has_rates, has_weights, dtype):
+    """Of columns or one number for all, also next to a price, and of parts with bits to spare."""
+    n = 5000
+    rates, weights, groups = spread(10, n=n, dtype=dtype)
+    rates[::7] = weights[::7] / dtype(0.5)
+    rates, weights = rates if has_rates else 2.0, weights if has_weights else None
+    problem = check_problem(CRITERIA[family](rates), 0.3 * n, weights, 0.0, None, groups, np.ones(10), True)
+    for start, stop in ((0, n), (64, 1000), (4992, n), (1024, 1088), (512, 513)):
+        marks = np.full((stop - start + 63) // 64, 2**64 - 1, dtype=np.uint64)
+        core.mark_started(problem.passes().items, 0.5, start, stop, marks)
+        found = np.unpackbits(marks.astype("<u8").view(np.uint8), bitorder="little").astype(bool)
+        np.testing.assert_array_equal(found[: stop - start], are_active(problem, slice(start, stop), 0.5))
+        assert not found[stop - start :].any()
+
+
+@pytest.mark.parametrize("with_ungrouped", [False, True])
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("bits", [0, 4])
+def test_counts_of_all_tell_those_of_the_active_items(jobs, bits, with_ungrouped):
+    """Where they are known: idle items are taken away from them."""
+    rates, weights, groups = spread(1000)
+    options = {"weights": weights, "upper": None, "groups": groups, "group_caps": np.ones(1000)}
+    above, found = float(np.quantile(weights / rates, 0.4)), []
+    for is_known in (False, True):
+        totals = totals_of("freshness", rates, options, jobs)
+        totals.forget_sizes()
+        if is_known:
+            counts = np.bincount(np.where(groups < 0, 0, 1 + (groups >> bits))).astype(np.uint32)
+            totals._sizes, totals._blocks, totals._bits = (None, counts, bits) if bits else (counts, None, 0)
+        assert (totals.counted(bits) is not None) == is_known
+        found.append(find_active(totals, above, bits, with_ungrouped))
+        assert totals.counted(bits) is None or totals.counted(bits).sum() == N
+    assert found[0].n == found[1].n == found[0].counts.sum()
+    assert (found[0].counts[0] == np.count_nonzero(groups < 0)) == with_ungrouped
+    np.testing.assert_array_equal(found[0].bits, found[1].bits)
+    np.testing.assert_array_equal(found[0].counts, found[1].counts)
+
+
 @pytest.mark.parametrize("kind", [criteria.Freshness, criteria.PoissonFreshness])
 def test_prices_that_single_precision_does_not_hold(kind, found):
     """Products of a price and a rate are taken in double precision: else all items would be left out."""
@@ -113,11 +155,11 @@ def test_one_weight_for_all_or_one_rate(weighted):
         criteria.Freshness(rates), 0.3 * N, weights if weighted else None, 0.0, None, groups, np.ones(1000), True
     )
     above = float(np.quantile(weights / 2.0 if weighted else 1.0 / rates, 0.5))
-    found = active_module.are_active(problem, slice(10, 5000), above)
+    found = are_active(problem, slice(10, 5000), above)
     expected = (weights / 2.0 if weighted else 1.0 / rates)[10:5000] > above
     assert np.count_nonzero(found != expected) <= 1
     alike = check_problem(criteria.Freshness(1.0), 0.3 * N, None, 0.0, None, groups, np.ones(1000), True)
-    assert active_module.are_active(alike, slice(0, N, 7), 2.0).tolist() == [False] * len(range(0, N, 7))
+    assert are_active(alike, slice(0, N, 7), 2.0).tolist() == [False] * len(range(0, N, 7))
 
 
 def test_it_is_not_worth_it_or_not_allowed():
@@ -147,7 +189,7 @@ def test_copies_and_lists_have_the_active_items_and_the_answer_goes_back(n_group
     options = {"weights": weights, "upper": None, "groups": groups, "group_caps": problem.caps}
     totals = totals_of("freshness", rates, options)
     active = find_active(totals, float(np.quantile(weights / rates, 0.4)), 0)
-    takes = active_module.are_active(problem, slice(0, n), active.above / (1.0 + active_module.ROUNDED))
+    takes = are_active(problem, slice(0, n), active.above / (1.0 + active_module.ROUNDED))
     place, counts = Place(n, np.full(n, np.nan), 8), active.counts
     tiled = lay_out(problem, [(None, starts_of(totals, active.counts[1:], active))], place, jobs, False, active)
     assert isinstance(tiled, Tiled)

@@ -55,14 +55,23 @@ def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
 @pytest.mark.parametrize("bits", [0, 3])
 @pytest.mark.parametrize("n", [1, 64, 1000])
 def test_active_items_are_counted_and_idle_ones_of_kept_groups_listed(n, bits, with_ungrouped):
+    """By adding them, and by taking the others away from a count of all; bits beyond the last do not matter."""
     generator = np.random.default_rng(n)
     groups, is_active = generator.integers(-1, 50, n), generator.random(n) < 0.4
     is_kept = generator.random(51) < 0.3
-    active, counts = np.empty((n + 63) // 64, dtype=np.uint64), np.zeros(2 + (49 >> bits), dtype=np.uint32)
-    group_layout.mark_active(groups, is_active.view(np.uint8), with_ungrouped, active, counts, bits)
+    bytes_ = np.zeros((n + 63) // 64 * 8, dtype=np.uint8)
+    bytes_[: (n + 7) // 8] = np.packbits(is_active, bitorder="little")
+    active = bytes_.view("<u8").astype(np.uint64)
+    if with_ungrouped:
+        group_layout.mark_ungrouped(groups, active)
     is_active |= with_ungrouped & (groups < 0)
     blocks = np.where(groups < 0, 0, 1 + (groups >> bits))
-    np.testing.assert_array_equal(counts, np.bincount(blocks[is_active], minlength=counts.size))
+    few, counts = (np.bincount(x, minlength=2 + (49 >> bits)).astype(np.uint32) for x in (blocks[is_active], blocks))
+    assert group_layout.count_marked(groups, active, True, counts, bits) == n - is_active.sum()
+    np.testing.assert_array_equal(counts, few)
+    counts[:] = 7
+    assert group_layout.count_marked(groups, active, False, counts, bits) == is_active.sum()
+    np.testing.assert_array_equal(counts, 7 + few)
     found = np.empty(n + 1, dtype=np.uint32)
     listed = group_layout.list_others(groups, 7, np.packbits(is_kept, bitorder="little"), active, found)
     np.testing.assert_array_equal(found[:listed], 7 + np.flatnonzero(is_kept[groups + 1] & ~is_active))
