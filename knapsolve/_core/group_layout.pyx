@@ -1,6 +1,6 @@
 """Loops over the groups of items: how many items they have, and where these go."""
 
-from libc.stdint cimport UINT64_MAX, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -252,10 +252,10 @@ def count_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, size_t st
     return listed
 
 
-def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, int bits, size_t start, uint64_t every,
-                            bint or_none, Py_ssize_t[:, ::1] found):
+def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, int8_t[::1] used, int bits, size_t start,
+                            uint64_t every, bint or_none, Py_ssize_t[:, ::1] found):
     """The same without a limit, and items counted for 2^bits groups at a time, of no group first: so few numbers are in
-    the cache.
+    the cache. Groups that have items, or -1, are marked 1 in used (g + 1,).
     """
     cdef uint64_t limit = UINT64_MAX // every
     cdef Py_ssize_t i, g, listed = 0, block = 1 << bits
@@ -265,6 +265,7 @@ def count_blocks_and_sample(const Py_ssize_t[::1] group, uint32_t[::1] count, in
             nefk_ask(entries, i + NEFK_IN_ORDER)
             g = group[i]
             count[(g + block) >> bits] += 1
+            used[g + 1] = 1
             if is_sampled(g, limit) if g >= 0 else or_none:  # seldom
                 found[0, listed], found[1, listed] = start + i, g
                 listed += 1

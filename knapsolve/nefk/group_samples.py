@@ -83,8 +83,7 @@ class SampledTotals:
         self.away = np.zeros(self.small.size)  # until T is asked for, as all else that `_weigh` finds
         self.missing, self.spread = 0.0, math.nan
         self._small_caps = 0.0  # of the sampled ones that have items
-        self._counts_used = not totals.bits_of_blocks  # it is known which groups have items
-        self._sum_of_caps = totals.sum_of_used_caps if self._counts_used else totals.sum_of_caps  # of small groups
+        self._sum_of_caps = totals.sum_of_used_caps  # of small groups
         if totals.has_large and large[1:].any():
             marks = (~large[1:] & (totals.sizes[1:] > 0)).view(np.int8)
             self._sum_of_caps = lambda: group_tables.sum_marked(problem.caps, marks, totals.n_jobs)
@@ -104,10 +103,8 @@ class SampledTotals:
         """How far the caps of small groups are from their mean, what those of the sample lack, and their spread, 0
         where that tells nothing of how what groups take goes with their caps.
         """
-        caps, n_used = self.totals.caps[self.small], self.small.size
-        if self._counts_used:
-            is_used = self.totals.sizes[1 + self.small] > 0
-            caps, n_used = np.where(is_used, caps, 0.0), int(np.count_nonzero(is_used))
+        is_used = self.totals.sizes[1 + self.small] > 0
+        caps, n_used = np.where(is_used, self.totals.caps[self.small], 0.0), int(np.count_nonzero(is_used))
         self._small_caps = float(caps.sum())
         self.away = caps - self._small_caps / max(caps.size, 1)
         self.missing = self._sum_of_caps() - self.every * self._small_caps

@@ -35,11 +35,12 @@ SURELY, ROUNDED = 2.0 * core.ROUGH, 1e-13  # relative errors of a rough sum that
 
 class _Counted(NamedTuple):
     """Items that lie side by side: how many of each group (g + 1,) or block of groups, of no group first, in one or two
-    tables together; and those to be sampled, None if they are too many.
+    tables together; those to be sampled, None if they are too many; and 1 for groups that have any, of blocks.
     """
 
     tables: list[NDArray[Any]]
     listed: list[NDArray[np.intp]] | None  # positions, and groups (2, m)
+    used: NDArray[np.int8] | None
 
 
 class GroupTotals:
@@ -71,6 +72,7 @@ class GroupTotals:
             self._bits = 0
         self._sum_of_caps: float | None = None
         self._sum_of_used_caps: float | None = None
+        self._used: NDArray[np.int8] | None = None  # 1 for groups (g + 1,) that have items, where blocks are counted
         self._blocks = self._count_blocks() if self._bits else None
         if every and self._blocks is None:
             self._sizes = self._count_all(0)
@@ -97,12 +99,10 @@ class GroupTotals:
         self._sizes = None
 
     def _count_blocks(self) -> NDArray[np.uint32] | None:
-        """Items of blocks of groups, of no group first; None where some group may be large, or all items seem to have
-        one: then what caps allow in all depends on which groups have items.
-        """
+        """Items of blocks of groups, of no group first; None where some group may be large."""
         n = self.problem.n
         first = self._count(slice(0, min(CHUNK, n)), self._bits).tables[0]
-        if not first[0] or first[1:].max() > BY_CHANCE + MOST_IN_BLOCK * CHUNK / n:
+        if first[1:].max() > BY_CHANCE + MOST_IN_BLOCK * CHUNK / n:
             return None
         blocks = self._count_all(self._bits)
         return blocks if blocks[1:].max() < LARGE else None
@@ -120,6 +120,7 @@ class GroupTotals:
                 sizes[some] += table[some]
 
         work_through(merge, list(parts_of(sizes.size)), jobs)
+        self._used = np.bitwise_or.reduce([part.used for part in counted]) if bits else None
         if not self.every:
             return sizes
         self.listed = None
@@ -137,6 +138,7 @@ class GroupTotals:
         problem, n_listed = self.problem, 0
         most = self._most + problem.n // FEW + CHUNK  # with those of no group
         n_sizes = ((len(self.caps) - 1) >> bits) + 2
+        used = np.zeros(len(self.caps) + 1, dtype=np.int8) if bits else None
         sizes, found = np.zeros(n_sizes, dtype=np.uint32), np.empty((2, CHUNK + 1), dtype=np.intp)
         rest = np.zeros(sizes.size, dtype=np.uint8) if self.every and sizes.size > IN_BYTES and not bits else None
         listed: list[NDArray[np.intp]] = []
@@ -145,17 +147,17 @@ class GroupTotals:
             if self.every and n_listed <= most:
                 few = (int(sizes[0]) + (0 if rest is None else int(rest[0]))) * FEW <= problem.n
                 if bits:
-                    m = group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, few, found)
+                    m = group_layout.count_blocks_and_sample(chunk, sizes, used, bits, start, self.every, few, found)
                 else:
                     m = group_layout.count_and_sample(chunk, sizes, start, self.every, LARGE, few, found, rest)
                 listed.append(found[:, :m].copy())
                 n_listed += m
             elif bits:
-                group_layout.count_blocks_and_sample(chunk, sizes, bits, start, self.every, False, found)
+                group_layout.count_blocks_and_sample(chunk, sizes, used, bits, start, self.every, False, found)
             else:
                 group_layout.count_groups(chunk, sizes)
         tables: list[NDArray[Any]] = [sizes] if rest is None else [sizes, rest]
-        return _Counted(tables, listed if n_listed <= most else None)
+        return _Counted(tables, listed if n_listed <= most else None, used)
 
     def sum_of_caps(self) -> float:
         """The sum of all caps."""
@@ -165,7 +167,9 @@ class GroupTotals:
 
     def sum_of_used_caps(self) -> float:
         """The sum of the caps of groups that have items."""
-        if self._sum_of_used_caps is None:
+        if self._sum_of_used_caps is None and self._used is not None:
+            self._sum_of_used_caps = float(group_tables.sum_marked(self.caps, self._used[1:], self.n_jobs))
+        elif self._sum_of_used_caps is None:
             used = group_tables.most_under_caps(self.sizes[1:], math.inf, self.caps, self.n_jobs)
             self._sum_of_used_caps = float(used)
         return self._sum_of_used_caps

@@ -43,9 +43,11 @@ def test_blocks_of_groups_are_counted_and_sampled_alike(bits, or_none):
     groups = generator.integers(0, n_groups, n)
     groups[::50] = -1
     plain, count = np.zeros(n_groups + 1, np.uint32), np.zeros(((n_groups - 1) >> bits) + 2, np.uint32)
-    lists = np.empty((2, 2, n + 1), dtype=np.intp)
+    lists, used = np.empty((2, 2, n + 1), dtype=np.intp), np.zeros(n_groups + 1, dtype=np.int8)
     m = group_layout.count_and_sample(groups, plain, 0, every, n, or_none, lists[0])
-    assert group_layout.count_blocks_and_sample(groups, count, bits, 0, every, or_none, lists[1]) == m
+    assert group_layout.count_blocks_and_sample(groups, count, used, bits, 0, every, or_none, lists[1]) == m
+    np.testing.assert_array_equal(used, plain > 0)
+    assert not used.all()
     np.testing.assert_array_equal(lists[1, :, :m], lists[0, :, :m])
     np.testing.assert_array_equal(count[1:], np.add.reduceat(plain[1:], np.arange(0, n_groups, 1 << bits)))
     assert count[0] == plain[0] > 0

@@ -78,7 +78,7 @@ def test_blocks_are_of_at_least_one_group(monkeypatch):
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("kind", ["even", "one large", "one large, late", "bounded", "all have a group"])
 def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
-    """Then their runs are those of all of them. Where all items have a group, sizes say what caps allow."""
+    """Then their runs are those of all of them, and it is known which have items."""
     generator, n, n_groups = np.random.default_rng(4), 500_000, 150_000
     groups = generator.integers(0, n_groups, n)
     groups[:: n if kind == "all have a group" else 50] = -1
@@ -88,11 +88,15 @@ def test_groups_are_counted_in_blocks_where_they_are_many_and_small(kind, jobs):
     if kind == "one large, late":
         groups[-600:] = 77
     upper = 5.0 if kind == "bounded" else None
-    options = {"weights": None, "upper": upper, "groups": groups, "group_caps": np.full(n_groups, 0.5)}
+    caps = 0.5 + generator.random(n_groups)
+    options = {"weights": None, "upper": upper, "groups": groups, "group_caps": caps}
     totals = totals_of("freshness", np.ones(n), options, jobs)
-    assert totals.has_large == (kind != "even")
+    assert totals.has_large == (kind not in ("even", "all have a group"))
     sizes = np.bincount(groups + 1, minlength=n_groups + 1)
     assert totals.ungrouped == sizes[0]
+    used = sizes[1:] > 0
+    assert not used.all() and totals.sum_of_used_caps() == pytest.approx(caps[used].sum(), rel=1e-13)
+    assert totals.are_counted == totals.has_large
     some = sizes[1:][::10]
     runs = totals.even_runs(some)
     assert (runs is None) == totals.has_large
