@@ -104,12 +104,43 @@ static double steer(const nefk_problem *problem, nefk_tile_space *space, size_t 
     return nefk_step_to_start(problem, &look, block_of(&space->part, look.above), tried, total, slope, target);
 }
 
+/* Whether items that start below a price take nothing there, and are not looked at. */
+static int may_drop(const nefk_tile_space *space, double price) {
+    return !space->part.step[2] && !(space->part.entries[2][0] > 0.0) && price > 0.0;
+}
+
+/* Move those of items [first, end) of space->part that start above a price to `at`, and on; returns where they end. */
+static size_t keep_above(nefk_tile_space *space, size_t first, size_t end, double price, size_t at) {
+    for (size_t i = first; i < end; i++) { /* no branch */
+        for (size_t c = 0; c < NEFK_COLUMNS; c++)
+            if (space->part.step[c]) space->part.entries[c][at] = space->part.entries[c][i];
+        space->starts[at] = space->starts[i];
+        at += space->starts[at] > price;
+    }
+    return at;
+}
+
+/* Drop items of the groups in space->part that take nothing above the floor, as they have no lower bounds and start
+ * below. */
+static void drop_idle(nefk_tile_space *space, size_t groups, double floor) {
+    if (!may_drop(space, floor)) return;
+    size_t m = 0;
+    for (size_t k = 0, i = 0; k < groups; k++) {
+        size_t end = space->part_offset[k + 1];
+        space->part_offset[k] = (uint32_t)m;
+        m = keep_above(space, i, end, floor, m);
+        i = end;
+    }
+    space->part_offset[groups] = (uint32_t)m;
+}
+
 /* The search of one group to its very end, wherever the vector rounds left it; with `near` a large group's by a
  * model, which is not tried. Returns items answered. */
 static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t k, double near) {
     int linear = problem->shape == NEFK_QUADRATIC || problem->shape == NEFK_LOG_EXPONENTIAL;
-    int is_many = near > 0.0 && !linear && space->part_offset[k + 1] - space->part_offset[k] >= MANY;
-    double steps = 0.0, widest = NEARBY;
+    uint32_t first = space->part_offset[k], end = space->part_offset[k + 1]; /* less, while some are dropped */
+    int is_many = near > 0.0 && !linear && end - first >= MANY, drops = is_many && has_starts(problem->shape);
+    double answered = 0.0, widest = NEARBY;
     nefk_search own = {space->from[k],  space->to[k],  space->at[k], space->target[k],
                        NEFK_OWN_TOLERANCE, space->top[k], 0,            0};
     for (int step = 0; own.state == NEFK_RUNNING && step < MOST_STEPS; step++) {
@@ -117,16 +148,20 @@ static double finish(const nefk_problem *problem, nefk_tile_space *space, size_t
         if (!is_many || !respond_group_roughly(problem, space, k, before, &total, &slope))
             total = respond_group(problem, space, k, before, &slope);
         nefk_search_update(&own, problem->shape, total, slope);
-        steps += 1.0;
+        answered += space->part_offset[k + 1] - first;
         if (own.state == NEFK_RUNNING && has_jumps(problem->shape))
             own.price = steer(problem, space, k, (size_t)step, 0, before, total, slope, own.low, own.high, own.price);
-        if (is_many && own.state == NEFK_RUNNING) steps += narrow(problem, space, k, before, &widest, &own);
+        if (drops && own.low >= before && may_drop(space, before))
+            space->part_offset[k + 1] = (uint32_t)keep_above(space, first, space->part_offset[k + 1], before, first);
+        if (is_many && own.state == NEFK_RUNNING)
+            answered += narrow(problem, space, k, before, &widest, &own) * (space->part_offset[k + 1] - first);
     }
     space->at[k] = own.price;
     space->from[k] = own.low, space->to[k] = own.high;
     space->more[k] = space->less[k] = own.target; /* at any rate, between */
     space->met[k] = own.state == NEFK_MET ? NEFK_MET : NEFK_ENCLOSED;
-    return steps * (double)(space->part_offset[k + 1] - space->part_offset[k]);
+    space->part_offset[k + 1] = end;
+    return answered;
 }
 
 /* Drop the groups whose search has ended; returns how many are left. */
@@ -154,23 +189,6 @@ static size_t keep_open(size_t groups, nefk_tile_space *space) {
     }
     if (left < groups) keep_chosen(left, which, space, space->starts);
     return left;
-}
-
-/* Drop items of the groups in space->part that take nothing above the floor, as they have no lower bounds and start
- * below. */
-static void drop_idle(nefk_tile_space *space, size_t groups, double floor) {
-    if (space->part.step[2] || space->part.entries[2][0] > 0.0 || !(floor > 0.0)) return;
-    size_t m = 0;
-    for (size_t k = 0, i = 0; k < groups; k++) {
-        size_t end = space->part_offset[k + 1];
-        for (space->part_offset[k] = (uint32_t)m; i < end; i++) { /* no branch */
-            for (size_t c = 0; c < NEFK_COLUMNS; c++)
-                if (space->part.step[c]) space->part.entries[c][m] = space->part.entries[c][i];
-            space->starts[m] = space->starts[i];
-            m += space->starts[m] > floor;
-        }
-    }
-    space->part_offset[groups] = (uint32_t)m;
 }
 
 static double sum_lower(const nefk_tile_space *space, size_t k) {
