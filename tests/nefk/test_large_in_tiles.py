@@ -1,4 +1,4 @@
-"""Groups of hundreds of items beside each other in tiles, of very different sizes: few of their items take something."""
+"""Groups of hundreds of items beside each other in tiles, of very different sizes: few of the items take something."""
 
 import numpy as np
 import pytest
@@ -33,9 +33,8 @@ def test_one_cap_for_groups_of_hundreds_gives_each_what_it_takes_alone(family, s
     sizes, groups, rates, weights = hosts(generator, 6)
     cap = share * float(rates.mean())
     caps = np.minimum(cap, 0.9 * sizes * (upper or np.inf))
-    result = solve_nefk(
-        FAMILIES[family](rates), 1.5 * caps.sum(), weights=weights, upper=upper, equality=False, groups=groups, group_caps=caps
-    )
+    options = {"equality": False, "groups": groups, "group_caps": caps}
+    result = solve_nefk(FAMILIES[family](rates), 1.5 * caps.sum(), weights=weights, upper=upper, **options)
     assert result.price == 0.0
     assert max(result.kkt_residual, result.budget_residual) <= 1e-12
     for g in range(sizes.size):
