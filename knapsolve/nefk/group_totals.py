@@ -120,7 +120,9 @@ class GroupTotals:
                 sizes[some] += table[some]
 
         work_through(merge, list(parts_of(sizes.size)), jobs)
-        self._used = np.bitwise_or.reduce([part.used for part in counted]) if bits else None
+        self._used, *tables = (part.used for part in counted)
+        for table in tables if self._used is not None else ():
+            self._used |= table
         if not self.every:
             return sizes
         self.listed = None
@@ -169,6 +171,7 @@ class GroupTotals:
         """The sum of the caps of groups that have items."""
         if self._sum_of_used_caps is None and self._used is not None:
             self._sum_of_used_caps = float(group_tables.sum_marked(self.caps, self._used[1:], self.n_jobs))
+            self._used = None  # room
         elif self._sum_of_used_caps is None:
             used = group_tables.most_under_caps(self.sizes[1:], math.inf, self.caps, self.n_jobs)
             self._sum_of_used_caps = float(used)
