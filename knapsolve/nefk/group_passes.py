@@ -280,7 +280,7 @@ class GroupPasses:
             return parts
 
         own[0] = np.nan
-        filled = self.each_large(lambda one: one.fill(above, own, amounts) if one.group else None)
+        filled = self.each_large(lambda one: one.fill(above, own, guesses, amounts) if one.group else None)
         large, runs = [one for one in filled if one], [run for run, one in zip(self.runs.large, filled) if not one]
         parts = self._run(work)
         rows = [row for part in parts for row in part[0]]

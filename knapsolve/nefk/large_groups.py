@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import knapsolve._core.nefk as core
 from knapsolve.nefk.criterion import pick
+from knapsolve.nefk.narrow import MANY
 from knapsolve.nefk.passes import Prices, Settled
 from knapsolve.nefk.problem import SLACK, Problem
 from knapsolve.nefk.search import share_of
@@ -50,14 +51,16 @@ class LargeGroup:
         amounts[self.problem.order if is_listed else self.where] = x
         return found
 
-    def fill(self, above: float, own: Array, amounts: Any) -> Settled | None:
+    def fill(self, above: float, own: Array, guesses: bool, amounts: Any) -> Settled | None:
         """Fill its cap if its own price, which becomes that of `own` (g + 1,), is above a price: how it settled, else
-        None, and nothing is written. Of items without lower bounds, side by side.
+        None, and nothing is written. With `guesses`, that of `own` is one before. Of items without lower bounds, side
+        by side.
         """
+        guess = float(own[self.group]) if guesses and self.problem.n <= MANY else math.nan
         own[self.group], floor = np.nan, math.nan
         if not self.cap > 0.0:
             return None
-        search = new_search(self.problem, self.passes)
+        search = new_search(self.problem, self.passes, guess)
         if not (above >= LEAST and search[core.PRICE] > CLEARLY * above):
             tried = (above,) if above >= LEAST else (LEAST, above)
             if not any(self.passes.respond(price)[0] > self.cap for price in tried):

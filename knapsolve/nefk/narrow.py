@@ -89,9 +89,10 @@ def widest_half(problem: Problem, price: float) -> tuple[float, float]:
         return half, needed
     amounts = np.empty(part.n)
     passes = part.passes()
-    for half in HALVES:
-        rough, _ = passes.expand(price, half * size_of(passes.shape, price), BENT)
+    for wider in HALVES[:-1]:
+        rough, _ = passes.expand(price, wider * size_of(passes.shape, price), BENT)
         if rough is not None and len(rough) * FEW_ROUGH <= part.n:
+            half = wider
             break
     answer = core.respond(passes.items, core.Column(price), 0, part.n, amounts)
     with np.errstate(all="ignore"):

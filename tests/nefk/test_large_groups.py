@@ -26,10 +26,10 @@ def own_price(weights, cap):
     return solve_nefk(criteria.Freshness(np.full(weights.size, 0.8)), cap, weights=weights).price
 
 
-def filled(group, above):
+def filled(group, above, guess=math.nan):
     """How it is filled beside a price, its own price, and what it takes."""
-    own, amounts = np.full(2, 3.0), np.full(N, BEFORE)
-    settled = group.fill(above, own, amounts)
+    own, amounts, guesses = np.full(2, 3.0 if math.isnan(guess) else guess), np.full(N, BEFORE), not math.isnan(guess)
+    settled = group.fill(above, own, guesses, amounts)
     if not settled:
         assert math.isnan(own[1])
         np.testing.assert_array_equal(amounts, BEFORE)
@@ -46,6 +46,22 @@ def test_a_large_group_is_filled_beside_any_lower_price(over):
     assert settled.residual <= 1e-12
     assert settled.over <= 1e-12
     assert settled.total == pytest.approx(total, rel=1e-14)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-3, 0.5, 0.999, 1.0, 1.01, 3.0, 1e9])
+@pytest.mark.parametrize("over", [0.0, 0.9])
+def test_a_large_group_is_filled_from_any_guess(over, off):
+    price = own_price(WEIGHTS, 0.3 * N)
+    settled, own, total = filled(group_of(WEIGHTS, 0.3 * N), over * price, off * price)
+    assert own == pytest.approx(price, rel=1e-12)
+    assert total == pytest.approx(0.3 * N, rel=1e-12)
+    assert max(settled.residual, settled.over) <= 1e-12
+
+
+@pytest.mark.parametrize("off", [0.5, 1.0, 3.0])
+def test_a_large_group_is_not_filled_beside_a_higher_price_from_any_guess(off):
+    price = own_price(WEIGHTS, 0.3 * N)
+    assert filled(group_of(WEIGHTS, 0.3 * N), 1.001 * price, off * price)[0] is None
 
 
 @pytest.mark.parametrize("over", [1.001, 2.0, 1e10])
