@@ -314,3 +314,11 @@ def name_kept(const uint8_t[::1] kept, int32_t[::1] names, n_jobs=1):
 
     names[0] = -1
     in_parts(work, kept.shape[0], n_jobs)
+
+
+def take_named(int32_t[::1] names, const uint32_t[::1] table):
+    """Put entries of a table (k + 1,), of no group first, where the numbers (g,) from -1 on are, as far as bits go."""
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(names.shape[0]):
+            names[g] = <int32_t> table[1 + names[g]]

@@ -13,11 +13,13 @@ import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 from knapsolve.nefk.active_items import Active, find_active
 from knapsolve.nefk.all_but import are_few, items_of
+from knapsolve.nefk.group_order import are_in_order
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.group_totals import SURELY, GroupTotals
 from knapsolve.nefk.kept_groups import is_sparse, names_of, split, take
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
+from knapsolve.nefk.room import may_name
 from knapsolve.nefk.runs import Runs
 from knapsolve.nefk.sample_curve import Curve
 
@@ -42,6 +44,7 @@ class Reduced:
     tables: list[tuple[NDArray[np.int32] | None, Starts]]  # names and starts, taken out for use
     curve: Curve | None  # of a sample
     count: int
+    has_all: bool  # that have items
     above: float | None = None  # a price that is likely to be above the budget's, if most own prices are above that
     listed: NDArray[np.uint32] | None = None  # the items of these groups, where they are known and few
     active: Active | None = None  # those that may take something, if others are left out
@@ -50,15 +53,18 @@ class Reduced:
 def keep_all(
     totals: GroupTotals,
     search: Array,
+    room: float,
     curve: Curve | None = None,
     sample: SampledTotals | None = None,
     above: float | None = None,
     active: Active | None = None,
 ) -> Reduced:
-    """The problem with all caps, and with the items that may take something, if these are known. The table of sizes of
-    the totals is used up.
+    """The problem with all caps, but for those of groups without items where these are many, and with the items that
+    may take something, if these are known. The table of sizes of the totals is used up. `room` is how many items models
+    may take beside copies.
     """
-    kept = np.broadcast_to(True, totals.caps.shape)  # takes no room
+    kept, caps = np.broadcast_to(True, totals.caps.shape), totals.caps  # takes no room
+    names: NDArray[np.int32] | None = None
     sizes = None if sample is None else sample.sizes_of_groups()
     runs: Runs | None = None
     if active is not None and totals.bits_of_blocks and sizes is not None:
@@ -66,8 +72,21 @@ def keep_all(
         active = None if runs is None else active
     if active is None and sizes is not None:
         runs = totals.even_runs(sizes)
-    starts = runs or starts_of(totals, (totals.sizes if active is None else active.counts)[1:], active)
-    return Reduced(kept, totals.caps, [], search, [(None, starts)], curve, totals.count, above, active=active)
+    starts: Starts | None = runs
+    if starts is None:
+        counts = (totals.sizes if active is None else active.counts)[1:]
+        k = int(np.count_nonzero(totals.sizes[1:])) if totals.are_counted else 0
+        is_worth_it = k and _are_worth_naming(totals, k, kept.size) and may_name(totals.problem, room, k, kept.size)
+        if is_worth_it and not are_in_order(totals.problem.groups):
+            kept = totals.sizes[1:] > 0
+            caps, names, counts = take(caps, kept, k), names_of(kept, totals.n_jobs), take(counts, kept, k)
+        starts = starts_of(totals, counts, active)
+    return Reduced(kept, caps, [], search, [(names, starts)], curve, totals.count, True, above, active=active)
+
+
+def _are_worth_naming(totals: GroupTotals, k: int, groups: int) -> bool:
+    """Whether so many of all groups are few enough to get new numbers, with room for them."""
+    return k <= WORTH_NAMING * groups and BY_NAMED * k + groups <= MOST_NAMED * totals.problem.n
 
 
 def without_loose_caps(
@@ -85,7 +104,7 @@ def without_loose_caps(
     jobs, n, caps = totals.n_jobs, totals.problem.n, totals.caps
     kept = np.empty(len(caps), dtype=bool)
     k, *others = group_tables.keep_capped(taken, caps, 1.0 - SURELY, kept.view(np.uint8), jobs)
-    if k > WORTH_NAMING * kept.size or BY_NAMED * k + kept.size > MOST_NAMED * n:
+    if not _are_worth_naming(totals, k, kept.size):
         kept, k, others = np.broadcast_to(True, kept.shape), kept.size, taken[0].tolist()  # takes no room
     known: list[tuple[Array, Slopes]] = []
     active: Active | None = None
@@ -108,7 +127,9 @@ def without_loose_caps(
         sizes = (totals.sizes if active is None else active.counts)[1:]  # may be counted only now, where there is room
         starts = starts_of(totals, sizes if names is None else take(sizes, kept, k), active)
     search[core.PRICE] = price
-    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count, listed=listed, active=active)
+    tables: list[tuple[NDArray[np.int32] | None, Starts]] = [(names, starts)]
+    has_all = k == kept.size
+    return Reduced(kept, caps, known, search, tables, curve, totals.count, has_all, listed=listed, active=active)
 
 
 def _items_of(totals: GroupTotals, kept: NDArray[np.bool_], k: int) -> int:

@@ -57,3 +57,18 @@ def put_back(table: Array, kept: NDArray[np.bool_], n_jobs: int) -> Array:
     out = np.empty(kept.size)
     group_tables.put_kept(table, kept.view(np.uint8), out, n_jobs)
     return out
+
+
+def numbers_among(groups: NDArray[Any], kept: NDArray[np.bool_], n_jobs: int) -> NDArray[np.intp]:
+    """Numbers (m,) of some groups (m,), -1 for none, among those that are kept (g,)."""
+    numbers = groups.astype(np.intp)
+    return numbers if kept.all() else names_of(kept, n_jobs)[1 + numbers].astype(np.intp)
+
+
+def spread(marks: NDArray[np.bool_], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Marks (g + 1,) of all groups, of no group first, by those of the kept ones (k + 1,); others have none."""
+    if marks.size > kept.size:
+        return marks
+    out = np.zeros(kept.size + 1, dtype=bool)
+    out[0], out[1:][kept] = marks[0], marks[1:]
+    return out

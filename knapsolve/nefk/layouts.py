@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import knapsolve._core.group_layout as group_layout
+import knapsolve._core.group_tables as group_tables
 import knapsolve._core.nefk as core
 import knapsolve.nefk.room as room
 from knapsolve.nefk.active_items import Active
@@ -29,7 +30,6 @@ from knapsolve.nefk.group_order import (
     order_by,
     sort_by_group,
 )
-from knapsolve.nefk.passes import parts_of
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.runs import Runs
@@ -242,16 +242,17 @@ def lay_out(
     n_jobs: int = 1,
     known: bool = False,
     active: Active | None = None,
+    has_all: bool = False,
 ) -> Listed | Tiled:
     """The items of a problem in tiles if there is room for copies, but for those that are not active, else listed.
 
     Of the tables, which are taken out of their list and used up, the first are names (g + 1,) of the groups, -1 first,
     None if they are their own; the second (k + 3,) says where each begins, after two zeros, or are the runs. Totals may
-    be `known`.
+    be `known`. With `has_all`, all groups that have items keep their caps.
     """
     names, starts = tables.pop()
     runs = starts if isinstance(starts, Runs) else Runs(starts[1:])
-    if _is_worth_it(problem, names, runs):
+    if has_all or _is_worth_it(problem, names, runs):
         has_table = names is None and room.have_table(runs, problem.n)
         for columns, by_table in product(room.columns_to_copy(problem), (True, False) if has_table else (False,)):
             most = room.most_rough(problem, columns, names, runs, place, known, by_table)
@@ -288,7 +289,5 @@ def _entries_of(names: NDArray[np.int32] | None, runs: Runs, by_table: bool) -> 
         entries[run.first : run.last] += np.uint32((number << core.TILE_BITS) - run.first & 0xFFFFFFFF)
     if names is None:
         return entries
-    out = names.view(np.uint32)
-    for part in parts_of(out.size):
-        out[part] = entries[names[part] + np.int32(1)]
-    return out
+    group_tables.take_named(names, entries)
+    return names.view(np.uint32)

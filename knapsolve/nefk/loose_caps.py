@@ -88,15 +88,15 @@ def reduce(
     """
     is_met = search[core.STATE] == core.MET
     if is_met and not (room and can_be_filled(totals.problem)):
-        return keep_all(totals, search)
+        return keep_all(totals, search, room)
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
     left = left_below(sample, highest, most_left) if room and sample else None
     if sample and left is not None:
-        return _fill_all(totals, search, sample, (highest, left), most_left if leaves_out else None)
+        return _fill_all(totals, search, sample, (highest, left), most_left if leaves_out else None, room)
     if is_met:
-        return keep_all(totals, search)
+        return keep_all(totals, search, room)
     if sample is None:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
@@ -113,7 +113,7 @@ def reduce(
     above = find_price_above(sample, price, off, most_left) if room and not is_steep else None
     if above is not None:
         search[core.PRICE] = price
-        return _fill_all(totals, search, sample, above, most_left if leaves_out else None)
+        return _fill_all(totals, search, sample, above, most_left if leaves_out else None, room)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
     margin = _margin_below(error, margin, by_curve)
@@ -126,7 +126,7 @@ def reduce(
         active = None
         if leaves_out and room:
             active = find_active(totals, below_likely(price, off), totals.bits_of_blocks)
-        return keep_all(totals, search, curve, sample, active=active)
+        return keep_all(totals, search, room, curve, sample, active=active)
     has_ties = sample.has_ties
     del sample  # takes room
     found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
@@ -136,11 +136,16 @@ def reduce(
     if found:
         return without_loose_caps(totals, *found, search, curve, leaves_out and room > 0)
     search[core.PRICE] = middle(search)
-    return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, curve)
+    return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, room, curve)
 
 
 def _fill_all(
-    totals: GroupTotals, search: Array, sample: SampledTotals, known: tuple[float, float], most: float | None
+    totals: GroupTotals,
+    search: Array,
+    sample: SampledTotals,
+    known: tuple[float, float],
+    most: float | None,
+    room: float,
 ) -> Reduced:
     """The problem with all caps, which are to be filled where own prices are above a price, which is given with
     `left_below` it, or a higher one, if many items start below that, which are left out, and few more groups are; no
@@ -151,10 +156,10 @@ def _fill_all(
         price = price_without_idle(sample, *known, most)
         active = None if price is None else find_active(totals, price, bits, True)
         if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
-            reduced = keep_all(totals, search, None, sample, active.above, active)
+            reduced = keep_all(totals, search, room, None, sample, active.above, active)
             if reduced.active is not None:
                 return reduced
-    return keep_all(totals, search, None, sample, known[0])
+    return keep_all(totals, search, room, None, sample, known[0])
 
 
 def _are_in_tiles(sizes: NDArray[np.uint32], most: int) -> bool:

@@ -134,11 +134,12 @@ def _solve_with_caps(
     layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs, reduced.listed, reduced.active is None)
     while True:
         is_aside, search = layout is not None, first.copy()
-        layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, bool(reduced.known))
-        layout = layout or lay_out(some, reduced.tables, place, n_jobs, bool(reduced.known), reduced.active)
+        is_known, has_all = bool(reduced.known), reduced.has_all
+        layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, is_known)
+        layout = layout or lay_out(some, reduced.tables, place, n_jobs, is_known, reduced.active, has_all)
         if solve and reduced.above and may_fill(layout):
             between = float(search[core.PRICE]), reduced.above
-            return fill_and_solve(some, layout, between, n_jobs, place, solve)
+            return fill_and_solve(some, layout, between, n_jobs, place, solve, reduced.kept)
         grouped = GroupPasses(some, n_jobs, layout)
         try:
             prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)

@@ -97,6 +97,13 @@ def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
     return most if is_enough(problem, most) else 0.0
 
 
+def may_name(problem: Problem, most: float, k: int, groups: int) -> bool:
+    """Whether k of all groups may get names of their own beside copies, where models had room for so many items."""
+    by_kept = BY_PRICE + BY_KEPT
+    more = (ENTRY + 1) * groups + (CAP + by_kept) * k - by_kept * groups
+    return is_enough(problem, most - more / _bytes_of_rough(problem))
+
+
 def share_beside_filled(problem: Problem, place: Place, others: int = 0, by_own: bool = False) -> float:
     """Which share of the items may be a problem by itself beside filled groups: their own prices, and their amounts,
     which lie in copies, and some other bytes; if they may be listed as the groups are filled. With `by_own`, if some of

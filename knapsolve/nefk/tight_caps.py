@@ -23,6 +23,7 @@ from knapsolve.nefk.active_items import Active
 from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
 from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
+from knapsolve.nefk.kept_groups import numbers_among, spread
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
 from knapsolve.nefk.passes import CHUNK, Prices, Settled, parts_of, worst
@@ -130,17 +131,19 @@ def fill_and_solve(
     n_jobs: int,
     place: Place,
     solve: Solve,
+    named: NDArray[np.bool_],
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Fill the caps that are likely to bind, and `solve` what is left: prices, how the amounts settled, passes, and own
-    prices (g,), NaN where a cap is loose; None if too much is left.
+    prices (k,), NaN where a cap is loose; None if too much is left.
 
-    The budget's price is likely to be near the lower of two prices, 0 if capacity is left over, and below the higher
-    one. The layout is used up.
+    The caps (k,) are those of the groups that are `named` (g,), which all items are in that have one. The budget's
+    price is likely to be near the lower of two prices, 0 if capacity is left over, and below the higher one. The layout
+    is used up.
     """
     guess, above = between
     most = min(MOST_REST, share_beside_filled(problem, place, layout.table_bytes))
     own, filled, left, count = _fill(problem, layout, guess, above, n_jobs, place)
-    entries, idle = left.entries, _idle_items(problem, layout.active, own, above, n_jobs)
+    entries, idle = left.entries, _idle_items(problem, layout.active, own, above, named, n_jobs)
     if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size + idle.size <= most * problem.n):
         return None
     if guess == 0.0 and not entries.size + idle.size:
@@ -149,7 +152,8 @@ def fill_and_solve(
     rest, groups = layout.take(entries, left.over, problem.capacity - filled.total), left.groups
     if idle.size:
         rest = joined(rest, problem.take(idle, 0.0, n_jobs))
-        groups = np.append(groups, (1 + problem.groups.take(idle).astype(np.intp)).astype(groups.dtype))
+        numbers = 1 + numbers_among(problem.groups.take(idle), named, n_jobs)
+        groups = np.append(groups, numbers.astype(groups.dtype))
     rest, kept = _in_groups(rest, groups, problem.caps)
     del left, groups
     layout.forget()
@@ -170,7 +174,7 @@ def fill_and_solve(
             return None
         layout.deliver(place)
         del rest, found, entries, idle  # room
-        more = _take_back(problem, own, above, filled, most, place, n_jobs)
+        more = _take_back(problem, own, above, filled, most, place, named, n_jobs)
         found = solve_rest(problem, more.rest, above, n_jobs, solve) if more else None
         if not (more and found and found.price <= above):
             place.clear()
@@ -204,16 +208,16 @@ def _fill(
 
 
 def _idle_items(
-    problem: Problem, active: Active | None, own: Array, above: float, n_jobs: int
+    problem: Problem, active: Active | None, own: Array, above: float, named: NDArray[np.bool_], n_jobs: int
 ) -> NDArray[np.intp]:
-    """Positions of the items that were left out of groups whose own prices (g + 1,) are not above a price."""
+    """Positions of the items that were left out of `named` groups whose own prices (k + 1,) are not above a price."""
     if active is None:
         return np.empty(0, dtype=np.intp)
     are_left = ~(own > above)
     are_left[0] = False  # of no group, there are none
     if not are_left.any():
         return np.empty(0, dtype=np.intp)
-    bits = np.packbits(are_left, bitorder="little")
+    bits = np.packbits(spread(are_left, named), bitorder="little")
 
     def find(part: slice) -> NDArray[np.uint32]:
         found = np.empty(CHUNK + 1, dtype=np.uint32)
@@ -252,18 +256,25 @@ class _More(NamedTuple):
 
 
 def _take_back(
-    problem: Problem, own: Array, above: float, filled: Settled, most: float, place: Place, n_jobs: int
+    problem: Problem,
+    own: Array,
+    above: float,
+    filled: Settled,
+    most: float,
+    place: Place,
+    named: NDArray[np.bool_],
+    n_jobs: int,
 ) -> _More | None:
-    """The items of all groups whose own prices (g + 1,) are not above a price, which are forgotten, and of those of no
-    group, by amounts that are written; None if they are more than a share of all.
+    """The items of all `named` groups whose own prices (k + 1,) are not above a price, which are forgotten, and of
+    those of no group, by amounts that are written; None if they are more than a share of all.
     """
     less, were_filled = ~(own > above), own > 0.0
-    by_group, groups = np.append(less[1:], less[0]), problem.groups  # of no group, -1, last
+    by_group, groups = np.roll(spread(less, named), -1), problem.groups  # of no group, -1, last
     found = [part.start + np.flatnonzero(by_group[groups[part]]).astype(np.uint32) for part in parts_of(problem.n)]
     left = np.concatenate(found)
     if left.size > most * problem.n:
         return None
-    names = 1 + groups[left].astype(np.intp)
+    names = 1 + numbers_among(groups[left], named, n_jobs)
     which = left[were_filled[names]]
     amounts, taken = place.amounts()[which], problem.take(which, 0.0, n_jobs)
     total = filled.total - float(amounts.sum())
