@@ -19,7 +19,6 @@ from knapsolve.nefk.group_totals import SURELY, GroupTotals
 from knapsolve.nefk.kept_groups import is_sparse, names_of, split, take
 from knapsolve.nefk.layouts import Starts
 from knapsolve.nefk.passes import Slopes
-from knapsolve.nefk.room import may_name
 from knapsolve.nefk.runs import Runs
 from knapsolve.nefk.sample_curve import Curve
 
@@ -53,15 +52,14 @@ class Reduced:
 def keep_all(
     totals: GroupTotals,
     search: Array,
-    room: float,
     curve: Curve | None = None,
     sample: SampledTotals | None = None,
     above: float | None = None,
     active: Active | None = None,
+    gives_names: bool = False,
 ) -> Reduced:
-    """The problem with all caps, but for those of groups without items where these are many, and with the items that
-    may take something, if these are known. The table of sizes of the totals is used up. `room` is how many items models
-    may take beside copies.
+    """The problem with all caps, or those of groups with items if it `gives_names` to these, and with the items that
+    may take something, if these are known. The table of sizes of the totals is used up.
     """
     kept, caps = np.broadcast_to(True, totals.caps.shape), totals.caps  # takes no room
     names: NDArray[np.int32] | None = None
@@ -75,13 +73,21 @@ def keep_all(
     starts: Starts | None = runs
     if starts is None:
         counts = (totals.sizes if active is None else active.counts)[1:]
-        k = int(np.count_nonzero(totals.sizes[1:])) if totals.are_counted else 0
-        is_worth_it = k and _are_worth_naming(totals, k, kept.size) and may_name(totals.problem, room, k, kept.size)
-        if is_worth_it and not are_in_order(totals.problem.groups):
+        if gives_names:
             kept = totals.sizes[1:] > 0
+            k = int(np.count_nonzero(kept))
             caps, names, counts = take(caps, kept, k), names_of(kept, totals.n_jobs), take(counts, kept, k)
         starts = starts_of(totals, counts, active)
     return Reduced(kept, caps, [], search, [(names, starts)], curve, totals.count, True, above, active=active)
+
+
+def named_groups(totals: GroupTotals) -> int | None:
+    """How many groups have items, if these are to get names: where others are many; else None."""
+    if not totals.are_counted:
+        return None
+    k = int(np.count_nonzero(totals.sizes[1:]))
+    is_worth_it = k > 0 and _are_worth_naming(totals, k, len(totals.caps))
+    return k if is_worth_it and not are_in_order(totals.problem.groups) else None
 
 
 def _are_worth_naming(totals: GroupTotals, k: int, groups: int) -> bool:

@@ -78,25 +78,27 @@ def reduce(
     highest: float = math.nan,
     most_left: float = 1.0,
     leaves_out: bool = True,
+    gives_names: bool = False,
 ) -> Reduced | None:
     """The problem without the caps that are surely loose, or with all if most are not; None if no price tells.
 
     Unless items are copied into tiles, and are many, a first pass costs less in their order. `room` is how many items
     models may take beside copies; 0 if there are no copies. The budget's price may be known to be at most `highest`.
     `most_left` is the share of the items that there is room for beside filled groups, if these are to be. Items that
-    are likely to take nothing may be left out if `leaves_out`. The table of sizes of the totals is used up.
+    are likely to take nothing may be left out if `leaves_out`. Groups that have items get names, if it `gives_names`,
+    where all caps are kept. The table of sizes of the totals is used up.
     """
     is_met = search[core.STATE] == core.MET
     if is_met and not (room and can_be_filled(totals.problem)):
-        return keep_all(totals, search, room)
+        return keep_all(totals, search, gives_names=gives_names)
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
     left = left_below(sample, highest, most_left) if room and sample else None
     if sample and left is not None:
-        return _fill_all(totals, search, sample, (highest, left), most_left if leaves_out else None, room)
+        return _fill_all(totals, search, sample, (highest, left), most_left if leaves_out else None, gives_names)
     if is_met:
-        return keep_all(totals, search, room)
+        return keep_all(totals, search, gives_names=gives_names)
     if sample is None:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
@@ -113,7 +115,7 @@ def reduce(
     above = find_price_above(sample, price, off, most_left) if room and not is_steep else None
     if above is not None:
         search[core.PRICE] = price
-        return _fill_all(totals, search, sample, above, most_left if leaves_out else None, room)
+        return _fill_all(totals, search, sample, above, most_left if leaves_out else None, gives_names)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
     margin = _margin_below(error, margin, by_curve)
@@ -126,7 +128,7 @@ def reduce(
         active = None
         if leaves_out and room:
             active = find_active(totals, below_likely(price, off), totals.bits_of_blocks)
-        return keep_all(totals, search, room, curve, sample, active=active)
+        return keep_all(totals, search, curve, sample, active=active, gives_names=gives_names)
     has_ties = sample.has_ties
     del sample  # takes room
     found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
@@ -136,7 +138,9 @@ def reduce(
     if found:
         return without_loose_caps(totals, *found, search, curve, leaves_out and room > 0)
     search[core.PRICE] = middle(search)
-    return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep_all(totals, search, room, curve)
+    if not room or is_steep or math.isnan(search[core.PRICE]):
+        return None
+    return keep_all(totals, search, curve, gives_names=gives_names)
 
 
 def _fill_all(
@@ -145,7 +149,7 @@ def _fill_all(
     sample: SampledTotals,
     known: tuple[float, float],
     most: float | None,
-    room: float,
+    gives_names: bool,
 ) -> Reduced:
     """The problem with all caps, which are to be filled where own prices are above a price, which is given with
     `left_below` it, or a higher one, if many items start below that, which are left out, and few more groups are; no
@@ -156,10 +160,10 @@ def _fill_all(
         price = price_without_idle(sample, *known, most)
         active = None if price is None else find_active(totals, price, bits, True)
         if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
-            reduced = keep_all(totals, search, room, None, sample, active.above, active)
+            reduced = keep_all(totals, search, None, sample, active.above, active, gives_names)
             if reduced.active is not None:
                 return reduced
-    return keep_all(totals, search, room, None, sample, known[0])
+    return keep_all(totals, search, None, sample, known[0], gives_names=gives_names)
 
 
 def _are_in_tiles(sizes: NDArray[np.uint32], most: int) -> bool:

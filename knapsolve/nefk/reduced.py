@@ -18,7 +18,7 @@ from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.group_totals import SURELY, GroupTotals, capped_sums
 from knapsolve.nefk.groups import LowAnswer, solve_groups
 from knapsolve.nefk.in_order import leave_in_order
-from knapsolve.nefk.kept_caps import Reduced
+from knapsolve.nefk.kept_caps import Reduced, named_groups
 from knapsolve.nefk.kept_groups import put_back
 from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import ROUGH, reduce
@@ -97,14 +97,16 @@ def _reduce(
         if capped_sums(totals, *totals.respond(0.0).T)[0] * (1.0 - SURELY) <= problem.capacity:
             return None
         search[core.LOW], search[core.PRICE] = 0.0, abs(search[core.PRICE])
-    room = room_beside_copies(problem, totals.largest(), place)
-    highest = math.nan
+    named, largest, highest = named_groups(totals), totals.largest(), math.nan
+    room = room_beside_copies(problem, largest, place, named)
+    if named is not None and not room:  # names take room, too
+        named, room = None, room_beside_copies(problem, largest, place)
     if fills:  # a price beside caps is that of all items of no group here: see ungrouped_items
         highest = SUBNORMAL if is_met else beside * (1.0 + ABOVE)
     if not (is_met or search[core.STATE] == core.RUNNING):
         return None
-    most_left = share_beside_filled(problem, place) if fills else -1.0
-    return reduce(totals, search, room, highest, most_left, leaves_out)
+    most_left = share_beside_filled(problem, place, named=named) if fills else -1.0
+    return reduce(totals, search, room, highest, most_left, leaves_out, named is not None)
 
 
 def _solve_without_caps(

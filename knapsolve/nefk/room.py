@@ -52,7 +52,7 @@ def most_rough(
     largest *= runs.at_once()  # they are solved beside the copies
     by_group = ENTRY * kept if by_table else 0
     if names is not None:
-        by_group = (ENTRY + 1) * len(names) + CAP * kept
+        by_group = _bytes_of_names(len(names), kept)
     slopes = known or not leads_by_itself(problem, runs)
     room = _room_of_models(problem, copied, kept, place, slopes, place.dtype.itemsize * largest + by_group)
     by_rough = _bytes_of_rough(problem)
@@ -84,37 +84,40 @@ def have_table(runs: Runs, n: int) -> bool:
     return groups <= min(LARGEST_TABLE, n // LARGE_NAMES) or not runs.are_guessed
 
 
-def room_beside_copies(problem: Problem, largest: int, place: Place) -> float:
-    """How many items models may take beside copies, tables by group, and what the largest groups, of so many items, are
-    solved in; 0 if that is too few for copies to be worth it.
+def room_beside_copies(problem: Problem, largest: int, place: Place, named: int | None = None) -> float:
+    """How many items models may take beside copies, tables by group, or by those that are `named`, and what the largest
+    groups, of so many items, are solved in; 0 if that is too few for copies to be worth it.
     """
+    groups = len(problem.caps)
     at_once = 2 if MOST_AT_ONCE * largest <= problem.n else 1
     always = at_once * place.dtype.itemsize * largest if largest > core.TILE else 0
-    rooms = (
-        _room_of_models(problem, copied, len(problem.caps), place, False, always) for copied in columns_to_copy(problem)
-    )
+    always += 0 if named is None else _bytes_of_names(groups, named)
+    kept = groups if named is None else named
+    rooms = (_room_of_models(problem, copied, kept, place, False, always) for copied in columns_to_copy(problem))
     most = max(rooms) / _bytes_of_rough(problem)
     return most if is_enough(problem, most) else 0.0
 
 
-def may_name(problem: Problem, most: float, k: int, groups: int) -> bool:
-    """Whether k of all groups may get names of their own beside copies, where models had room for so many items."""
-    by_kept = BY_PRICE + BY_KEPT
-    more = (ENTRY + 1) * groups + (CAP + by_kept) * k - by_kept * groups
-    return is_enough(problem, most - more / _bytes_of_rough(problem))
-
-
-def share_beside_filled(problem: Problem, place: Place, others: int = 0, by_own: bool = False) -> float:
-    """Which share of the items may be a problem by itself beside filled groups: their own prices, and their amounts,
-    which lie in copies, and some other bytes; if they may be listed as the groups are filled. With `by_own`, if some of
-    these items are to be a problem once more.
+def share_beside_filled(
+    problem: Problem, place: Place, others: int = 0, by_own: bool = False, named: int | None = None
+) -> float:
+    """Which share of the items may be a problem by itself beside filled groups: their own prices, or those of some that
+    are to be `named`, and their amounts, which lie in copies, and some other bytes; if they may be listed as the groups
+    are filled. With `by_own`, if some of these items are to be a problem once more.
     """
     n, kept = problem.n, len(problem.caps)
+    if named is not None:
+        kept, others = named, others + _bytes_of_names(kept, named)
     columns = sum(column.dtype.itemsize for column in problem.columns().values())
     room = (MOST_ROOM + place.given - 2 * place.dtype.itemsize) * n - BY_PRICE * kept - others
     share = max(room, 0.0) / ((columns + BY_REST + (BY_LOOSE if by_own else 0)) * n)
     room -= 2 * (n + kept)  # groups' numbers within their runs, and where they start
     return min(share, max(room, 0.0) / (BY_LEFT * n))
+
+
+def _bytes_of_names(groups: int, kept: int) -> int:
+    """Bytes of the numbers that some of all groups get, which say also where their items go, and of their caps."""
+    return (ENTRY + 1) * groups + CAP * kept
 
 
 def _bytes_of_rough(problem: Problem) -> int:
