@@ -317,7 +317,7 @@ def name_kept(const uint8_t[::1] kept, int32_t[::1] names, n_jobs=1):
 
 
 def take_named(int32_t[::1] names, const uint32_t[::1] table):
-    """Put entries of a table (k + 1,), of no group first, where the numbers (g,) from -1 on are, as far as bits go."""
+    """Replace numbers (g,) of groups, -1 for none, by the bits of their entries in a table (k + 1,), of none first."""
     cdef Py_ssize_t g
     with nogil:
         for g in range(names.shape[0]):

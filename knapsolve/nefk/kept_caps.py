@@ -43,10 +43,10 @@ class Reduced:
     tables: list[tuple[NDArray[np.int32] | None, Starts]]  # names and starts, taken out for use
     curve: Curve | None  # of a sample
     count: int
-    has_all: bool  # that have items
     above: float | None = None  # a price that is likely to be above the budget's, if most own prices are above that
     listed: NDArray[np.uint32] | None = None  # the items of these groups, where they are known and few
     active: Active | None = None  # those that may take something, if others are left out
+    keeps_used: bool = False  # all groups that have items keep their caps
 
 
 def keep_all(
@@ -78,11 +78,13 @@ def keep_all(
             k = int(np.count_nonzero(kept))
             caps, names, counts = take(caps, kept, k), names_of(kept, totals.n_jobs), take(counts, kept, k)
         starts = starts_of(totals, counts, active)
-    return Reduced(kept, caps, [], search, [(names, starts)], curve, totals.count, True, above, active=active)
+    return Reduced(kept, caps, [], search, [(names, starts)], curve, totals.count, above, None, active, True)
 
 
 def named_groups(totals: GroupTotals) -> int | None:
-    """How many groups have items, if these are to get names: where others are many; else None."""
+    """How many groups have items, if these are to get names: where others are many, and items not in order, in which
+    they stay where they are. None elsewhere, and where not groups are counted but blocks of them.
+    """
     if not totals.are_counted:
         return None
     k = int(np.count_nonzero(totals.sizes[1:]))
@@ -91,7 +93,7 @@ def named_groups(totals: GroupTotals) -> int | None:
 
 
 def _are_worth_naming(totals: GroupTotals, k: int, groups: int) -> bool:
-    """Whether so many of all groups are few enough to get new numbers, with room for them."""
+    """Whether so many of all groups are few enough to get new numbers."""
     return k <= WORTH_NAMING * groups and BY_NAMED * k + groups <= MOST_NAMED * totals.problem.n
 
 
@@ -133,9 +135,7 @@ def without_loose_caps(
         sizes = (totals.sizes if active is None else active.counts)[1:]  # may be counted only now, where there is room
         starts = starts_of(totals, sizes if names is None else take(sizes, kept, k), active)
     search[core.PRICE] = price
-    tables: list[tuple[NDArray[np.int32] | None, Starts]] = [(names, starts)]
-    has_all = k == kept.size
-    return Reduced(kept, caps, known, search, tables, curve, totals.count, has_all, listed=listed, active=active)
+    return Reduced(kept, caps, known, search, [(names, starts)], curve, totals.count, listed=listed, active=active)
 
 
 def _items_of(totals: GroupTotals, kept: NDArray[np.bool_], k: int) -> int:

@@ -59,15 +59,17 @@ def put_back(table: Array, kept: NDArray[np.bool_], n_jobs: int) -> Array:
     return out
 
 
-def numbers_among(groups: NDArray[Any], kept: NDArray[np.bool_], n_jobs: int) -> NDArray[np.intp]:
-    """Numbers (m,) of some groups (m,), -1 for none, among those that are kept (g,)."""
+def numbers_among(groups: NDArray[Any], kept: NDArray[np.bool_] | None, n_jobs: int) -> NDArray[np.intp]:
+    """Numbers (m,) of some groups (m,), -1 for none, among those that are kept (g,); None if all are."""
     numbers = groups.astype(np.intp)
-    return numbers if kept.all() else names_of(kept, n_jobs)[1 + numbers].astype(np.intp)
+    return numbers if kept is None else names_of(kept, n_jobs)[1 + numbers].astype(np.intp)
 
 
-def spread(marks: NDArray[np.bool_], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Marks (g + 1,) of all groups, of no group first, by those of the kept ones (k + 1,); others have none."""
-    if marks.size > kept.size:
+def spread(marks: NDArray[np.bool_], kept: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Marks (g + 1,) of all groups, of no group first, by those of the kept ones (k + 1,), None if all are; others have
+    none.
+    """
+    if kept is None:
         return marks
     out = np.zeros(kept.size + 1, dtype=bool)
     out[0], out[1:][kept] = marks[0], marks[1:]

@@ -18,7 +18,7 @@ from knapsolve.nefk.search import share_of
 from knapsolve.nefk.single import beyond_edge, edge_price, find_and_settle, new_search
 
 Array = NDArray[np.float64]
-CLEARLY = 1.2  # over a price: what a sample says is most likely above it, and is tried without a look
+CLEARLY = 1.2  # over a price: what a guess says is most likely above it, and is tried without a look
 LEAST = 1e-150  # a price: subnormal ones, which are tried where this does not tell, take ten times as long
 
 
@@ -68,7 +68,7 @@ class LargeGroup:
             floor = above
         x = np.empty(self.problem.n, amounts.dtype)
         price, settled = self._search(self.problem, self.passes, search, floor, x)
-        if not price > above and math.isnan(floor):  # a sample misled
+        if not price > above and math.isnan(floor):  # a guess misled
             return None
         own[self.group], self._own(amounts)[:] = price, x
         return replace(settled, over=abs(settled.total - self.cap) / self.cap)

@@ -232,7 +232,7 @@ class Tiled:
             place.mark_part(part, self.given.lower, self.given.upper)  # while they are in the cache
 
         self._move(move)
-        self.amounts = there
+        self.amounts, self._entries = there, None  # room
 
 
 def lay_out(
@@ -242,17 +242,17 @@ def lay_out(
     n_jobs: int = 1,
     known: bool = False,
     active: Active | None = None,
-    has_all: bool = False,
+    keeps_used: bool = False,
 ) -> Listed | Tiled:
     """The items of a problem in tiles if there is room for copies, but for those that are not active, else listed.
 
     Of the tables, which are taken out of their list and used up, the first are names (g + 1,) of the groups, -1 first,
     None if they are their own; the second (k + 3,) says where each begins, after two zeros, or are the runs. Totals may
-    be `known`. With `has_all`, all groups that have items keep their caps.
+    be `known`. With `keeps_used`, all groups that have items keep their caps.
     """
     names, starts = tables.pop()
     runs = starts if isinstance(starts, Runs) else Runs(starts[1:])
-    if has_all or _is_worth_it(problem, names, runs):
+    if keeps_used or _is_worth_it(problem, names, runs):
         has_table = names is None and room.have_table(runs, problem.n)
         for columns, by_table in product(room.columns_to_copy(problem), (True, False) if has_table else (False,)):
             most = room.most_rough(problem, columns, names, runs, place, known, by_table)

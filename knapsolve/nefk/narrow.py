@@ -89,7 +89,7 @@ def widest_half(problem: Problem, price: float) -> tuple[float, float]:
         return half, needed
     amounts = np.empty(part.n)
     passes = part.passes()
-    for wider in HALVES[:-1]:
+    for wider in HALVES[:-1]:  # else the last, whatever is rough there
         rough, _ = passes.expand(price, wider * size_of(passes.shape, price), BENT)
         if rough is not None and len(rough) * FEW_ROUGH <= part.n:
             half = wider

@@ -136,12 +136,13 @@ def _solve_with_caps(
     layout: Any = set_aside(some, reduced.tables, reduced.known, n_jobs, reduced.listed, reduced.active is None)
     while True:
         is_aside, search = layout is not None, first.copy()
-        is_known, has_all = bool(reduced.known), reduced.has_all
+        is_known, keeps_used = bool(reduced.known), reduced.keeps_used
         layout = layout or leave_in_order(some, reduced.tables, place, n_jobs, is_known)
-        layout = layout or lay_out(some, reduced.tables, place, n_jobs, is_known, reduced.active, has_all)
+        layout = layout or lay_out(some, reduced.tables, place, n_jobs, is_known, reduced.active, keeps_used)
         if solve and reduced.above and may_fill(layout):
             between = float(search[core.PRICE]), reduced.above
-            return fill_and_solve(some, layout, between, n_jobs, place, solve, reduced.kept)
+            named = reduced.kept if some.caps.size < reduced.kept.size else None
+            return fill_and_solve(some, layout, between, n_jobs, place, solve, named)
         grouped = GroupPasses(some, n_jobs, layout)
         try:
             prices, own, settled = solve_groups(grouped, search, place, reduced.known, reduced.curve)

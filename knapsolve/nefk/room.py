@@ -52,7 +52,7 @@ def most_rough(
     largest *= runs.at_once()  # they are solved beside the copies
     by_group = ENTRY * kept if by_table else 0
     if names is not None:
-        by_group = _bytes_of_names(len(names), kept)
+        by_group = bytes_of_names(len(names), kept)
     slopes = known or not leads_by_itself(problem, runs)
     room = _room_of_models(problem, copied, kept, place, slopes, place.dtype.itemsize * largest + by_group)
     by_rough = _bytes_of_rough(problem)
@@ -91,11 +91,16 @@ def room_beside_copies(problem: Problem, largest: int, place: Place, named: int 
     groups = len(problem.caps)
     at_once = 2 if MOST_AT_ONCE * largest <= problem.n else 1
     always = at_once * place.dtype.itemsize * largest if largest > core.TILE else 0
-    always += 0 if named is None else _bytes_of_names(groups, named)
+    always += 0 if named is None else bytes_of_names(groups, named)
     kept = groups if named is None else named
     rooms = (_room_of_models(problem, copied, kept, place, False, always) for copied in columns_to_copy(problem))
     most = max(rooms) / _bytes_of_rough(problem)
     return most if is_enough(problem, most) else 0.0
+
+
+def bytes_of_names(groups: int, kept: int) -> int:
+    """Bytes of the numbers that some of all groups get, which become where items go, of marks of them, and of caps."""
+    return (ENTRY + 1) * groups + CAP * kept
 
 
 def share_beside_filled(
@@ -107,17 +112,12 @@ def share_beside_filled(
     """
     n, kept = problem.n, len(problem.caps)
     if named is not None:
-        kept, others = named, others + _bytes_of_names(kept, named)
+        kept, others = named, others + bytes_of_names(kept, named)
     columns = sum(column.dtype.itemsize for column in problem.columns().values())
     room = (MOST_ROOM + place.given - 2 * place.dtype.itemsize) * n - BY_PRICE * kept - others
     share = max(room, 0.0) / ((columns + BY_REST + (BY_LOOSE if by_own else 0)) * n)
     room -= 2 * (n + kept)  # groups' numbers within their runs, and where they start
     return min(share, max(room, 0.0) / (BY_LEFT * n))
-
-
-def _bytes_of_names(groups: int, kept: int) -> int:
-    """Bytes of the numbers that some of all groups get, which say also where their items go, and of their caps."""
-    return (ENTRY + 1) * groups + CAP * kept
 
 
 def _bytes_of_rough(problem: Problem) -> int:

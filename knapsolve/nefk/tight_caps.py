@@ -29,7 +29,7 @@ from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_f
 from knapsolve.nefk.passes import CHUNK, Prices, Settled, parts_of, worst
 from knapsolve.nefk.problem import SLACK, Problem, joined, odd_stride, sampled
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.room import ROUGH, has_no_bounds, share_beside_filled
+from knapsolve.nefk.room import ROUGH, bytes_of_names, has_no_bounds, share_beside_filled
 from knapsolve.nefk.search import LINEAR
 
 Array = NDArray[np.float64]
@@ -131,17 +131,20 @@ def fill_and_solve(
     n_jobs: int,
     place: Place,
     solve: Solve,
-    named: NDArray[np.bool_],
+    named: NDArray[np.bool_] | None,
 ) -> tuple[Prices, Settled, int, Array] | None:
     """Fill the caps that are likely to bind, and `solve` what is left: prices, how the amounts settled, passes, and own
     prices (k,), NaN where a cap is loose; None if too much is left.
 
-    The caps (k,) are those of the groups that are `named` (g,), which all items are in that have one. The budget's
-    price is likely to be near the lower of two prices, 0 if capacity is left over, and below the higher one. The layout
-    is used up.
+    The caps (k,) are those of the groups that are `named` (g,), as all are that have items; None if these have numbers
+    of their own. The budget's price is likely to be near the lower of two prices, 0 if capacity is left over, and below
+    the higher one. The layout is used up.
     """
     guess, above = between
-    most = min(MOST_REST, share_beside_filled(problem, place, layout.table_bytes))
+    tables = layout.table_bytes
+    if named is not None:  # names are in that table, and once more for idle items
+        tables = bytes_of_names(named.size, len(problem.caps)) + (tables if layout.active else 0)
+    most = min(MOST_REST, share_beside_filled(problem, place, tables))
     own, filled, left, count = _fill(problem, layout, guess, above, n_jobs, place)
     entries, idle = left.entries, _idle_items(problem, layout.active, own, above, named, n_jobs)
     if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size + idle.size <= most * problem.n):
@@ -158,7 +161,7 @@ def fill_and_solve(
     del left, groups
     layout.forget()
     known, own[kept], found = own[kept], np.nan, None
-    fits = rest.n <= problem.n * share_beside_filled(problem, place, layout.table_bytes, by_own=True)
+    fits = rest.n <= problem.n * share_beside_filled(problem, place, tables, by_own=True)
     if fits and kept.size and guess and place.dtype == np.float64 and not idle.size:
         found = solve_by_own_prices(problem, rest, known, layout.amounts[entries], guess, n_jobs, solve)
     found = found or solve_rest(problem, rest, guess, n_jobs, solve)
@@ -208,7 +211,7 @@ def _fill(
 
 
 def _idle_items(
-    problem: Problem, active: Active | None, own: Array, above: float, named: NDArray[np.bool_], n_jobs: int
+    problem: Problem, active: Active | None, own: Array, above: float, named: NDArray[np.bool_] | None, n_jobs: int
 ) -> NDArray[np.intp]:
     """Positions of the items that were left out of `named` groups whose own prices (k + 1,) are not above a price."""
     if active is None:
@@ -262,14 +265,15 @@ def _take_back(
     filled: Settled,
     most: float,
     place: Place,
-    named: NDArray[np.bool_],
+    named: NDArray[np.bool_] | None,
     n_jobs: int,
 ) -> _More | None:
     """The items of all `named` groups whose own prices (k + 1,) are not above a price, which are forgotten, and of
     those of no group, by amounts that are written; None if they are more than a share of all.
     """
     less, were_filled = ~(own > above), own > 0.0
-    by_group, groups = np.roll(spread(less, named), -1), problem.groups  # of no group, -1, last
+    marks, groups = spread(less, named), problem.groups
+    by_group = np.append(marks[1:], marks[0])  # of no group, -1, last
     found = [part.start + np.flatnonzero(by_group[groups[part]]).astype(np.uint32) for part in parts_of(problem.n)]
     left = np.concatenate(found)
     if left.size > most * problem.n:

@@ -22,9 +22,9 @@ def named(monkeypatch):
     seen, lay_out = [], reduced.lay_out
 
     def spy(problem, tables, *given):
-        is_named, has_all = tables[0][0] is not None, given[-1]
+        is_named, keeps_used = tables[0][0] is not None, given[-1]
         layout = lay_out(problem, tables, *given)
-        if has_all:
+        if keeps_used:
             seen.append(is_named)
             assert isinstance(layout, Tiled)
         return layout
