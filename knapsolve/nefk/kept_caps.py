@@ -78,7 +78,8 @@ def keep_all(
             k = int(np.count_nonzero(kept))
             caps, names, counts = take(caps, kept, k), names_of(kept, totals.n_jobs), take(counts, kept, k)
         starts = starts_of(totals, counts, active)
-    return Reduced(kept, caps, [], search, [(names, starts)], curve, totals.count, above, None, active, True)
+    tables = [(names, starts)]
+    return Reduced(kept, caps, [], search, tables, curve, totals.count, above, active=active, keeps_used=True)
 
 
 def named_groups(totals: GroupTotals) -> int | None:
@@ -88,8 +89,8 @@ def named_groups(totals: GroupTotals) -> int | None:
     if not totals.are_counted:
         return None
     k = int(np.count_nonzero(totals.sizes[1:]))
-    is_worth_it = k > 0 and _are_worth_naming(totals, k, len(totals.caps))
-    return k if is_worth_it and not are_in_order(totals.problem.groups) else None
+    is_worth_it = _are_worth_naming(totals, k, len(totals.caps))
+    return k if is_worth_it and not are_in_order(totals.problem.groups) else None  # not 0, as none at all is in order
 
 
 def _are_worth_naming(totals: GroupTotals, k: int, groups: int) -> bool:

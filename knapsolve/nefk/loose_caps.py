@@ -8,6 +8,8 @@ few unless their caps bind; where a sample says that most do, all are kept, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,17 +90,17 @@ def reduce(
     are likely to take nothing may be left out if `leaves_out`. Groups that have items get names, if it `gives_names`,
     where all caps are kept. The table of sizes of the totals is used up.
     """
-    is_met = search[core.STATE] == core.MET
+    is_met, keep = search[core.STATE] == core.MET, partial(keep_all, totals, search, gives_names=gives_names)
     if is_met and not (room and can_be_filled(totals.problem)):
-        return keep_all(totals, search, gives_names=gives_names)
+        return keep()
     sample = SampledTotals(totals) if totals.listed is not None else None
     if sample and sample.totals.problem.n < FEWEST:
         sample = None
     left = left_below(sample, highest, most_left) if room and sample else None
     if sample and left is not None:
-        return _fill_all(totals, search, sample, (highest, left), most_left if leaves_out else None, gives_names)
+        return _fill_all(totals, keep, sample, (highest, left), most_left if leaves_out else None)
     if is_met:
-        return keep_all(totals, search, gives_names=gives_names)
+        return keep()
     if sample is None:
         return None
     price, margin = sample.price(search), ERROR / math.sqrt(sample.totals.problem.n)
@@ -115,7 +117,7 @@ def reduce(
     above = find_price_above(sample, price, off, most_left) if room and not is_steep else None
     if above is not None:
         search[core.PRICE] = price
-        return _fill_all(totals, search, sample, above, most_left if leaves_out else None, gives_names)
+        return _fill_all(totals, keep, sample, above, most_left if leaves_out else None)
     in_order = sample.capped <= worth or not room or are_few(totals.problem.n, totals.ungrouped)
     by_curve = not in_order or totals.problem.n < FEW_EACH * len(totals.caps)
     margin = _margin_below(error, margin, by_curve)
@@ -128,7 +130,7 @@ def reduce(
         active = None
         if leaves_out and room:
             active = find_active(totals, below_likely(price, off), totals.bits_of_blocks)
-        return keep_all(totals, search, curve, sample, active=active, gives_names=gives_names)
+        return keep(curve, sample, active=active)
     has_ties = sample.has_ties
     del sample  # takes room
     found = below_the_answer(totals, search, price, margin, is_steep, curve, has_ties)
@@ -138,32 +140,29 @@ def reduce(
     if found:
         return without_loose_caps(totals, *found, search, curve, leaves_out and room > 0)
     search[core.PRICE] = middle(search)
-    if not room or is_steep or math.isnan(search[core.PRICE]):
-        return None
-    return keep_all(totals, search, curve, gives_names=gives_names)
+    return None if not room or is_steep or math.isnan(search[core.PRICE]) else keep(curve)
 
 
 def _fill_all(
     totals: GroupTotals,
-    search: Array,
+    keep: Callable[..., Reduced],
     sample: SampledTotals,
     known: tuple[float, float],
     most: float | None,
-    gives_names: bool,
 ) -> Reduced:
-    """The problem with all caps, which are to be filled where own prices are above a price, which is given with
-    `left_below` it, or a higher one, if many items start below that, which are left out, and few more groups are; no
-    more than a share of the items may be left. None of them are left out where that is None.
+    """The problem with all caps, as `keep_all` has it, which are to be filled where own prices are above a price, which
+    is given with `left_below` it, or a higher one, if many items start below that, which are left out, and few more
+    groups are; no more than a share of the items may be left. None of them are left out where that is None.
     """
     bits = totals.bits_of_blocks
     if most is not None and (bits or _are_in_tiles(totals.sizes, 2 * core.TILE)):
         price = price_without_idle(sample, *known, most)
         active = None if price is None else find_active(totals, price, bits, True)
         if active is not None and (bits or _are_in_tiles(active.counts, core.TILE)):
-            reduced = keep_all(totals, search, None, sample, active.above, active, gives_names)
+            reduced = keep(None, sample, active.above, active)
             if reduced.active is not None:
                 return reduced
-    return keep_all(totals, search, None, sample, known[0], gives_names=gives_names)
+    return keep(None, sample, known[0])
 
 
 def _are_in_tiles(sizes: NDArray[np.uint32], most: int) -> bool:

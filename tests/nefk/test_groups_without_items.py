@@ -111,12 +111,27 @@ def test_items_in_order_stay_where_they_are(are_sorted, named):
     assert named == ([] if are_sorted else [True])
 
 
-def test_groups_none_of_which_has_items_are_no_groups():
-    rates = np.exp(np.random.default_rng(0).standard_normal(N))
-    given = {"groups": np.full(N, -1), "group_caps": np.ones(1000)}
-    result = solve_nefk(criteria.Freshness(rates), 0.3 * N, **given)
-    np.testing.assert_allclose(result.amounts, solve_nefk(criteria.Freshness(rates), 0.3 * N).amounts, rtol=1e-12)
+@pytest.mark.parametrize("upper", [None, 0.1])
+def test_groups_none_of_which_has_items_are_no_groups(upper):
+    """Also where capacity is left over, and all caps would be kept."""
+    rates, out = np.exp(np.random.default_rng(0).standard_normal(N)), np.empty(N)
+    given, groups = {"upper": upper, "equality": upper is None}, np.full(N, -1)
+    result = solve_nefk(criteria.Freshness(rates), 0.3 * N, **given, groups=groups, group_caps=np.ones(9), out=out)
+    alone = solve_nefk(criteria.Freshness(rates), 0.3 * N, **given)
+    np.testing.assert_allclose(result.amounts, alone.amounts, rtol=1e-12)
     assert not result.group_prices.any()
+
+
+def test_what_is_left_has_no_room_that_names_take(named, monkeypatch):
+    """Marks and caps of named groups, and their numbers, which say where items go."""
+    told, share = [], tight_caps.share_beside_filled
+    monkeypatch.setattr(tight_caps, "share_beside_filled", lambda *x, **y: told.append(x) or share(*x, **y))
+    criterion, given = hosts_by_rank(1.02)
+    solve_nefk(criterion, **given)
+    groups = N // 2
+    assert named == [True] and len(told) >= 1
+    for problem, _, others in told:
+        assert len(problem.caps) < groups and others >= groups + 8 * len(problem.caps) + 4 * groups
 
 
 def test_groups_are_named_only_where_copies_keep_their_room(named):

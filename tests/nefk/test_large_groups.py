@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import knapsolve.nefk.large_groups as large_groups
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.large_groups import LargeGroup
 from knapsolve.nefk.problem import check_problem, sampled
@@ -56,6 +57,14 @@ def test_a_large_group_is_filled_from_any_guess(over, off):
     assert own == pytest.approx(price, rel=1e-12)
     assert total == pytest.approx(0.3 * N, rel=1e-12)
     assert max(settled.residual, settled.over) <= 1e-12
+
+
+def test_a_large_group_takes_no_price_from_a_sample_beside_a_guess(monkeypatch):
+    searched, search = [], large_groups.new_search
+    monkeypatch.setattr(large_groups, "new_search", lambda *given: searched.append(given[2]) or search(*given))
+    filled(group_of(WEIGHTS, 0.3 * N), 0.0, 0.25)
+    filled(group_of(WEIGHTS, 0.3 * N), 0.0)
+    assert searched[0] == 0.25 and math.isnan(searched[1])
 
 
 @pytest.mark.parametrize("off", [0.5, 1.0, 3.0])
