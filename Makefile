@@ -16,7 +16,7 @@ SHIPPED := pyproject.toml setup.py MANIFEST.in README.md LICENSE $(COMPILED) \
     $(shell find knapsolve -name '*.py' -o -name '*.npz' -o -name py.typed)
 
 .DEFAULT_GOAL := test
-.PHONY: help demo test test-slow test-all lint benchmark wheel docs clean
+.PHONY: help demo test test-slow test-all test-full lint benchmark wheel docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -32,10 +32,13 @@ test: $(TESTABLE)  ## the default test suite
 	$(PYTEST)
 
 test-slow: $(TESTABLE)  ## the long statistical checks, and the wheel in empty environments
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not full_size"
 
 test-all: $(TESTABLE)  ## both in one run
-	$(PYTEST) -m "slow or not slow"
+	$(PYTEST) -m "not full_size"
+
+test-full: $(TESTABLE)  ## the few checks that take too long for CI: a thousand million polls, twenty seeds, the sdist compiled
+	$(PYTEST) -m full_size
 
 lint: $(TESTABLE)  ## ruff, cython-lint, mypy
 	$(BIN)/ruff check .

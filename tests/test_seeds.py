@@ -57,6 +57,7 @@ def test_the_answer_does_not_depend_on_processes():
         same(one, simulate(LEARNERS["lakg"], BERNOULLI, 2_000, n_runs=4, n_jobs=2, random_state=1))
 
 
+@pytest.mark.slow
 def test_large_learners_are_trained_in_processes_too():
     learner = HTRAA(resolution=500, n_materials=300_000)  # above a megabyte, which joblib would map read-only
     environment = BernoulliEnvironment(np.full(300_000, 0.5))

@@ -146,6 +146,7 @@ def test_wheel_runs_on_the_oldest_releases_it_allows(wheel, tmp_path):
     assert "numpy 1.26" in call(python, "-I", SMOKE_CHECK, cwd=tmp_path)
 
 
+@pytest.mark.full_size
 def test_sdist_installs_with_this_machines_compiler(sdist, tmp_path):
     python = empty_environment("{}.{}".format(*sys.version_info), tmp_path / "environment")
     install(python, sdist)

@@ -20,6 +20,7 @@ def run(folder, *arguments, encoding="ascii"):
     return done.returncode, done.stdout.decode(encoding), done.stderr.decode(encoding, "replace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoding", "shown"), [("ascii", r"caf\xe9"), ("latin-1", "caf\u00e9")])
 def test_names_beyond_the_encoding_of_the_terminal_are_escaped(tmp_path, encoding, shown):
     (tmp_path / "polls.csv").write_text(LOG, encoding="utf-8")
@@ -28,6 +29,7 @@ def test_names_beyond_the_encoding_of_the_terminal_are_escaped(tmp_path, encodin
     assert shown in out and r"\U0001f600" in out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are text there")
 def test_files_may_have_names_that_are_no_text(tmp_path):
     (tmp_path / "polls.csv").write_text(LOG, encoding="utf-8")
@@ -39,6 +41,7 @@ def test_files_may_have_names_that_are_no_text(tmp_path):
     assert "caf\u00e9" in (tmp_path / names[1]).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_warnings_are_a_line_without_code(tmp_path):
     mine = make_repository(tmp_path / "mine")
     mine.git("clone", "-q", "--depth", "2", f"file://{tmp_path / 'mine'}", tmp_path / "shallow")

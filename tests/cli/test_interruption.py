@@ -129,6 +129,7 @@ def test_ctrl_c_before_anything_is_finished_prints_no_table(tmp_path):
     assert (done.returncode, done.stdout) == (130, "")
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error():
     command = [
         sys.executable,

@@ -49,6 +49,7 @@ def test_bundled_debian_data_need_no_file(succeed):
     assert "10,980 polls" in text
 
 
+@pytest.mark.slow
 def test_the_same_log_in_any_form_gives_the_same_answer(folder, succeed, monkeypatch):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

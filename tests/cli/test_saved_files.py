@@ -41,6 +41,7 @@ def test_files_are_saved_though_nobody_reads_what_is_printed(command, as_json, t
             assert (tmp_path / name).stat().st_size > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_files_are_saved_though_the_disk_of_what_is_printed_is_full(tmp_path):
     (tmp_path / "polls.csv").write_text(POLLS)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from knapsolve.replay import POLICIES
 from tests.cli.conftest import GOOD
 
@@ -28,6 +30,7 @@ def test_simulate_learns_what_is_best(folder, succeed):
     assert "htraa" in succeed("simulate", *options)
 
 
+@pytest.mark.slow
 def test_simulations_and_replays_know_the_same_policies(folder, succeed):
     (folder / "log.csv").write_text(GOOD)
     names = ",".join(POLICIES)

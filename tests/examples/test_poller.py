@@ -265,6 +265,7 @@ def test_ctrl_c_ends_with_what_is_there_and_loses_nothing(tmp_path):
     assert re.search(r"renewal index +\d+ +\d+ +[01]\.\d", out)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_server_and_poller_each(tmp_path):
     state = tmp_path / "state.db"
     server = start("serve", stdin=subprocess.PIPE)

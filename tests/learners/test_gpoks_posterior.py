@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF
 from knapsolve import GPOKS
 from tests.learners.cases import poll_log
 from tests.learners.gpoks_cases import log_at, regression, two
+from tests.sizes import slow_and_full
 
 
 def test_the_posterior_has_the_known_values():
@@ -61,9 +62,9 @@ def test_the_posterior_of_a_hundred_thousand_polls_is_that_of_their_counts_and_s
     assert np.abs(compiled_mean(learner) - by_counts_and_sums(learner)).max() < 1e-8
 
 
-@pytest.mark.slow
-def test_the_posterior_is_stable_to_ten_million_polls():
-    learner = streamed(10**7)
+@pytest.mark.parametrize("n_polls", slow_and_full([2 * 10**6], [10**7]))
+def test_the_posterior_is_stable_to_ten_million_polls(n_polls):
+    learner = streamed(n_polls)
     assert np.abs(compiled_mean(learner) - by_counts_and_sums(learner)).max() < 1e-7
     near = np.abs(learner.grid_ - 0.8) < 0.1
     assert np.abs(compiled_mean(learner) - (0.9 - 0.3 * learner.grid_))[near].max() < 5e-3

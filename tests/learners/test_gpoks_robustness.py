@@ -12,6 +12,7 @@ from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
 from tests.learners.cases import poll_log
 from tests.learners.gpoks_cases import PAIR, in_situation, log_at, two
 from tests.learners.gpoks_twin import admissible, posterior
+from tests.sizes import slow_and_full
 
 FEW = [(50, 1, 1), (70, 1, 0)]
 SCALES = [10.0**power for power in (-6, -3, -1, 1, 2, 4, 6, 8)]
@@ -43,6 +44,7 @@ def assert_same_moments(moved, kept, n_blocks=50):
         assert (np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) < 4 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variance", SCALES)
 def test_draws_from_a_prior_of_any_variance_have_the_moments_of_accepted_ones(variance):
     learner = in_situation([], kernel=ConstantKernel(variance) * RBF(1.0))
@@ -85,20 +87,20 @@ def sorted_halves(n_points, n_draws):
     return -np.sort(-np.abs(np.random.default_rng(3).standard_normal((n_draws, n_points))), axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [ROUGH["white"], ROUGH["all but white"]])
 def test_white_curves_are_sorted_sizes_of_normals(kernel):
     moved = in_situation([], kernel=kernel, n_points=30).sample_curves(0, 2_000, random_state=2)
     assert_same_moments(moved, sorted_halves(30, 100_000))
 
 
-@pytest.mark.slow
+@pytest.mark.full_size
 def test_white_curves_of_the_default_grid_are_sorted_sizes_of_normals():
     moved = in_situation([], kernel=ROUGH["white"]).sample_curves(0, 300, random_state=2)
     assert_same_moments(moved, sorted_halves(99, 20_000), n_blocks=30)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("observations", [[], [(90, 20, 10), (50, 20, 10)]])
+@pytest.mark.parametrize("observations", slow_and_full([[(90, 20, 10), (50, 20, 10)]], [[]]))
 def test_slides_alone_leave_the_law_as_it_is(observations):
     """What gets a draw out of a corner that no flight leaves."""
     learner = in_situation(observations)
@@ -120,6 +122,7 @@ def test_no_draw_falls_back_whatever_the_prior_variance(variance, n):
     assert np.isfinite(learner.curves_).all() and np.isfinite(history.value).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ROUGH.values(), ids=ROUGH)
 def test_no_draw_falls_back_however_rough_the_kernel(kernel):
     learner = GPOKS(kernel=kernel, n_points=60)

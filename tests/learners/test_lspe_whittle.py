@@ -13,6 +13,7 @@ from knapsolve._core.lspe import LSPE, update
 from knapsolve.environments import EphemeralEnvironment
 from knapsolve.restless import simulate_ephemeral
 from tests.learners.crawl_twins import lspe
+from tests.sizes import slow_and_full
 
 RATES = {"arrival_rates": [250.0] * 4, "decay_rates": [0.7, 0.35, 0.7, 0.21]}
 STATE = (
@@ -163,11 +164,11 @@ def test_extreme_logs_leave_finite_numbers(seed, delta, degree):
     assert 1 <= learner.allocate(2).size <= 2
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("n_seeds", slow_and_full([4], [20]))
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_never_breaks_over_20_seeds_and_100000_steps(delta):
-    reward = earned(LSPEWhittle(regularization=delta), 100_000, 20)
-    assert reward.shape == (20, 10)
+def test_never_breaks_over_20_seeds_and_100000_steps(delta, n_seeds):
+    reward = earned(LSPEWhittle(regularization=delta), 100_000, n_seeds)
+    assert reward.shape == (n_seeds, 10)
 
 
 def test_too_many_features_are_refused_with_advice():

@@ -142,6 +142,7 @@ def test_compiled_loop_equals_the_loop_of_public_calls():
     assert np.array_equal(compiled.estimates_, public.estimates_)
 
 
+@pytest.mark.slow
 def test_at_least_470_from_step_1000_on_for_each_of_20_seeds():
     history = simulate_ephemeral(
         PlugInWhittle(), EphemeralEnvironment(**RATES), 5000, n_runs=20, record_every=1000, random_state=0

@@ -27,6 +27,7 @@ def test_time_that_a_copy_is_current_is_worth_the_pooled_rate_or_a_change_in_fou
     assert worth == pytest.approx(np.full(n, min(pooled, 1 / (4 * n))), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_more_is_found_where_changes_come_together():
     """With and without the clock: 60 items, whose changes all lie in one tenth of the time, by turns."""
     class Even(twins.QuickTwin):

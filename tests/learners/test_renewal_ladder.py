@@ -62,6 +62,7 @@ def results(log, changes, n_polls):
     return found, fresh / len(changes) / (stop - start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", [1.0, 6.0])
 def test_the_ladder_finds_as_much_as_the_exact_largest_index(mean):
     n, n_polls = 150, 9_000
@@ -98,7 +99,7 @@ def debian_changes(start, stop, n_polls):
     return [np.append(scaled[items == each], 1e12) for each in np.unique(items)]
 
 
-@pytest.mark.parametrize("polls_per_change", [1.5, 6, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("polls_per_change", [1.5, 6, pytest.param(30, marks=pytest.mark.full_size)])
 def test_the_ladder_is_as_good_as_the_exact_largest_index_on_debian_uploads(polls_per_change):
     totals = np.zeros((2, 2))
     for start in (18_083, 18_093, 18_103):  # July 2019 to 2021: some 3,100 uploads

@@ -1,12 +1,32 @@
-"""What happened while caps were filled first."""
+"""Which cases are slow, and what happened while caps were filled first."""
 
 import math
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
+
+BY_DEFAULT = 12  # cases of a test, or some fewer or more
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks select
+def pytest_collection_modifyitems(items):
+    """Of a test with many cases here, only so many run by default, with every value of every parameter among them."""
+    here, cases = Path(__file__).parent, defaultdict(list)
+    for item in items:
+        if item.path.parent == here and not any(map(item.get_closest_marker, ("slow", "full_size"))):
+            cases[item.path, item.originalname].append(item)
+    for some in cases.values():
+        stride = max(1, len(some) // BY_DEFAULT)
+        while math.gcd(stride, len(some)) > 1:
+            stride += 1
+        for k, item in enumerate(some):
+            if k % stride:
+                item.add_marker(pytest.mark.slow)
 
 
 class Filled(list):

@@ -17,11 +17,13 @@ def filled(rates, weights, groups, caps):
     with np.errstate(divide="ignore"):
         starts = np.log(weights * rates)
     amounts = np.zeros(rates.size)
-    for group, cap in enumerate(caps):
-        which = np.flatnonzero((groups == group) & (weights > 0.0))
+    order = np.lexsort((-starts, groups))
+    begins = np.searchsorted(groups[order], np.arange(len(caps) + 1))
+    for cap, begin, end in zip(caps, begins, begins[1:]):
+        which = order[begin:end]
+        which = which[weights[which] > 0.0]
         if not which.size:
             continue
-        which = which[np.argsort(-starts[which])]
         steep = np.cumsum(1.0 / rates[which])
         prices = (np.cumsum(starts[which] / rates[which]) - cap) / steep
         last = np.flatnonzero(starts[which] > prices)[-1]

@@ -22,6 +22,7 @@ from knapsolve.nefk.layouts import lay_out
 from knapsolve.nefk.loose_caps import below_the_answer, reduce
 from knapsolve.nefk.result import Place
 from knapsolve.nefk.single import new_search
+from tests.sizes import slow_and_full
 
 N = 70_000
 
@@ -182,8 +183,7 @@ def test_adversarial_problems_leave_no_residual(first, monkeypatch):
     assert adversarial(first, 250, monkeypatch) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(120_000, 130_000, 2500))
+@pytest.mark.parametrize("first", slow_and_full(range(120_000, 125_000, 2500), range(125_000, 130_000, 2500)))
 def test_many_adversarial_problems_leave_no_residual(first, monkeypatch):
     assert adversarial(first, 2500, monkeypatch) == []
 

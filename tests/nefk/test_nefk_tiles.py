@@ -15,6 +15,7 @@ import knapsolve.nefk.narrow as narrow_module
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.group_passes import BATCHES, MOST_LISTED, GroupPasses
 from knapsolve.nefk.problem import check_problem
+from tests.sizes import slow_and_full
 
 
 @pytest.mark.parametrize("family", ["freshness", "harmonic", "quadratic"])
@@ -135,14 +136,12 @@ def test_own_prices_of_groups_of_many_items_are_those_of_the_groups_alone(family
         np.testing.assert_allclose(result.amounts[groups == g], alone.amounts, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(10_000, 40_000, 2500))
+@pytest.mark.parametrize("first", slow_and_full(range(10_000, 20_000, 2500), range(20_000, 40_000, 2500)))
 def test_many_adversarial_problems_leave_no_residual(first):
     assert [seed for seed in range(first, first + 2500) if not residual(seed) <= 1e-12] == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(50_000, 60_000, 2500))
+@pytest.mark.parametrize("first", slow_and_full(range(50_000, 55_000, 2500), range(55_000, 60_000, 2500)))
 def test_many_adversarial_problems_leave_no_residual_by_the_model_either(first, monkeypatch):
     for module in (groups_module, group_marks_module, narrow_module):
         monkeypatch.setattr(module, "MANY", 5)

@@ -147,6 +147,7 @@ def test_estimates_approach_the_true_rates_as_polls_accumulate():
     assert errors[2] < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["mle", "recursive", "bayes"])
 @pytest.mark.parametrize("polls", [50, 200])
 def test_95_percent_intervals_cover_93_to_97_percent_of_1000_items(estimator, polls):

@@ -86,6 +86,7 @@ def test_the_optimum_and_uniform_have_the_printed_values():
     assert uniform == pytest.approx([590.0, 687.5, 747.5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_few_runs_score_about_as_the_prototype(pair):
     learner = GPOKS(scale="linear", n_materials=2, feedback_noise=0.1)
@@ -95,6 +96,7 @@ def test_a_few_runs_score_about_as_the_prototype(pair):
     assert (np.abs(found.mean(axis=0) - prototype) < 4 * error + [0.1, 0.9, 1.2]).all()
 
 
+@pytest.mark.slow
 def test_lakg_scores_as_the_paper():
     values, found = gpoks_runs.lakg_scores((0.9, 0.1), 120, 0)
     assert values.mean(axis=0) == pytest.approx([6.0, 71.6, 874.9], rel=0.01)

@@ -58,6 +58,7 @@ def test_another_seed_gives_other_numbers():
     assert (first != second).any() and abs(first[:, -1].mean() - second[:, -1].mean()) < 0.1
 
 
+@pytest.mark.slow
 def test_every_line_has_a_standard_error_and_references_stand_beside(tiny):
     text, _, name, _ = tiny
     rows = re.findall(r"^(?:LAKG|H-TRAA)[ ,].*?  .*", text, re.MULTILINE)
@@ -83,6 +84,7 @@ def twin_lakg(setting: Setting, n: int, n_polls: int, resolution: int, exponent:
     return float((amounts * -np.expm1(-rates / amounts)).sum())
 
 
+@pytest.mark.slow
 def test_the_curve_of_lakg_agrees_with_a_readable_twin():
     ensemble = Ensemble(40, 10_000, np.random.default_rng(3))
     mean, error = lakg_curve(ensemble, HARD, CONFIGURATIONS[0]).at(10_000)
@@ -199,6 +201,7 @@ def test_an_interrupt_keeps_what_is_finished_and_says_so(tmp_path, monkeypatch, 
     assert "lakg_figure_2.png" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_output_goes_where_it_is_told_and_progress_to_standard_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lakg, "QUICK", TINY)
     monkeypatch.setattr(Figure, "draw", lambda figure, path: path.touch())

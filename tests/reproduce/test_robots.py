@@ -2,11 +2,13 @@ import matplotlib
 
 matplotlib.use("Agg")
 import numpy as np
+import pytest
 from matplotlib.image import imread
 
 from knapsolve.reproduce.robots import run
 
 
+@pytest.mark.slow
 def test_tables_stand_beside_the_papers_with_its_misprints_marked(tmp_path):
     text = run(output=tmp_path)
     first, second, captions = (

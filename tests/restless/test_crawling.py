@@ -28,6 +28,7 @@ def test_policy_in_the_mean_environment_earns_what_it_says(method):
     assert np.allclose(history.reward[0], policy.simulate(500).reward, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_stochastic_example_is_within_three_standard_errors_of_471_34():
     history = simulate_ephemeral(
         WhittlePolicy(**EXAMPLE, n_crawls=1),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from knapsolve import WhittlePolicy, whittle_index
 from knapsolve.restless import relaxed_bound
 from tests.restless.whittle_twins import EXAMPLE, whittle_policy
+from tests.sizes import slow_and_full
 
 
 @pytest.mark.parametrize(
@@ -167,12 +168,12 @@ def test_policy_is_close_to_the_relaxed_bound_with_many_sites():
     )  # no run from empty sites can beat it: what they hold at the end is not less
 
 
-@pytest.mark.slow
-def test_calendar_equals_brute_force_with_a_million_sites():
+@pytest.mark.parametrize("n_rounds", slow_and_full([150], [1500]))
+def test_calendar_equals_brute_force_with_a_million_sites(n_rounds):
     random = np.random.default_rng(0)
     rate, decay = random.lognormal(0, 1, 10**6), random.lognormal(-3, 1, 10**6)
     runs = [
-        WhittlePolicy(rate, decay, 1000, method=method).simulate(1500, return_crawls=True)
+        WhittlePolicy(rate, decay, 1000, method=method).simulate(n_rounds, return_crawls=True)
         for method in ("brute", "calendar")
     ]
     assert np.array_equal(runs[0].crawls, runs[1].crawls)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from knapsolve import EDFScheduler
 from knapsolve._core.policies import FixedAmounts
 from knapsolve._core.schedulers import DeadlineOrder
+from tests.sizes import slow_and_full
 from tests.twins import EDFTwin, FixedTwin
 
 AMOUNT = st.floats(1e-3, 10.0) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
@@ -217,9 +218,9 @@ def test_ten_million_polls_do_not_drift():
     counts_stay_within_two(np.random.default_rng(0).uniform(0.5, 1.5, 50), 10_000_000)
 
 
-@pytest.mark.slow
-def test_a_thousand_million_polls_do_not_drift():
-    counts_stay_within_two(np.random.default_rng(0).uniform(0.5, 1.5, 50), 1_000_000_000)
+@pytest.mark.parametrize("n_polls", slow_and_full([10**8], [10**9]))
+def test_many_more_polls_do_not_drift(n_polls):
+    counts_stay_within_two(np.random.default_rng(0).uniform(0.5, 1.5, 50), n_polls)
 
 
 def memory_of(scheduler):
