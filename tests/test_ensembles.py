@@ -61,6 +61,7 @@ LAKG_VALUES = [  # alpha, beta, resolution, exponent, values at POLLS
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "beta", "resolution", "exponent", "values"), LAKG_VALUES)
 def test_lakg_has_the_reference_values(alpha, beta, resolution, exponent, values):
     learner = LAKG(resolution=resolution, exponent=exponent)

@@ -51,6 +51,7 @@ def test_the_answer_does_not_depend_on_n_jobs_or_engine(learner, scheduler):
     assert len({tuple(row) for row in one.detections.tolist()}) > 1
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_processes():
     one = simulate(LEARNERS["lakg"], BERNOULLI, 2_000, n_runs=4, random_state=1)
     with joblib.parallel_config(backend="loky", n_jobs=2):

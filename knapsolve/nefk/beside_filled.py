@@ -10,21 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import knapsolve._core.nefk as core
 from knapsolve.exceptions import InfeasibleError
-from knapsolve.nefk.group_samples import step_roughly
-from knapsolve.nefk.group_totals import GroupTotals, capped_sums
-from knapsolve.nefk.passes import worst
+from knapsolve.nefk.group_passes import GroupPasses
+from knapsolve.nefk.passes import Prices, worst
 from knapsolve.nefk.problem import Problem
 from knapsolve.nefk.result import NEFKResult, Place
-from knapsolve.nefk.single import new_search
 
 Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
-ROUGHLY = 1e-6  # relative gap of the total at a price that tells which caps bind
-TURNS = 4  # of which caps bind, and the price
 SAME = 1e-14  # relative difference of prices between which an item may start, and totals jump
 
 
@@ -60,41 +55,46 @@ def solve_rest(problem: Problem, rest: Problem, guess: float, n_jobs: int, solve
 
 
 def solve_by_own_prices(
-    problem: Problem, rest: Problem, own: Array, amounts: Array, guess: float, n_jobs: int, solve: Solve
+    problem: Problem, rest: Problem, own: Array, amounts: Array | None, guess: float, n_jobs: int, solve: Solve
 ) -> Rest | None:
     """The same of groups whose own prices (k,) are known, NaN if they have none, and amounts (m,) at these, which
-    change: what has no group, or one whose own price is not above the budget's, is a problem without groups. None if
-    that leads nowhere.
+    change: no item takes more than at its group's own price, so what is left is a problem of upper bounds, without
+    groups. Without amounts, own prices are guesses. None if that leads nowhere.
     """
-    if not (rest.capacity > LEAST_REST * problem.capacity and (rest.caps > 0.0).all()):
+    names, caps = rest.groups, rest.caps
+    if not (rest.capacity > LEAST_REST * problem.capacity and (caps > 0.0).all()):
         return None
-    names, caps, price, count = rest.groups, rest.caps, _rough_price(rest, guess, n_jobs), 0
-    for _ in range(TURNS):
-        binds = own > price
-        is_filled = np.append(binds, False)[names]  # of no group, -1, last
-        part = rest.take(np.flatnonzero(~is_filled), rest.capacity - float(caps[binds].sum()), n_jobs)
-        found = _solve(problem, part, price, n_jobs, solve, True)
-        del part  # room
-        if found is None:
-            return None
-        price = found.price
-        count += found.n_passes
-        if not (np.where(binds, price - own, own - price) > SAME * price).any():
-            break
-    else:
+    if amounts is None:
+        own, amounts = _fill(rest, own, guess, n_jobs)
+    has_own = np.append(own > 0.0, False)  # of no group, -1, last
+    upper = np.where(has_own[names], amounts, np.inf)
+    alone = replace(rest, groups=None, caps=np.empty(0), upper=upper)
+    found = _solve(problem, alone, guess, n_jobs, solve, True)
+    del alone, upper  # room
+    if found is None:
         return None
-    amounts[~is_filled] = found.amounts
+    price, amounts[:] = found.price, found.amounts
+    is_filled = np.append(own > price, False)[names]
     total = np.bincount(names + 1, amounts, caps.size + 1)[1:]
+    binds = (own > price * (1.0 + SAME)) | ((own > price) & (total >= caps))
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.where(binds, np.abs(total - caps), np.maximum(total - caps, 0.0)) / caps
-    over = float(np.max(off, initial=0.0))
-    value, residual, over = found.value, found.kkt_residual, worst((over, found.budget_residual))
-    del found
-    more, violation = _audit(rest, np.flatnonzero(is_filled), own, amounts, n_jobs)
-    residual = worst((residual, violation))
+    over = worst((float(np.max(off, initial=0.0)), found.budget_residual))
+    residual = worst((found.kkt_residual, _violation(rest, np.flatnonzero(is_filled), own, amounts, n_jobs)))
     if not (over <= DOUBTFUL and residual <= DOUBTFUL):
         return None
-    return Rest(price, amounts, np.where(binds, own, np.nan), value + more, residual, over, count)
+    return Rest(price, amounts, np.where(binds, own, np.nan), found.value, residual, over, found.n_passes)
+
+
+def _fill(rest: Problem, guesses: Array, guess: float, n_jobs: int) -> tuple[Array, Array]:
+    """Own prices (k,), NaN where a cap is not taken, from guesses, which may be NaN; amounts (m,) at these, and at some
+    price of the items of no group.
+    """
+    own, place = np.append(np.nan, np.where(guesses > 0.0, guesses, guess)), Place(rest.n, None, n_jobs=n_jobs)
+    GroupPasses(rest, n_jobs).settle(Prices(guess, guess), own, 0.0, place)
+    amounts = place.amounts()
+    total = np.bincount(rest.groups + 1, amounts, own.size)[1:]
+    return np.where(total >= (1.0 - DOUBTFUL) * rest.caps, own[1:], np.nan), amounts
 
 
 def _solve(
@@ -109,19 +109,11 @@ def _solve(
         return None
 
 
-def _rough_price(rest: Problem, guess: float, n_jobs: int) -> float:
-    """A price near the answer's, by totals of groups."""
-    passes = rest.passes(n_jobs)
-    totals, search = GroupTotals(rest, passes.items, n_jobs), new_search(rest, passes, guess)
-    step_roughly(search, passes.shape, lambda price: capped_sums(totals, *totals.respond(price).T), ROUGHLY)
-    return float(search[core.PRICE])
-
-
-def _audit(rest: Problem, which: NDArray[np.intp], own: Array, amounts: Array, n_jobs: int) -> tuple[float, float]:
-    """The value of some items at their groups' own prices (k,), and the largest violation, as nefk_violation has it."""
+def _violation(rest: Problem, which: NDArray[np.intp], own: Array, amounts: Array, n_jobs: int) -> float:
+    """The largest violation of some items at their groups' own prices (k,), as nefk_violation has it."""
     if not which.size:
-        return 0.0, 0.0
+        return 0.0
     x, price = amounts[which], own[rest.groups[which]]
-    value, slope = rest.take(which, 0.0, n_jobs).passes(n_jobs).worth(x)
+    slope = rest.take(which, 0.0, n_jobs).passes(n_jobs).worth(x)[1]
     excess = (slope - price) / price
-    return float(value.sum()), float(np.max(np.where(x > 0.0, np.abs(excess), np.maximum(excess, 0.0))))
+    return float(np.max(np.where(x > 0.0, np.abs(excess), np.maximum(excess, 0.0))))

@@ -145,6 +145,7 @@ def fill_and_solve(
     if named is not None:  # names are in that table, and once more for idle items
         tables = bytes_of_names(named.size, len(problem.caps)) + (tables if layout.active else 0)
     most = min(MOST_REST, share_beside_filled(problem, place, tables))
+    most_by_own = problem.n * share_beside_filled(problem, place, tables, by_own=True)
     own, filled, left, count = _fill(problem, layout, guess, above, n_jobs, place)
     entries, idle = left.entries, _idle_items(problem, layout.active, own, above, named, n_jobs)
     if not (filled.residual <= DOUBTFUL and filled.over <= DOUBTFUL and entries.size + idle.size <= most * problem.n):
@@ -161,9 +162,9 @@ def fill_and_solve(
     del left, groups
     layout.forget()
     known, own[kept], found = own[kept], np.nan, None
-    fits = rest.n <= problem.n * share_beside_filled(problem, place, tables, by_own=True)
-    if fits and kept.size and guess and place.dtype == np.float64 and not idle.size:
-        found = solve_by_own_prices(problem, rest, known, layout.amounts[entries], guess, n_jobs, solve)
+    if rest.n <= most_by_own and kept.size and guess and place.dtype == np.float64:
+        amounts = None if idle.size else layout.amounts[entries]
+        found = solve_by_own_prices(problem, rest, known, amounts, guess, n_jobs, solve)
     found = found or solve_rest(problem, rest, guess, n_jobs, solve)
     count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
     if found and found.price <= above:
@@ -177,8 +178,10 @@ def fill_and_solve(
             return None
         layout.deliver(place)
         del rest, found, entries, idle  # room
-        more = _take_back(problem, own, above, filled, most, place, named, n_jobs)
-        found = solve_rest(problem, more.rest, above, n_jobs, solve) if more else None
+        more, found = _take_back(problem, own, above, filled, most, place, named, n_jobs), None
+        if more and more.kept.size and more.rest.n <= most_by_own:
+            found = solve_by_own_prices(problem, more.rest, more.own, None, above, n_jobs, solve)
+        found = found or (more and solve_rest(problem, more.rest, above, n_jobs, solve))
         if not (more and found and found.price <= above):
             place.clear()
             return None
@@ -255,6 +258,7 @@ class _More(NamedTuple):
     left: NDArray[np.uint32]  # positions of all these items
     rest: Problem
     kept: NDArray[np.intp]  # the groups of it that have caps
+    own: Array  # guesses of their own prices, NaN if there are none
     settled: Settled  # how the others are
 
 
@@ -283,9 +287,9 @@ def _take_back(
     amounts, taken = place.amounts()[which], problem.take(which, 0.0, n_jobs)
     total = filled.total - float(amounts.sum())
     value = filled.value - (float(taken.passes(n_jobs).worth(amounts)[0].sum()) if which.size else 0.0)
-    own[less] = np.nan
     rest, kept = _in_groups(problem.take(left, problem.capacity - total, n_jobs), names, problem.caps)
-    return _More(left, rest, kept, replace(filled, total=total, value=value))
+    guesses, own[less] = own[kept], np.nan
+    return _More(left, rest, kept, guesses, replace(filled, total=total, value=value))
 
 
 def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:

@@ -195,6 +195,7 @@ def test_what_comes_by_standard_input_is_called_so(succeed, folder, monkeypatch)
     assert "\nstandard input: 2 polls of 1 item" in succeed("allocate", "-", "--capacity", "1/s")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads as Linux does")
 def test_a_small_parquet_file_is_read_without_threads(folder):
     """A process that ended at once, with a message, while they started was aborted: twice in 36 runs."""

@@ -90,6 +90,7 @@ def test_help_is_shown_without_a_command_and_for_each(succeed):
         assert "--seed" in succeed(command, "-h")
 
 
+@pytest.mark.slow
 def test_without_the_extra_there_is_one_clear_line():
     code = (
         "import sys; sys.modules['typer'] = None; import knapsolve; assert 'rich' not in sys.modules;"

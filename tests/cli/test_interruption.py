@@ -87,6 +87,7 @@ def test_a_picture_after_ctrl_c_says_that_policies_are_missing(tmp_path):
     assert "interrupted: 1 of 2 policies are finished" in picture.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["ReplayResult._resampled", "ReplayResult.plot"])
 @pytest.mark.parametrize("as_json", [False, True], ids=["table", "json"])
 def test_ctrl_c_after_the_last_poll_prints_all_rows(tmp_path, phase, as_json):

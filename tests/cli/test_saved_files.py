@@ -30,7 +30,8 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-@pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("command", CALLS)
 def test_files_are_saved_though_nobody_reads_what_is_printed(command, as_json, tmp_path):
     (tmp_path / "polls.csv").write_text(POLLS)

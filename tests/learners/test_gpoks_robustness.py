@@ -60,6 +60,7 @@ def test_curves_scale_with_the_prior_and_the_noise(variance):
     assert learner.sample_curves(0, 20, random_state=7) / variance**0.5 == pytest.approx(unit, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variance", [1e-6, 1e-3, 1e2, 1e4])
 def test_draws_from_a_posterior_have_the_moments_of_accepted_ones(variance):
     learner = in_situation(FEW, kernel=ConstantKernel(variance) * RBF(1.0))
@@ -111,6 +112,7 @@ def test_slides_alone_leave_the_law_as_it_is(observations):
     assert_same_moments(moved, moved_and_kept(learner, 50, 200_000)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 6])
 @pytest.mark.parametrize("variance", SCALES)
 def test_no_draw_falls_back_whatever_the_prior_variance(variance, n):

@@ -10,6 +10,7 @@ from knapsolve._core.renewal import gain
 from knapsolve.datasets import load_debian_uploads
 from tests.learners import renewal_twins as twins
 from tests.learners.cases import poll_log
+from tests.sizes import slow_and_full
 
 
 @given(st.floats(1e-9, 700))
@@ -99,7 +100,7 @@ def debian_changes(start, stop, n_polls):
     return [np.append(scaled[items == each], 1e12) for each in np.unique(items)]
 
 
-@pytest.mark.parametrize("polls_per_change", [1.5, 6, pytest.param(30, marks=pytest.mark.full_size)])
+@pytest.mark.parametrize("polls_per_change", [1.5, *slow_and_full([6], [30])])
 def test_the_ladder_is_as_good_as_the_exact_largest_index_on_debian_uploads(polls_per_change):
     totals = np.zeros((2, 2))
     for start in (18_083, 18_093, 18_103):  # July 2019 to 2021: some 3,100 uploads

@@ -208,6 +208,7 @@ def test_lakg_says_when_the_capacity_leaves_nothing_to_choose():
         LAKG(capacity=5.0, n_materials=4).fit(X, y)
 
 
+@pytest.mark.slow
 def test_logs_of_policies_stay_short_in_parts_and_end_with_the_phase():
     X, y = poll_log(3_000, 9)
     single, phase = OptimalPolicy(), EstimatorPolicy(phase=100)

@@ -10,7 +10,7 @@ import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 
-BY_DEFAULT = 12  # cases of a test, or some fewer or more
+BY_DEFAULT = 8  # cases of a test, or some fewer or more
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks select

@@ -13,6 +13,7 @@ from knapsolve.replay.comparison import default_policies
 from tests.replay.logs import DAY, bursty_log
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter():
     items, times = bursty_log(12, 100, seed=4)
     policies = [name for name in default_policies(True) if name != "gpoks"]  # dear, and told what the others are
