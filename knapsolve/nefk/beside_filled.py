@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 Solve = Callable[[Problem, int, Place, float], NEFKResult]
 LEAST_REST = 1e-7  # of the capacity, of which the rest of it is a difference: less has few digits
 DOUBTFUL = 1e-12  # a violation that filled groups should not have
+MOST_FILLED = 10_000  # items that take less time to be filled than to be solved with their groups
 SAME = 1e-14  # relative difference of prices between which an item may start, and totals jump
 
 
@@ -57,12 +58,14 @@ def solve_rest(problem: Problem, rest: Problem, guess: float, n_jobs: int, solve
 def solve_by_own_prices(
     problem: Problem, rest: Problem, own: Array, amounts: Array | None, guess: float, n_jobs: int, solve: Solve
 ) -> Rest | None:
-    """The same of groups whose own prices (k,) are known, NaN if they have none, and amounts (m,) at these, which
-    change: no item takes more than at its group's own price, so what is left is a problem of upper bounds, without
-    groups. Without amounts, own prices are guesses. None if that leads nowhere.
+    """The same of groups whose own prices (k,) are known, not above 0 if they have none, and amounts (m,) at these,
+    which change: no item takes more than at its group's own price, so what is left is a problem of upper bounds,
+    without groups. Without amounts, own prices are guesses. None if that leads nowhere, or takes longer.
     """
     names, caps = rest.groups, rest.caps
     if not (rest.capacity > LEAST_REST * problem.capacity and (caps > 0.0).all()):
+        return None
+    if amounts is None and rest.n > MOST_FILLED:
         return None
     if amounts is None:
         own, amounts = _fill(rest, own, guess, n_jobs)
@@ -76,7 +79,7 @@ def solve_by_own_prices(
     price, amounts[:] = found.price, found.amounts
     is_filled = np.append(own > price, False)[names]
     total = np.bincount(names + 1, amounts, caps.size + 1)[1:]
-    binds = (own > price * (1.0 + SAME)) | ((own > price) & (total >= caps))
+    binds = own > price * (1.0 + SAME)
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.where(binds, np.abs(total - caps), np.maximum(total - caps, 0.0)) / caps
     over = worst((float(np.max(off, initial=0.0)), found.budget_residual))
@@ -87,14 +90,12 @@ def solve_by_own_prices(
 
 
 def _fill(rest: Problem, guesses: Array, guess: float, n_jobs: int) -> tuple[Array, Array]:
-    """Own prices (k,), NaN where a cap is not taken, from guesses, which may be NaN; amounts (m,) at these, and at some
-    price of the items of no group.
+    """Own prices (k,), 0 of worthless items, from guesses, which may be NaN; amounts (m,) at these, and at some price of
+    the items of no group.
     """
     own, place = np.append(np.nan, np.where(guesses > 0.0, guesses, guess)), Place(rest.n, None, n_jobs=n_jobs)
     GroupPasses(rest, n_jobs).settle(Prices(guess, guess), own, 0.0, place)
-    amounts = place.amounts()
-    total = np.bincount(rest.groups + 1, amounts, own.size)[1:]
-    return np.where(total >= (1.0 - DOUBTFUL) * rest.caps, own[1:], np.nan), amounts
+    return own[1:], place.amounts()
 
 
 def _solve(

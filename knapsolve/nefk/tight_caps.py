@@ -180,7 +180,8 @@ def fill_and_solve(
         del rest, found, entries, idle  # room
         more, found = _take_back(problem, own, above, filled, most, place, named, n_jobs), None
         if more and more.kept.size and more.rest.n <= most_by_own:
-            found = solve_by_own_prices(problem, more.rest, more.own, None, above, n_jobs, solve)
+            unknown = np.full(more.kept.size, np.nan)
+            found = solve_by_own_prices(problem, more.rest, unknown, None, above, n_jobs, solve)
         found = found or (more and solve_rest(problem, more.rest, above, n_jobs, solve))
         if not (more and found and found.price <= above):
             place.clear()
@@ -258,7 +259,6 @@ class _More(NamedTuple):
     left: NDArray[np.uint32]  # positions of all these items
     rest: Problem
     kept: NDArray[np.intp]  # the groups of it that have caps
-    own: Array  # guesses of their own prices, NaN if there are none
     settled: Settled  # how the others are
 
 
@@ -287,9 +287,9 @@ def _take_back(
     amounts, taken = place.amounts()[which], problem.take(which, 0.0, n_jobs)
     total = filled.total - float(amounts.sum())
     value = filled.value - (float(taken.passes(n_jobs).worth(amounts)[0].sum()) if which.size else 0.0)
+    own[less] = np.nan
     rest, kept = _in_groups(problem.take(left, problem.capacity - total, n_jobs), names, problem.caps)
-    guesses, own[less] = own[kept], np.nan
-    return _More(left, rest, kept, guesses, replace(filled, total=total, value=value))
+    return _More(left, rest, kept, replace(filled, total=total, value=value))
 
 
 def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:

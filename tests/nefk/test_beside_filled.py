@@ -9,6 +9,7 @@ import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.problem import check_problem
 
 
 class Seen(list):
@@ -87,7 +88,7 @@ def test_groups_that_never_take_their_caps_are_loose(by_own, monkeypatch):
     given["weights"] = np.where(kind == 1, 0.0, given["weights"])
     given["group_caps"][groups[kind == 2]] = 1e3
     result = solve_nefk(criteria.Freshness(rates), **given)
-    assert by_own == [True]
+    assert by_own == [True, False]  # more groups are taken back: many items
     assert not result.amounts[kind <= 1].any()
     own, caps = by_own.own[0]
     assert (caps == 1e3).any()
@@ -157,3 +158,64 @@ def test_a_group_whose_own_price_is_next_to_the_budgets_is_loose_or_not(size, se
     monkeypatch.setattr(beside_filled, "SAME", 0.0)
     solve_nefk(criterion, **given)
     assert by_own == [True, False]
+
+
+@pytest.fixture
+def refilled(monkeypatch):
+    """Items of what is left whose own prices were guesses, every time that these led to the answer."""
+    seen, find = [], tight_caps.solve_by_own_prices
+
+    def spy(problem, rest, own, amounts, *args):
+        found = find(problem, rest, own, amounts, *args)
+        if found is not None and amounts is None:
+            seen.append(rest.n)
+        return found
+
+    monkeypatch.setattr(tight_caps, "solve_by_own_prices", spy)
+    return seen
+
+
+@pytest.mark.parametrize(("n", "seed", "times"), [(70_000, 0, 1), (100_000, 2, 1), (80_000, 4, 2)])
+def test_groups_with_items_that_were_left_out_are_filled_once_more(n, seed, times, refilled, monkeypatch):
+    """And those that are taken back, the second time."""
+    criterion, given = hosts_by_rank(n, n // 10, 1.02, seed)
+    result = solve_nefk(criterion, **given)
+    assert len(refilled) == times
+    expected = solve_without(criterion, given, monkeypatch)
+    assert_same(result, expected, given["capacity"])
+    monkeypatch.setattr(beside_filled, "MOST_FILLED", refilled[0] - 1)
+    assert_same(solve_nefk(criterion, **given), expected, given["capacity"])
+    assert len(refilled) == times
+
+
+@pytest.mark.parametrize("seed", [2, 7, 10])
+def test_groups_that_take_nothing_are_loose_where_others_are_filled_once_more(seed, refilled, monkeypatch):
+    criterion, given = hosts_by_rank(100_000, 10_000, 1.02, seed)
+    groups = given["groups"]
+    worthless = np.random.default_rng(1).random(10_000) < 0.01
+    worthless[np.argsort(np.bincount(groups, minlength=10_000))[-100:]] = False
+    given["weights"] = np.where(worthless[groups], 0.0, given["weights"])
+    given["group_caps"][~worthless] *= 1.003
+    result = solve_nefk(criterion, **given)
+    assert refilled
+    assert not result.amounts[worthless[groups]].any()
+    assert not result.group_prices[worthless].any()
+    assert_same(result, solve_without(criterion, given, monkeypatch), given["capacity"])
+
+
+@pytest.mark.parametrize("guess", [0.05, 0.3, 5.0])
+def test_own_prices_are_found_from_any_guess_where_there_are_any(guess):
+    generator = np.random.default_rng(2)
+    groups = generator.permutation(np.arange(200) % 41 - 1)
+    rates, weights = np.exp(generator.standard_normal((2, 200)))
+    weights[groups == 7] = 0.0
+    caps = np.exp(generator.standard_normal(40))
+    problem = check_problem(criteria.Freshness(rates), 9.0, weights, 0.0, None, groups, caps, True)
+    guesses = np.where(np.arange(40) % 2, np.nan, 3.0 * guess)
+    own, amounts = beside_filled._fill(problem, guesses, guess, 1)
+    assert np.flatnonzero(~(own > 0.0)).tolist() == [7]
+    inside = (groups >= 0) & (groups != 7)
+    np.testing.assert_allclose(np.bincount(groups[inside], amounts[inside], 40)[own > 0], caps[own > 0], rtol=1e-12)
+    slope = weights[inside] * criteria.Freshness(rates[inside]).derivative(amounts[inside])
+    excess, takes = slope / own[groups[inside]] - 1.0, amounts[inside] > 0.0
+    assert np.abs(excess[takes]).max() <= 1e-12 and excess[~takes].max() <= 1e-12
