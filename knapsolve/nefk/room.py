@@ -19,7 +19,7 @@ BY_ROUGH, BY_OPEN = 32, 12  # bytes of an item of a model, and those of one besi
 LEAST_ROUGH = 84  # items to one that a model must have room for
 LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
 BY_REST, BY_LOOSE = 44, 44  # bytes of an item of a problem that is solved beside another one, beside its columns; and
-# as some of them are one by themselves
+# where own prices make bounds of it
 BY_LEFT = 24  # bytes of an item that is listed as others are filled
 ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
@@ -108,7 +108,7 @@ def share_beside_filled(
 ) -> float:
     """Which share of the items may be a problem by itself beside filled groups: their own prices, or those of some that
     are to be `named`, and their amounts, which lie in copies, and some other bytes; if they may be listed as the groups
-    are filled. With `by_own`, if some of these items are to be a problem once more.
+    are filled. With `by_own`, if own prices are to make upper bounds of their groups.
     """
     n, kept = problem.n, len(problem.caps)
     if named is not None:
