@@ -90,7 +90,7 @@ def solve_by_own_prices(
 
 
 def _fill(rest: Problem, guesses: Array, guess: float, n_jobs: int) -> tuple[Array, Array]:
-    """Own prices (k,), 0 of worthless items, from guesses, which may be NaN; and amounts (m,) at these, and of the items
+    """Own prices (k,), 0 of worthless items, from guesses, which may be NaN; amounts (m,) at these, and of the items
     of no group at any price.
     """
     own, place = np.append(np.nan, np.where(guesses > 0.0, guesses, guess)), Place(rest.n, None, n_jobs=n_jobs)
