@@ -73,18 +73,19 @@ def solve_by_own_prices(
     upper = np.where(has_own[names], amounts, np.inf)
     alone = replace(rest, groups=None, caps=np.empty(0), upper=upper)
     found = _solve(problem, alone, guess, n_jobs, solve, True)
-    del alone, upper  # room
     if found is None:
         return None
     price, amounts[:] = found.price, found.amounts
     is_filled = np.append(own > price, False)[names]
+    is_held = (amounts >= upper) & (amounts > 0.0) & np.append(own < price * (1.0 - SAME), False)[names]
+    del alone, upper  # room
     total = np.bincount(names + 1, amounts, caps.size + 1)[1:]
     binds = own > price * (1.0 + SAME)
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.where(binds, np.abs(total - caps), np.maximum(total - caps, 0.0)) / caps
     over = worst((float(np.max(off, initial=0.0)), found.budget_residual))
     residual = worst((found.kkt_residual, _violation(rest, np.flatnonzero(is_filled), own, amounts, n_jobs)))
-    if not (over <= DOUBTFUL and residual <= DOUBTFUL):
+    if not (over <= DOUBTFUL and residual <= DOUBTFUL) or is_held.any():
         return None
     return Rest(price, amounts, np.where(binds, own, np.nan), found.value, residual, over, found.n_passes)
 

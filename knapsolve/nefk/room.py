@@ -18,8 +18,8 @@ BY_KEPT = 3  # of where a group starts in its tile, and whether its cap surely b
 BY_ROUGH, BY_OPEN = 32, 12  # bytes of an item of a model, and those of one beside its columns
 LEAST_ROUGH = 84  # items to one that a model must have room for
 LEAST_ROUGH_BOUNDED = 24  # the same where bounds differ, to which many items may come near
-BY_REST, BY_LOOSE = 44, 44  # bytes of an item of a problem that is solved beside another one, beside its columns; and
-# where own prices make bounds of it
+BY_REST = 44  # bytes of an item of a problem that is solved beside another one, beside its columns
+BY_OWN = 44  # those more where own prices make bounds of its groups
 BY_LEFT = 24  # bytes of an item that is listed as others are filled
 ENTRY, CAP = 4, 8  # of a group's or an item's number, and of a cap, if not all are kept
 SMALL = 1e-20  # capacities from there to its inverse have slopes that single precision holds, but for rare ones
@@ -115,7 +115,7 @@ def share_beside_filled(
         kept, others = named, others + bytes_of_names(kept, named)
     columns = sum(column.dtype.itemsize for column in problem.columns().values())
     room = (MOST_ROOM + place.given - 2 * place.dtype.itemsize) * n - BY_PRICE * kept - others
-    share = max(room, 0.0) / ((columns + BY_REST + (BY_LOOSE if by_own else 0)) * n)
+    share = max(room, 0.0) / ((columns + BY_REST + (BY_OWN if by_own else 0)) * n)
     room -= 2 * (n + kept)  # groups' numbers within their runs, and where they start
     return min(share, max(room, 0.0) / (BY_LEFT * n))
 

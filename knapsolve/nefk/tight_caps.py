@@ -34,7 +34,7 @@ from knapsolve.nefk.search import LINEAR
 
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
-MOST_LEFT = 0.05  # share of the items, up to which a problem of their own takes less time than totals
+MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
 IDLE = (0.5, 0.4, 0.3)  # shares of the items that start below such prices, the first that is worth it
 LEAST_IDLE, FEW_MORE = 0.2, 0.01  # share below which more than so many would be left: then none is
 NEAR = 2e-3  # share of the items from which on groups are next to a price

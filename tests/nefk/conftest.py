@@ -1,7 +1,7 @@
 """Which cases are slow, and what happened while caps were filled first."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -10,23 +10,28 @@ import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 
-BY_DEFAULT = 8  # cases of a test, or some fewer or more
+BY_DEFAULT = 8  # cases of a test
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks select
-def pytest_collection_modifyitems(items):
-    """Of a test with many cases here, only so many run by default, with every value of every parameter among them."""
+def pytest_collection_modifyitems(config, items):
+    """Of a test with many cases here, only so many run by default, or as many more as it takes to have every value of a
+    parameter among them, if these are no more; all that are named one by one.
+    """
     here, cases = Path(__file__).parent, defaultdict(list)
-    for item in items:
+    for item in items if not any("::" in arg for arg in config.args) else []:
         if item.path.parent == here and not any(map(item.get_closest_marker, ("slow", "full_size"))):
-            cases[item.path, item.originalname].append(item)
+            cases[item.parent.nodeid, item.originalname].append(item)
     for some in cases.values():
-        stride = max(1, len(some) // BY_DEFAULT)
-        while math.gcd(stride, len(some)) > 1:
-            stride += 1
-        for k, item in enumerate(some):
-            if k % stride:
-                item.add_marker(pytest.mark.slow)
+        if len(some) > BY_DEFAULT:
+            values = [set(item.callspec.indices.items()) for item in some]
+            counts = Counter(name for name, _ in set.union(*values))
+            missing = {each for each in set.union(*values) if counts[each[0]] <= BY_DEFAULT}
+            for k, item in enumerate(some):
+                if k * BY_DEFAULT % len(some) < BY_DEFAULT or values[k] & missing:
+                    missing -= values[k]
+                else:
+                    item.add_marker(pytest.mark.slow)
 
 
 class Filled(list):
