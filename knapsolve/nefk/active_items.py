@@ -25,7 +25,7 @@ from knapsolve.nefk.passes import CHUNK, parts_of
 from knapsolve.nefk.problem import Problem, sampled
 
 BY_RATE = (core.FRESHNESS, core.POISSON, core.LOGARITHMIC)  # shapes whose items start at weight / parameter
-ERRORS, LEAST_AWAY = 3.0, 0.03  # standard errors of a sample's price that all others lie below, and the least, in logs
+ERRORS, LEAST_AWAY = 4.0, 0.03  # standard errors of a sample's price that all others lie below, and the least, in logs
 ROUNDED = 1e-6  # more than products are off, relatively
 WORTH, SAMPLE = 0.1, 1024  # share of the items that must start below that, and of how many it is taken
 

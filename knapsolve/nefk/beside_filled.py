@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import knapsolve._core.group_layout as group_layout
 from knapsolve.exceptions import InfeasibleError
 from knapsolve.nefk.group_passes import GroupPasses
 from knapsolve.nefk.passes import Prices, worst
@@ -36,6 +37,19 @@ class Rest(NamedTuple):
     residual: float
     over: float
     n_passes: int
+
+
+def in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:
+    """A problem of items (n,) of some groups, 0 for none, with these groups' caps; and which they are, in order."""
+    names, are_kept = groups.astype(np.intp), np.zeros(len(caps) + 1, dtype=bool)
+    are_kept[names] = True
+    are_kept[0] = False
+    kept = np.flatnonzero(are_kept)
+    if not kept.size:
+        return rest, kept
+    names[names == 0] = -1
+    group_layout.ranks_among(kept, names, are_kept.size, names)
+    return replace(rest, groups=names, caps=caps[kept - 1]), kept
 
 
 def solve_rest(problem: Problem, rest: Problem, guess: float, n_jobs: int, solve: Solve) -> Rest | None:
@@ -65,26 +79,25 @@ def solve_by_own_prices(
     names, caps = rest.groups, rest.caps
     if not (rest.capacity > LEAST_REST * problem.capacity and (caps > 0.0).all()):
         return None
-    if amounts is None and rest.n > MOST_FILLED:
-        return None
     if amounts is None:
+        if rest.n > MOST_FILLED:
+            return None
         own, amounts = _fill(rest, own, guess, n_jobs)
-    has_own = np.append(own > 0.0, False)  # of no group, -1, last
-    upper = np.where(has_own[names], amounts, np.inf)
+    own_of_items = np.append(own, np.nan)[names]  # of no group, -1, last
+    upper = np.where(own_of_items > 0.0, amounts, np.inf)
     alone = replace(rest, groups=None, caps=np.empty(0), upper=upper)
     found = _solve(problem, alone, guess, n_jobs, solve, True)
     if found is None:
         return None
     price, amounts[:] = found.price, found.amounts
-    is_filled = np.append(own > price, False)[names]
-    is_held = (amounts >= upper) & (amounts > 0.0) & np.append(own < price * (1.0 - SAME), False)[names]
+    is_held = (amounts >= upper) & (amounts > 0.0) & (own_of_items < price * (1.0 - SAME))
     del alone, upper  # room
     total = np.bincount(names + 1, amounts, caps.size + 1)[1:]
     binds = own > price * (1.0 + SAME)
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.where(binds, np.abs(total - caps), np.maximum(total - caps, 0.0)) / caps
     over = worst((float(np.max(off, initial=0.0)), found.budget_residual))
-    residual = worst((found.kkt_residual, _violation(rest, np.flatnonzero(is_filled), own, amounts, n_jobs)))
+    residual = worst((found.kkt_residual, _violation(rest, amounts, own_of_items, price, n_jobs)))
     if not (over <= DOUBTFUL and residual <= DOUBTFUL) or is_held.any():
         return None
     return Rest(price, amounts, np.where(binds, own, np.nan), found.value, residual, over, found.n_passes)
@@ -111,11 +124,12 @@ def _solve(
         return None
 
 
-def _violation(rest: Problem, which: NDArray[np.intp], own: Array, amounts: Array, n_jobs: int) -> float:
-    """The largest violation of some items at their groups' own prices (k,), as nefk_violation has it."""
+def _violation(rest: Problem, amounts: Array, own: Array, price: float, n_jobs: int) -> float:
+    """The largest violation, as nefk_violation has it, of items (m,) at their groups' own prices (m,) above a price."""
+    which = np.flatnonzero(own > price)
     if not which.size:
         return 0.0
-    x, price = amounts[which], own[rest.groups[which]]
+    x, own = amounts[which], own[which]
     slope = rest.take(which, 0.0, n_jobs).passes(n_jobs).worth(x)[1]
-    excess = (slope - price) / price
+    excess = (slope - own) / own
     return float(np.max(np.where(x > 0.0, np.abs(excess), np.maximum(excess, 0.0))))

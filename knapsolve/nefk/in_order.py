@@ -43,9 +43,9 @@ class InOrder(Tiled):
         self.amounts = place.amounts()
         return self.amounts
 
-    def take(self, which: NDArray[np.uint32], over: NDArray[Any], capacity: float) -> Problem:
-        """The problem of some items, by their entries."""
-        return self._problem.take(which, capacity, self._n_jobs)
+    def take(self, which: NDArray[np.uint32], over: NDArray[Any], capacity: float) -> tuple[Problem, NDArray[Any]]:
+        """The problem of some items, by their entries; and what they take."""
+        return self._problem.take(which, capacity, self._n_jobs), self.amounts[which]
 
     def deliver(self, place: Place) -> None:
         """The amounts are where they belong: mark their sides; there are no passes after that."""

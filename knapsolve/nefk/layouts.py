@@ -202,9 +202,10 @@ class Tiled:
     def release(self, place: Place) -> None:
         """The room of the amounts is in use."""
 
-    def take(self, which: NDArray[np.uint32], over: NDArray[Any], capacity: float) -> Problem:
-        """The problem of some items, by their entries, and what amounts were written over of them."""
-        return self._problem.take(which, capacity, self._n_jobs).with_columns({self._over: over})
+    def take(self, which: NDArray[np.uint32], over: NDArray[Any], capacity: float) -> tuple[Problem, NDArray[Any]]:
+        """The problem of some items, by their entries and what amounts were written over of them; and these amounts."""
+        some = self._problem.take(which, capacity, self._n_jobs)
+        return some.with_columns({self._over: over}), some.columns()[self._over]
 
     @property
     def table_bytes(self) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +19,23 @@ import knapsolve._core.group_layout as group_layout
 import knapsolve._core.group_tables as group_tables
 from knapsolve._core.threads import work_through
 from knapsolve.nefk.active_items import Active
-from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, solve_by_own_prices, solve_rest
+from knapsolve.nefk.beside_filled import DOUBTFUL, Solve, in_groups, solve_by_own_prices, solve_rest
 from knapsolve.nefk.group_passes import GroupPasses, Left
 from knapsolve.nefk.group_samples import SampledTotals
 from knapsolve.nefk.kept_groups import numbers_among, spread
 from knapsolve.nefk.layouts import Listed, Tiled
 from knapsolve.nefk.own_guesses import guesses_above, guesses_by_size, guesses_from_above
 from knapsolve.nefk.passes import CHUNK, Prices, Settled, parts_of, worst
-from knapsolve.nefk.problem import SLACK, Problem, joined, odd_stride, sampled
+from knapsolve.nefk.problem import SLACK, Problem, joined, sampled
 from knapsolve.nefk.result import NEFKResult, Place
 from knapsolve.nefk.room import ROUGH, bytes_of_names, has_no_bounds, share_beside_filled
 from knapsolve.nefk.search import LINEAR
+from knapsolve.nefk.taken_back import price_to_free, take_back, taken_at
 
 Array = NDArray[np.float64]
 MOST_LED = 24  # items of a group: where most are in larger ones, own prices are guessed first
 MOST_LEFT = 0.1  # share of the items, up to which a problem of their own takes less time than totals
+MOST_ERROR = 0.5  # of a price, that makes this share larger by as much
 IDLE = (0.5, 0.4, 0.3)  # shares of the items that start below such prices, the first that is worth it
 LEAST_IDLE, FEW_MORE = 0.2, 0.01  # share below which more than so many would be left: then none is
 NEAR = 2e-3  # share of the items from which on groups are next to a price
@@ -44,8 +45,6 @@ ROOMY = 0.8  # of what there is room for, as a sample may be off
 LEAST_CAPPED = 0.3  # share of the groups that have items: others are too many
 LIKELY = 1.2  # errors of a sample's price that the budget's is likely to be below, from that one on
 MOST_REST = 0.5  # share of the items that may be left after all: a problem that is hardly smaller could go on for ever
-AMPLY = 2.0  # what groups that are taken back are to free, over what is missing
-MOST_ASKED = 4096  # groups, for that
 MORE = 2.0  # times what the caps allow: as much as is left over
 ROUNDED = 1e-9  # more than prices are off, relatively
 
@@ -55,7 +54,7 @@ def find_price_above(sample: SampledTotals, price: float, error: float, most: fl
     it; None if that is too much.
     """
     above = sample.price_above(price, LIKELY * error)
-    left = left_below(sample, above, most)
+    left = left_below(sample, above, most, error)
     return None if left is None else (above, left)
 
 
@@ -64,14 +63,15 @@ def can_be_filled(problem: Problem) -> bool:
     return problem.criterion._shape in ROUGH and has_no_bounds(problem)
 
 
-def left_below(sample: SampledTotals, price: float, most: float) -> float | None:
+def left_below(sample: SampledTotals, price: float, most: float, error: float = 0.0) -> float | None:
     """The share of the items that have no group whose own price is above a price, says a sample; None if it is large,
-    or if most groups are such.
+    or if most groups are such. The larger the relative error of the budget's price, the more passes totals would take.
     """
     if not can_be_filled(sample.totals.problem) or not 0.0 < price < math.inf:
         return None
     capped, left = sample.capped_at(price)
-    return left if capped >= LEAST_CAPPED and left <= min(MOST_LEFT, ROOMY * most) else None
+    enough = MOST_LEFT * (1.0 + min(error, MOST_ERROR))
+    return left if capped >= LEAST_CAPPED and left <= min(enough, ROOMY * most) else None
 
 
 def price_without_idle(sample: SampledTotals, above: float, left: float, most: float) -> float | None:
@@ -153,17 +153,17 @@ def fill_and_solve(
     if guess == 0.0 and not entries.size + idle.size:
         layout.deliver(place)
         return Prices(0.0, 0.0), filled, count, own[1:]
-    rest, groups = layout.take(entries, left.over, problem.capacity - filled.total), left.groups
+    amounts: Array | None
+    (rest, amounts), groups = layout.take(entries, left.over, problem.capacity - filled.total), left.groups
     if idle.size:
-        rest = joined(rest, problem.take(idle, 0.0, n_jobs))
+        rest, amounts = joined(rest, problem.take(idle, 0.0, n_jobs)), None
         numbers = 1 + numbers_among(problem.groups.take(idle), named, n_jobs)
         groups = np.append(groups, numbers.astype(groups.dtype))
-    rest, kept = _in_groups(rest, groups, problem.caps)
+    rest, kept = in_groups(rest, groups, problem.caps)
     del left, groups
     layout.forget()
     known, own[kept], found = own[kept], np.nan, None
     if rest.n <= most_by_own and kept.size and guess and place.dtype == np.float64:
-        amounts = None if idle.size else layout.amounts[entries]
         found = solve_by_own_prices(problem, rest, known, amounts, guess, n_jobs, solve)
     found = found or solve_rest(problem, rest, guess, n_jobs, solve)
     count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
@@ -172,13 +172,16 @@ def fill_and_solve(
         layout.deliver(place)
         _put(found.amounts[entries.size :], idle, place)
     else:
-        over = filled.total - problem.capacity
-        above = found.price * (1.0 + ROUNDED) if found else _price_to_free(own[1:], problem.caps, max(over, 0.0))
-        if guess == 0.0 or not above < math.inf or place.dtype != np.float64:
+        if guess == 0.0 or place.dtype != np.float64:
+            return None
+        most_above = found.price * (1.0 + ROUNDED) if found else math.inf
+        over = filled.total + taken_at(rest, above, n_jobs) - problem.capacity
+        above = price_to_free(own[1:], problem.caps, max(over, 0.0), most_above)
+        if not above < math.inf:
             return None
         layout.deliver(place)
         del rest, found, entries, idle  # room
-        more, found = _take_back(problem, own, above, filled, most, place, named, n_jobs), None
+        more, found = take_back(problem, own, above, filled, most, place, named, n_jobs), None
         if more and more.kept.size and more.rest.n <= most_by_own:
             unknown = np.full(more.kept.size, np.nan)
             found = solve_by_own_prices(problem, more.rest, unknown, None, above, n_jobs, solve)
@@ -238,68 +241,3 @@ def _put(amounts: Array, where: NDArray[np.integer], place: Place) -> None:
     """Write amounts of some items, and their sides: without bounds."""
     all_amounts, side = place()
     all_amounts[where], side[where] = amounts, -(amounts <= 0.0).astype(np.int8)
-
-
-def _price_to_free(own: Array, caps: Array, much: float) -> float:
-    """A price at which groups whose own prices (g,) are lower take less than their caps (g,), by much and more: if each
-    falls as the root of its price, or faster. NaN if there is none. Some of many groups are asked.
-    """
-    filled = np.flatnonzero(own > 0.0)
-    some = filled[:: odd_stride(-(-filled.size // MOST_ASKED))]
-    order = some[np.argsort(own[some])]
-    root, scale = np.sqrt(own[order]), filled.size / max(some.size, 1)
-    freed = scale * (np.cumsum(caps[order]) - np.cumsum(caps[order] * root) / root)
-    k = int(np.searchsorted(freed, AMPLY * much, "right"))
-    return float(own[order[k]]) if k < order.size else math.nan
-
-
-class _More(NamedTuple):
-    """Groups that are taken back, with what is left beside them."""
-
-    left: NDArray[np.uint32]  # positions of all these items
-    rest: Problem
-    kept: NDArray[np.intp]  # the groups of it that have caps
-    settled: Settled  # how the others are
-
-
-def _take_back(
-    problem: Problem,
-    own: Array,
-    above: float,
-    filled: Settled,
-    most: float,
-    place: Place,
-    named: NDArray[np.bool_] | None,
-    n_jobs: int,
-) -> _More | None:
-    """The items of all `named` groups whose own prices (k + 1,) are not above a price, which are forgotten, and of
-    those of no group, by amounts that are written; None if they are more than a share of all.
-    """
-    less, were_filled = ~(own > above), own > 0.0
-    marks, groups = spread(less, named), problem.groups
-    by_group = np.append(marks[1:], marks[0])  # of no group, -1, last
-    found = [part.start + np.flatnonzero(by_group[groups[part]]).astype(np.uint32) for part in parts_of(problem.n)]
-    left = np.concatenate(found)
-    if left.size > most * problem.n:
-        return None
-    names = 1 + numbers_among(groups[left], named, n_jobs)
-    which = left[were_filled[names]]
-    amounts, taken = place.amounts()[which], problem.take(which, 0.0, n_jobs)
-    total = filled.total - float(amounts.sum())
-    value = filled.value - (float(taken.passes(n_jobs).worth(amounts)[0].sum()) if which.size else 0.0)
-    own[less] = np.nan
-    rest, kept = _in_groups(problem.take(left, problem.capacity - total, n_jobs), names, problem.caps)
-    return _More(left, rest, kept, replace(filled, total=total, value=value))
-
-
-def _in_groups(rest: Problem, groups: NDArray[np.integer], caps: Array) -> tuple[Problem, NDArray[np.intp]]:
-    """A problem of items (n,) of some groups, 0 for none, with these groups' caps; and which they are, in order."""
-    names, are_kept = groups.astype(np.intp), np.zeros(len(caps) + 1, dtype=bool)
-    are_kept[names] = True
-    are_kept[0] = False
-    kept = np.flatnonzero(are_kept)
-    if not kept.size:
-        return rest, kept
-    names[names == 0] = -1
-    group_layout.ranks_among(kept, names, are_kept.size, names)
-    return replace(rest, groups=names, caps=caps[kept - 1]), kept

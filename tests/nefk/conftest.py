@@ -72,12 +72,12 @@ def sampled(monkeypatch):
 @pytest.fixture
 def taken_back(monkeypatch):
     """How many items were left after groups were taken back, every time."""
-    seen, take = [], tight_caps._take_back
+    seen, take = [], tight_caps.take_back
 
     def spy(*args):
         found = take(*args)
         seen.append(len(found[0]))
         return found
 
-    monkeypatch.setattr(tight_caps, "_take_back", spy)
+    monkeypatch.setattr(tight_caps, "take_back", spy)
     return seen

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from tight_problems import tight
+from tight_problems import assert_same, tight
 
 import knapsolve.nefk.loose_caps as loose_caps
 import knapsolve.nefk.reduced as reduced
 import knapsolve.nefk.tight_caps as tight_caps
 from knapsolve import criteria, solve_nefk
+from knapsolve.nefk.taken_back import price_to_free
 
 
 def test_a_price_that_is_wrongly_held_for_the_highest_costs_a_solve_of_what_is_left(filled, taken_back, monkeypatch):
@@ -135,8 +136,38 @@ def test_caps_that_are_little_more_than_the_capacity_are_filled_or_taken_back(si
     assert all(tried)
 
 
+@pytest.mark.parametrize("size", [2, 10, 100])
+def test_a_rest_of_next_to_no_capacity_takes_few_groups_back(size, filled, taken_back, sampled, monkeypatch):
+    """Its own price is far above the budget's, which what the filled ones are to free leads to."""
+    n, n_groups, generator = 100_000, 100_000 // size, np.random.default_rng(2)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = generator.integers(0, n_groups, n)
+    caps = 1.02 * 0.3 * np.bincount(groups, minlength=n_groups)
+    given = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    criterion = criteria.Freshness(rates)
+    own = solve_nefk(criterion, n, **given, equality=False).group_prices
+    with monkeypatch.context() as patch:
+        patch.setattr(reduced, "may_fill", lambda layout: False)
+        expected = solve_nefk(criterion, 0.3 * n, **given)
+    order = np.argsort(-own)
+    k = np.searchsorted(np.cumsum(caps[order]), (0.3 - 3e-5) * n)
+    price = 0.5 * (own[order[k]] + own[order[k - 1]])
+    assert price < expected.price
+    filled.clear()
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (price, 0.0))
+    monkeypatch.setattr(loose_caps, "WORTH_NAMING", 0.0)
+    for module in (reduced, tight_caps):
+        monkeypatch.setattr(module, "share_beside_filled", lambda *_, **__: 1.0)
+    result = solve_nefk(criterion, 0.3 * n, **given, out=np.empty(n))
+    loose = np.count_nonzero(np.isin(groups, np.flatnonzero(own <= expected.price)))
+    assert filled == [True] and loose <= taken_back[0] <= 3 * loose
+    assert_same(result, expected, 0.3 * n)
+
+
 def test_price_to_free_leaves_what_is_missing():
     own, caps = np.array([1.0, 4.0, 9.0, np.nan, 16.0]), np.array([1.0, 2.0, 4.0, 1e3, 8.0])
     for price, much in ((4.0, 0.2), (9.0, 0.6), (16.0, 1.2)):
-        assert tight_caps._price_to_free(own, caps, much) == price  # 1 - sqrt(own / price) of the caps below, over 2
-    assert math.isnan(tight_caps._price_to_free(own, caps, 100.0))
+        freed = price_to_free(own, caps, much, 20.0)
+        assert freed == price  # as 1 - sqrt(own / price) of the caps below is more
+    assert price_to_free(own, caps, 1.2, 10.0) == 10.0
+    assert price_to_free(own, caps, 100.0, math.inf) == math.inf

@@ -1,6 +1,7 @@
 """Caps that are likely to bind are filled before the budget's price is known: the same answer as by totals."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,6 +72,15 @@ def test_a_sample_that_is_far_off_costs_a_second_solve_alone(size, filled, monke
     assert filled == [False]
     assert result.residual <= 1.2e-13
     np.testing.assert_allclose(result.amounts, expected.amounts, rtol=1e-9, atol=1e-12 * given["capacity"])
+
+
+@pytest.mark.parametrize(("error", "most"), [(0.0, 0.1), (0.3, 0.13), (0.5, 0.15), (9.0, 0.15)])
+def test_more_may_be_left_where_the_price_is_known_badly(error, most, monkeypatch):
+    """But no more than there is room for."""
+    monkeypatch.setattr(tight_caps, "can_be_filled", lambda problem: True)
+    for left, room, is_enough in (most - 0.001, 1.0, True), (most + 0.001, 1.0, False), (most - 0.001, 0.1, False):
+        sample = SimpleNamespace(totals=SimpleNamespace(problem=None), capped_at=lambda price, left=left: (0.9, left))
+        assert (tight_caps.left_below(sample, 1.0, room, error) == left) == is_enough
 
 
 @pytest.mark.parametrize("size", [3, 100, 1000])
