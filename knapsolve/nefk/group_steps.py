@@ -126,7 +126,8 @@ class GroupSteps:
             half = next_half(self.shape, mu, price, HALVES[0] if is_enclosed else HALVES[-1], width)
         is_far = not moved_by(self.shape, mu, price) <= LONG
         is_long = math.isnan(half) or (is_far and (self.are_large or self.is_rough))
-        leads = self.leads and is_long and (self.are_large or not is_enclosed)
+        is_told = is_enclosed and not (self.are_large and sums[2] < OFTEN * sums[0])  # by a line between both sides
+        leads = self.leads and is_long and not is_told
         is_held = self._is_held(search, sums)
         if leads and not (is_held and self.held > MOST_HELD):
             half = self._lead(search, mu, taken, sums, half)

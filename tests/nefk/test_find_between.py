@@ -6,6 +6,7 @@ from scipy import optimize
 from tight_problems import hosts_by_rank
 
 import knapsolve._core.nefk as core
+import knapsolve.nefk.group_steps as group_steps
 import knapsolve.nefk.groups as groups
 from knapsolve import criteria, solve_nefk
 from knapsolve.nefk.search import LINEAR, find_between, new_searches
@@ -64,6 +65,27 @@ def test_a_model_where_caps_hold_nearly_all_is_wide_enough():
         given = {"weights": weights, "groups": hosts, "group_caps": 0.306 * np.bincount(hosts, minlength=n // 5)}
         passes.append(solve_nefk(criteria.Freshness(rates), 0.3 * n, **given).n_passes)
     assert sum(passes) <= 48  # 54 of those
+
+
+def test_between_both_sides_no_groups_are_asked_where_caps_hold_nearly_all(monkeypatch):
+    """Of large hosts with alike items, of which few leave their caps: what those take falls at once, not as a power."""
+    both, lead, n, n_groups = [], group_steps.GroupSteps._lead, 70_000, 700
+
+    def spy(steps, search, mu, taken, sums, half):
+        both.append((not np.isnan([steps.between.less[0], steps.between.more[0]]).any(), sums[2] / sums[0]))
+        return lead(steps, search, mu, taken, sums, half)
+
+    monkeypatch.setattr(group_steps.GroupSteps, "_lead", spy)
+    for seed in range(8):
+        generator = np.random.default_rng(seed)
+        rates, weights = np.exp([[1.5], [1.0]] * generator.standard_normal((2, n_groups)))
+        hosts = generator.integers(0, n_groups, n)
+        caps = 1.1 * 0.3 * n / n_groups * np.ones(n_groups)
+        given = {"weights": weights[hosts], "groups": hosts, "group_caps": caps, "n_jobs": 1}
+        criterion = criteria.Freshness(rates[hosts] * np.exp(0.1 * generator.standard_normal(n)))
+        assert solve_nefk(criterion, 0.3 * n, **given).residual <= 1e-12
+    between = [held for is_between, held in both if is_between]
+    assert both and all(held < 0.9 for held in between)
 
 
 @pytest.mark.parametrize("seed", range(40))
