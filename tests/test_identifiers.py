@@ -175,6 +175,7 @@ def batches(draw):
     return [np.array(draw(st.lists(BATCHES[k][1], min_size=1, max_size=8)), dtype=BATCHES[k][0]) for k in kinds]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(batches())
 @example([np.array([2**62, 2**62 + 1]), np.array([2**62 + 1], dtype=np.uint64)])

@@ -64,7 +64,7 @@ def empty_environment(version: str, folder: Path) -> Path:
 
 
 def install(python: Path, *what: object) -> None:
-    call(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-input", *what)
+    call(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-input", "--no-compile", *what)
 
 
 @pytest.fixture(scope="module")

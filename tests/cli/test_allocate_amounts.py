@@ -161,7 +161,9 @@ def test_items_polled_once_are_taken_for_others_like(succeed, folder, estimator)
     assert float(new["rate"]) == pytest.approx(-np.log(pooled.predict_proba([["new", 1.0]])[0, 0]))
 
 
-@pytest.mark.parametrize("estimator", ["mle", "bayes", "recursive", "renewal"])
+@pytest.mark.parametrize(
+    "estimator", ["recursive", *(pytest.param(name, marks=pytest.mark.slow) for name in ("mle", "bayes", "renewal"))]
+)
 def test_intervals_of_items_polled_once_hold_their_rates(succeed, folder, estimator):
     """Between quantiles of the others' estimates .71 of them did (of 95%): estimates lie nearer together than rates."""
     covered, others = [], []

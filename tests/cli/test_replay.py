@@ -18,8 +18,8 @@ from tests.repositories import make_repository
     ("options", "same", "counts"),
     [
         ((), {}, (2, 2, 5)),
-        (("--split", "30%"), {"split": "30%"}, (2, 2, 7)),
-        (("--split", "none"), {"split": None}, (2, 5, 10)),
+        pytest.param(("--split", "30%"), {"split": "30%"}, (2, 2, 7), marks=pytest.mark.slow),
+        pytest.param(("--split", "none"), {"split": None}, (2, 5, 10), marks=pytest.mark.slow),
     ],
 )
 def test_replay_prints_the_numbers_of_the_library_as_json_and_nothing_else(folder, succeed, options, same, counts):

@@ -110,7 +110,7 @@ def test_every_run_equals_its_twin(n, resolution, exponent, capacity, n_runs, pa
     check_against_twin(learner, zipf_unchanged(n, 0.9, 1.2), pages, 700, n_runs, {0, 5, 7, n_runs - 1})
 
 
-@pytest.mark.parametrize("n", [513, 4_100, 33_000])
+@pytest.mark.parametrize("n", [513, 4_100, pytest.param(33_000, marks=pytest.mark.slow)])
 def test_larger_games_equal_their_twin(n):
     check_against_twin(LAKG(resolution=n, exponent=1.1), zipf_unchanged(n, 0.9, 0.2), False, 60, 8, {0, 7})
 

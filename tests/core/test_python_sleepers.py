@@ -44,7 +44,7 @@ def test_materials_may_take_turns():
     assert turns.polled == [k // 10 % 2 for k in range(100)]
 
 
-@pytest.mark.parametrize("n", [3, 70_000])
+@pytest.mark.parametrize("n", [3, pytest.param(70_000, marks=pytest.mark.slow)])
 def test_all_may_fall_asleep_at_once_while_another_wakes(n):
     """The one that waits for its turn has no amount any more when that comes."""
     turns = Sleepers(lambda i, seen: float(i < 2 if seen < 2 else i == n - 1))

@@ -18,7 +18,7 @@ from knapsolve.nefk.sampled_items import sampled_groups_of
 N = 70_000
 
 
-@pytest.mark.parametrize("n_groups", [4, 14_000, 30_000])
+@pytest.mark.parametrize("n_groups", [4, 14_000, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_totals_in_the_order_of_the_items_are_those_of_tiles_whatever_the_threads(n_groups):
     """Items that single precision cannot answer are next to others in one list of a thread's, but not in another's."""
     p, options = grouped("freshness", n_groups, 1, [0.5, 2.0])

@@ -22,6 +22,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // solves)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what stays of freed memory is the C library's rule")
 def test_solves_with_groups_keep_their_pages():
     own = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}  # which dask sets

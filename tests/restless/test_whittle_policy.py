@@ -100,6 +100,7 @@ def test_a_level_foreseen_from_a_sample_misses_no_site(limited, spread):
     assert np.array_equal(*crawls)
 
 
+@pytest.mark.slow
 def test_a_sample_that_misleads_costs_only_time():
     # sampled sites are all that matter, or do not matter at all
     for every in (0, 1):

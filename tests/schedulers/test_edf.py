@@ -87,6 +87,7 @@ def test_ties_go_to_the_lower_index(amounts, queue):
         heapq.heapreplace(heap, (deadline + exactly(1 / amounts[i]), i))
 
 
+@pytest.mark.slow
 def test_a_full_calendar_equals_a_heap_of_integers():
     amounts = np.random.default_rng(9).pareto(1.0, CALENDAR) + 1e-2
     generator, n_polls, twin = np.random.default_rng(6), 300_000, FixedTwin(amounts)

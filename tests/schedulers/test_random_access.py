@@ -37,6 +37,7 @@ def draws():
     return out
 
 
+@pytest.mark.slow
 def test_every_vector_level_gives_identical_results(monkeypatch):
     monkeypatch.setenv("KNAPSOLVE_CPU_LEVEL", "0")
     portable = draws()
