@@ -165,6 +165,7 @@ def fill_and_solve(
     known, own[kept], found = own[kept], np.nan, None
     if rest.n <= most_by_own and kept.size and guess and place.dtype == np.float64:
         found = solve_by_own_prices(problem, rest, known, amounts, guess, n_jobs, solve)
+    del amounts  # room
     found = found or solve_rest(problem, rest, guess, n_jobs, solve)
     count += math.ceil(found.n_passes * rest.n / problem.n) if found else 0
     if found and found.price <= above:
