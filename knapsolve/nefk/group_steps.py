@@ -33,7 +33,7 @@ OFF_CURVE, OFF_HELD = (0.22, 0.5), 0.45  # what a step along a curve may be off,
 # missed the answer; and where caps hold nearly all of T, so that models of wider brackets cost little
 WIDEST = 7.5e-3  # half a bracket, in log price, of which a model costs less than a rough pass
 MOSTLY = 0.95  # share of T that caps hold, where few items are left for a model
-OFTEN = 0.9  # the same, where a slope is less than what T falls by further on
+OFTEN = 0.9  # the same, where slopes, of all or of each group, are less than what T falls by further on
 MORE = 4.0  # times as wide as others such a model may be
 LEAST_PART = 0.15  # of a bracket, in log price, that lies on each side of a price that splits it
 FLAT = 2.0  # times what T falls over a bracket by its slope at the low end, which more than that tells nothing of

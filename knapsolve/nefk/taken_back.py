@@ -33,11 +33,12 @@ def price_to_free(own: Array, caps: Array, much: float, most: float) -> float:
     """A price at which groups whose own prices (g,) are lower take less than their caps (g,), by much and more: if each
     falls as the root of its price, or faster. No more than the most. Some of many groups are asked.
     """
+    every = odd_stride(-(-own.size // MOST_ASKED))
+    own, caps = own[::every], caps[::every]  # first, as arrays of all take room
     filled = np.flatnonzero(own > 0.0)
-    some = filled[:: odd_stride(-(-filled.size // MOST_ASKED))]
-    order = some[np.argsort(own[some])]
-    root, scale = np.sqrt(own[order]), filled.size / max(some.size, 1)
-    freed = scale * (np.cumsum(caps[order]) - np.cumsum(caps[order] * root) / root)
+    order = filled[np.argsort(own[filled])]
+    root = np.sqrt(own[order])
+    freed = every * (np.cumsum(caps[order]) - np.cumsum(caps[order] * root) / root)
     k = int(np.searchsorted(freed, AMPLY * much, "right"))
     return min(float(own[order[k]]), most) if k < order.size else most
 

@@ -283,6 +283,16 @@ def test_samples_seldom_mislead(n_groups, load, found, monkeypatch):
     assert turns == ["answer"] * n_problems
 
 
+def test_a_price_three_standard_errors_below_a_samples_does_not_mislead(monkeypatch):
+    """Caps by size, a little above the capacity: below the price they hold most, and it is more often far down."""
+    turns, generator, n = turns_of(monkeypatch), np.random.default_rng(0), 100_000
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = np.random.default_rng(1).integers(0, n // 50, n)
+    caps = 1.02 * 0.3 * np.bincount(groups, minlength=n // 50)
+    solve("freshness", rates, 0.3 * n, weights=weights, groups=groups, group_caps=caps)
+    assert turns == ["answer"]
+
+
 def test_a_list_without_room_for_copies_has_the_active_items_alone(monkeypatch):
     monkeypatch.setattr(layouts_module, "room", type("No", (), {"__getattr__": lambda _, name: NO_ROOM[name]})())
     rates, weights, groups = spread(2000)

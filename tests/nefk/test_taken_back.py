@@ -1,6 +1,7 @@
 """Groups that were filled and turn out not to reach their caps are taken back, and what counts of the others."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -162,6 +163,34 @@ def test_a_rest_of_next_to_no_capacity_takes_few_groups_back(size, filled, taken
     loose = np.count_nonzero(np.isin(groups, np.flatnonzero(own <= expected.price)))
     assert filled == [True] and loose <= taken_back[0] <= 3 * loose
     assert_same(result, expected, 0.3 * n)
+
+
+def test_memory_stays_below_three_arrays_where_groups_are_taken_back(taken_back, monkeypatch):
+    """Small groups, whose own prices take much of that."""
+    n, generator = 1_000_000, np.random.default_rng(0)
+    rates, weights = np.exp(1.5 * generator.standard_normal(n)), np.exp(generator.standard_normal(n))
+    groups = generator.integers(0, n // 2, n)
+    caps = 1.02 * 0.3 * np.bincount(groups, minlength=n // 2)
+    given = {"weights": weights, "groups": groups, "group_caps": caps, "n_jobs": 1}
+    criterion = criteria.Freshness(rates)
+    price = solve_nefk(criterion, 0.3 * n, **given).price
+    taken_back.clear()
+    monkeypatch.setattr(loose_caps, "find_price_above", lambda *_: (0.97 * price, 0.0))
+    tracemalloc.start()
+    try:
+        result = solve_nefk(criterion, 0.3 * n, **given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(taken_back) == 1 and result.residual <= 2e-13
+    assert peak <= 24.0 * n
+
+
+def test_price_to_free_asks_some_of_many_groups():
+    own, caps = np.random.default_rng(0).uniform(1.0, 4.0, (2, 100_000))
+    freed = np.array([(caps * (1.0 - np.sqrt(own / price)))[own < price].sum() for price in (1.5, 2.0, 3.0)])
+    found = [price_to_free(own, caps, much / 1.25, 4.0) for much in freed]
+    np.testing.assert_allclose(found, [1.5, 2.0, 3.0], rtol=0.02)
 
 
 def test_price_to_free_leaves_what_is_missing():

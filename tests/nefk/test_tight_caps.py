@@ -80,7 +80,9 @@ def test_more_may_be_left_where_the_price_is_known_badly(error, most, monkeypatc
     monkeypatch.setattr(tight_caps, "can_be_filled", lambda problem: True)
     for left, room, is_enough in (most - 0.001, 1.0, True), (most + 0.001, 1.0, False), (most - 0.001, 0.1, False):
         sample = SimpleNamespace(totals=SimpleNamespace(problem=None), capped_at=lambda price, left=left: (0.9, left))
+        sample.price_above = lambda price, errors: 2.0 * price
         assert (tight_caps.left_below(sample, 1.0, room, error) == left) == is_enough
+        assert (tight_caps.find_price_above(sample, 1.0, error, room) == (2.0, left)) == is_enough
 
 
 @pytest.mark.parametrize("size", [3, 100, 1000])
