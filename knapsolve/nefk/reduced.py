@@ -33,7 +33,7 @@ from knapsolve.nefk.single import find_and_settle, new_search
 from knapsolve.nefk.tight_caps import fill_and_solve, may_fill
 
 Array = NDArray[np.float64]
-MOST_GUESSED = 400  # items of which a first price is guessed, as a sample of groups follows
+MOST_GUESSED = 3200  # items of which a first price is guessed, as a sample of groups follows
 ABOVE = 1e-3  # of a price that is known within a thousandth of that
 EXPECTED = 1.6  # error of a sample's price times the square root of its size, where all caps are likely to be kept
 
