@@ -9,8 +9,8 @@ RUN := $(BIN)/python -m
 ARCH := $(shell uname -m)
 READY = $(VENV)/.compiled $(VENV)/.installed
 TESTABLE = $(READY) $(VENV)/.test-tools
-# Modules are compiled to bytecode when they are imported first, most never: pip takes no such option by its name, but by 0.
-export PIP_NO_COMPILE := 0
+# Tests start hundreds of interpreters, of which each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 MODE := $(if $(filter-out 0,$(KNAPSOLVE_DEBUG)),debug,release)
 
 COMPILED := $(shell find knapsolve csrc -name '*.pyx' -o -name '*.pxd' -o -path 'csrc/*.[ch]')

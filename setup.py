@@ -79,6 +79,9 @@ SHARED = "knapsolve._core._cyutility"
 
 COMPILE_FLAGS = ["-fno-math-errno", "-ffp-contract=off", "-Wno-unused-function", "-Wno-unused-const-variable"]
 COMPILE_FLAGS += ["-Werror=implicit-function-declaration"]  # which some compilers only warn of
+# clang: of a | beside a ?:, of a width that it does not know, and of what Cython makes of const memoryviews
+COMPILE_FLAGS += ["-Wno-parentheses", "-Wno-ignored-attributes", "-Wno-incompatible-pointer-types-discards-qualifiers"]
+COMPILE_FLAGS += ["-Wno-discarded-qualifiers"]  # the same by gcc's name
 COMPILE_FLAGS += ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-DNDEBUG"]
 LIMITED_API = [("Py_LIMITED_API", "0x030B0000")]
 NUMPY_RANDOM = str(Path(numpy.get_include()).parents[1] / "random" / "lib")
