@@ -3,12 +3,13 @@
 #include "nefk_group_begin.h"
 #include "nefk_group_breaks.h"
 #include "nefk_group_corner.h"
-#include "nefk_group_model.h"
 #include "nefk_group_starts.h"
+#include "nefk_model.h"
 
 enum { ROUNDS = 24, LATE = 3 };
 enum { TRUSTED = 5 /* rounds of Halley's method before it is looked at whether it creeps */, MOST_STEPS = 1000 };
 enum { MANY = 128 /* items of a group for which a model pays */ };
+enum { MOST_ROUGH = 2048, FEW_ROUGH = 4 /* one in so many of its items may be rough */ };
 static const double SURELY = 4.0 * NEFK_ROUGH; /* relative gap of a rough total that is surely one */
 static const double NEARBY = 0.12; /* log price of a step that ends near the answer */
 static const double MUCH_NEARER = 0.2; /* of a bracket: the next model that is tried, after one of too many items */
@@ -64,16 +65,28 @@ static int respond_group_roughly(const nefk_problem *problem, nefk_tile_space *s
     return fabs(*total - space->target[k]) > SURELY * *total;
 }
 
+/* Model group k of space->part within `half` of a price, in log price; 0 if too many items are rough. Uses space->y and
+ * space->e up. O(items). */
+static int model_group(const nefk_problem *problem, nefk_tile_space *space, size_t k, double price, double half,
+                       nefk_model *model) {
+    size_t start = space->part_offset[k], end = space->part_offset[k + 1];
+    *model = nefk_new_model(price, half, space->y, space->e, MOST_ROUGH);
+    for (size_t at = start; at < end; at += NEFK_BLOCK)
+        if (!nefk_add_to_model(problem, end - at < NEFK_BLOCK ? end - at : NEFK_BLOCK, block_of(&space->part, at), model))
+            return 0;
+    return model->count * FEW_ROUGH <= end - start;
+}
+
 /* After a step from `before`: end the search of group k by a model about the next price, if that is no further than
  * `widest`, in log price, which becomes less where too many items bend for one. Returns totals taken. */
 static double narrow(const nefk_problem *problem, nefk_tile_space *space, size_t k, double before, double *widest,
                      nefk_search *search) {
-    nefk_group_model model;
+    nefk_model model;
     nefk_search found = *search;
     double half = fabs(log(search->price / before));
     if (!(half <= *widest)) return 0.0;
     half = half < LEAST_HALF ? LEAST_HALF : (half > MOST_HALF ? MOST_HALF : half);
-    if (!nefk_model_group(problem, space, k, search->price, half, &model)) {
+    if (!model_group(problem, space, k, search->price, half, &model)) {
         *widest = MUCH_NEARER * half;
         return 1.0;
     }

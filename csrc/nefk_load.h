@@ -156,4 +156,12 @@ static inline nefk_block nefk_load_block(const nefk_problem *problem, size_t sta
     return items;
 }
 
+/* Sum of m doubles. */
+static inline double nefk_sum_all(const double *x, size_t m) {
+    double high = 0.0, low = 0.0;
+    for (size_t at = 0; at < m; at += NEFK_BLOCK)
+        nefk_add(&high, &low, nefk_instructions_in_use()->sum(m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, x + at));
+    return high + low;
+}
+
 #endif

@@ -130,10 +130,8 @@ static double along_start(const nefk_trail *last, const nefk_trail *now, double 
     return next > search->low && next < search->high ? next : NAN;
 }
 
-/* After a total and its slope at `tried`, which left the search with a next price: that, or another one where Newton's
- * creeps. */
-static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, size_t step, double tried, double total,
-                    double slope, const nefk_search *search) {
+double nefk_steer(const nefk_problem *problem, size_t n, nefk_trail *trail, size_t step, double tried, double total,
+                  double slope, const nefk_search *search) {
     nefk_trail last = *trail;
     double other = nefk_follow_trail(trail, tried, total, search->target, search->low, search->high);
     double next = isnan(other) ? search->price : other, starts[NEFK_BLOCK];
@@ -151,22 +149,4 @@ static double steer(const nefk_problem *problem, size_t n, nefk_trail *trail, si
     nefk_block item = nefk_load_block(problem, look.above, 1, &space);
     double along = look.count ? NAN : along_start(&last, trail, look.next, search, step >= LATE);
     return isnan(along) ? nefk_step_to_start(problem, &look, item, tried, total, slope, search->target) : along;
-}
-
-size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most) {
-    nefk_trail trail = nefk_new_trail();
-    size_t step = 0;
-    for (; search->state == NEFK_RUNNING && step < most; step++) {
-        nefk_column price = {0};
-        nefk_response out;
-        double tried = search->price, total, slope;
-        price.scalar = tried;
-        nefk_respond_range(problem, &price, 0, n, NULL, &out);
-        total = out.amount.high + out.amount.low;
-        slope = out.slope.high + out.slope.low;
-        nefk_search_update(search, problem->shape, total, slope);
-        if (has_jumps(problem->shape) && search->state == NEFK_RUNNING)
-            search->price = steer(problem, n, &trail, step, tried, total, slope, search);
-    }
-    return step;
 }

@@ -47,7 +47,9 @@ void nefk_take_starts(nefk_starts *look, size_t first, size_t m, const double *s
 double nefk_step_to_start(const nefk_problem *problem, const nefk_starts *look, nefk_block item, double tried,
                           double total, double slope, double target);
 
-/* Take a search over the first n items of a problem some steps further, at most so many; returns how many it took. */
-size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most);
+/* After a total of n items and its slope at `tried`, which left the search with a next price: that, or another one where
+ * Newton's creeps. O(n) late, else O(1). */
+double nefk_steer(const nefk_problem *problem, size_t n, nefk_trail *trail, size_t step, double tried, double total,
+                  double slope, const nefk_search *search);
 
 #endif

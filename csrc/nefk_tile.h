@@ -106,15 +106,10 @@ static inline void respond(const nefk_problem *problem, const gathered *columns,
 }
 
 static inline double sum_of(const nefk_instructions *use, const double *x, size_t m) {
-    if (m < NEFK_SHORT) {
-        double sum = 0.0;
-        for (size_t i = 0; i < m; i++) sum += x[i];
-        return sum;
-    }
-    double high = 0.0, low = 0.0;
-    for (size_t at = 0; at < m; at += NEFK_BLOCK)
-        nefk_add(&high, &low, use->sum(m - at < NEFK_BLOCK ? m - at : NEFK_BLOCK, x + at));
-    return high + low;
+    double sum = 0.0;
+    if (m >= NEFK_SHORT) return m <= NEFK_BLOCK ? use->sum(m, x) : nefk_sum_all(x, m);
+    for (size_t i = 0; i < m; i++) sum += x[i];
+    return sum;
 }
 
 /* Sums (groups,) over the items of every group of some rows. */

@@ -4,6 +4,6 @@ import pytest
 
 
 def slow_and_full(slow, full):
-    """Parameters of a test: slow ones, and some that take too long for CI."""
-    marks = pytest.mark.slow, pytest.mark.full_size
-    return [pytest.param(each, marks=mark) for some, mark in zip((slow, full), marks) for each in some]
+    """Parameters of a test, tuples of several: slow ones, and some that take too long for CI."""
+    marked = [(each, pytest.mark.slow) for each in slow] + [(each, pytest.mark.full_size) for each in full]
+    return [pytest.param(*each if isinstance(each, tuple) else (each,), marks=mark) for each, mark in marked]

@@ -9,6 +9,7 @@ import pytest
 
 from knapsolve import HTRAA, LAKG, OptimalPolicy, ProportionalPolicy, UniformPolicy, simulate
 from knapsolve.environments import BernoulliEnvironment, PollingEnvironment, zipf_unchanged
+from tests.sizes import slow_and_full
 
 N, N_RUNS = 500, 20
 POLLS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -93,10 +94,11 @@ def test_htraa_has_the_reference_values_with_few_perturbations():
     check_perturbed("reward-penalty", 1_000, (10_000, 100_000), (0.930, 0.959), n_runs=100)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_perturbations", "values"),
-    [(1_000, (0.930, 0.959, 0.961)), (100_000, (0.771, 0.955, 0.959)), (1_000_000, (0.531, 0.909, 0.944))],
+    slow_and_full(
+        [(1_000, (0.930, 0.959, 0.961)), (100_000, (0.771, 0.955, 0.959))], [(1_000_000, (0.531, 0.909, 0.944))]
+    ),
 )
 def test_htraa_has_the_reference_values_whatever_the_perturbation(n_perturbations, values):
     check_perturbed("reward-penalty", n_perturbations, (10_000, 100_000, 1_000_000), values, n_runs=60)

@@ -137,5 +137,5 @@ cdef extern from "nefk_search.h":
         double state
     void nefk_search_update(nefk_search *search, int shape, double total, double slope) noexcept nogil
 
-cdef extern from "nefk_steer.h":
+cdef extern from "nefk_run.h":
     size_t nefk_run_search(const nefk_problem *problem, size_t n, nefk_search *search, size_t most) noexcept nogil

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sizes import slow_and_full
+
 SCRIPTS = sorted((Path(__file__).parents[2] / "examples").glob("plot_*.py"))
+LONG = ("plot_rivals",)  # some thirty policies, at three budgets
 RUN = """
 import itertools, runpy, sys, matplotlib.pyplot as plt
 from matplotlib.colors import to_rgb
@@ -28,8 +31,9 @@ def test_there_are_scripts():
     assert len(SCRIPTS) > 10
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", slow_and_full(
+    [path for path in SCRIPTS if path.stem not in LONG], [path for path in SCRIPTS if path.stem in LONG]
+), ids=lambda path: path.stem)  # fmt: skip
 def test_a_script_runs_and_draws(script, tmp_path):
     pytest.importorskip("matplotlib")
     done = subprocess.run(

@@ -16,6 +16,7 @@ from knapsolve.processes import make_grid_process
 from knapsolve.processes.likelihood import log_likelihood
 from tests.learners.cases import poll_log, state_of
 from tests.learners.gpoks_cases import PAIR, log_at, regression, two
+from tests.sizes import slow_and_full
 
 GOLDEN = Path(__file__).with_name("gpoks_golden.json")
 
@@ -69,10 +70,9 @@ def test_optimism_comes_near_the_optimum_of_two_materials():
     assert history.mean()[-1] > 0.805  # of .8125
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "alpha", "beta", "polls", "least"), [
-    (16, 0.3, 1.5, 10_000, 0.500), (512, 0.9, 1.5, 12_000, 0.935), (512, 0.3, 1.5, 12_000, 0.450),
-])  # fmt: skip
+@pytest.mark.parametrize(("n", "alpha", "beta", "polls", "least"), slow_and_full(
+    [(16, 0.3, 1.5, 10_000, 0.500), (512, 0.9, 1.5, 12_000, 0.935)], [(512, 0.3, 1.5, 12_000, 0.450)]
+))  # fmt: skip
 def test_many_materials_reach_their_targets_by_default(n, alpha, beta, polls, least):
     world = BernoulliEnvironment(zipf_unchanged(n, alpha, beta))
     assert simulate(GPOKS(), world, polls, n_runs=4, random_state=0).mean()[-1] >= least

@@ -8,6 +8,7 @@ from knapsolve import GPOKS, simulate
 from knapsolve.environments import BernoulliEnvironment, zipf_unchanged
 from tests.learners.gpoks_cases import SITUATIONS, in_situation
 from tests.learners.gpoks_twin import admissible, posterior
+from tests.sizes import slow_and_full
 
 
 def check_moments(learner, n_rejected, n_moved, expected_share):
@@ -36,8 +37,7 @@ def test_truncated_draws_have_the_moments_of_accepted_ones(name):
     check_moments(in_situation(observations), 100_000, 20_000, share)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("name", slow_and_full([*SITUATIONS][::2], [*SITUATIONS][1::2]))
 def test_truncated_draws_have_the_moments_of_a_million_rejection_draws(name):
     observations, share = SITUATIONS[name]
     check_moments(in_situation(observations), 1_000_000, 100_000, share)

@@ -88,8 +88,7 @@ def sorted_halves(n_points, n_draws):
     return -np.sort(-np.abs(np.random.default_rng(3).standard_normal((n_draws, n_points))), axis=1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", [ROUGH["white"], ROUGH["all but white"]])
+@pytest.mark.parametrize("kernel", slow_and_full([ROUGH["all but white"]], [ROUGH["white"]]))
 def test_white_curves_are_sorted_sizes_of_normals(kernel):
     moved = in_situation([], kernel=kernel, n_points=30).sample_curves(0, 2_000, random_state=2)
     assert_same_moments(moved, sorted_halves(30, 100_000))

@@ -229,7 +229,7 @@ def memory_of(scheduler):
     return sum(a.nbytes for a in (*arrays, *scheduler._memory))
 
 
-@pytest.mark.parametrize("n", [1_000_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [1_000_000, pytest.param(10_000_000, marks=pytest.mark.full_size)])
 def test_memory_is_at_most_forty_bytes_a_material(n):
     scheduler = EDFScheduler(np.ones(n), random_state=0)
     assert memory_of(scheduler) <= 40 * n
