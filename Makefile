@@ -72,6 +72,7 @@ clean:  ## remove everything made here, except saved benchmark runs
 $(BIN)/python:
 	@$(PYTHON) -c '$(SUITABLE)' || { echo "knapsolve needs Python >= 3.11 with venv and pip: set PYTHON" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --upgrade pip
 
 $(VENV)/.build-tools: | $(BIN)/python
 	$(RUN) pip install --quiet "setuptools>=77" "Cython>=3.2" "numpy>=2" "scipy>=1.13"

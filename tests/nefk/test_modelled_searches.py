@@ -37,6 +37,27 @@ def test_few_passes_end_a_search(kind, over, most, mean):
     assert np.mean(counts) <= mean
 
 
+@pytest.mark.parametrize(("n", "seed", "over", "most"), [(7_500, 23, 2.0, 13), (3_600, 31, None, 12)])
+def test_an_answer_that_is_off_by_rounding_is_followed_by_short_steps(n, seed, over, most):
+    """Lines lead on from there to starts that lie far off, in 22 and 14 passes."""
+    rates, weights, capacity, upper = draw(n, seed, over)
+    result = solve_nefk(criteria.Detection(rates), capacity, weights=weights, upper=upper, n_jobs=1)
+    assert result.residual <= 1e-13
+    assert result.n_passes <= most
+
+
+@pytest.mark.parametrize("kind", [criteria.Freshness, criteria.Detection])
+def test_singles_between_bounds_are_modelled_too(kind):
+    for seed in range(5):
+        rates, weights, capacity, upper = (np.float32(each) for each in draw(9_000, seed, 3.0))
+        lower = (0.2 * upper).astype(np.float32)
+        result = solve_nefk(kind(rates), float(capacity), weights=weights, lower=lower, upper=upper, n_jobs=1)
+        assert result.residual <= 1e-12
+        assert result.n_passes <= 11
+        assert (result.amounts >= lower).all() and (result.amounts <= upper).all()
+        assert result.amounts.sum(dtype=np.float64) == pytest.approx(float(capacity), rel=1e-12)
+
+
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
 @pytest.mark.parametrize("ties", [1, 30])
 def test_a_price_on_a_vertical_piece_is_found_between_neighbours(ties, share):
