@@ -6,7 +6,7 @@
 #include "nefk_steer.h"
 
 enum { FEWEST = 2048 /* items of which a model costs less than the passes it saves */, FIRST = 3 /* passes before one */ };
-enum { MOST_ROUGH = 1024, MOST_MODELS = 3, SETTLING = 2 /* passes after one that Newton's steps lead, if these are short */ };
+enum { MOST_ROUGH = 1024, MOST_MODELS = 3, SETTLING = 4 /* passes after one that Newton's steps lead, if these are short */ };
 static const double LEAST_HALF = 1e-7, MOST_HALF = 1.2e-2; /* of a model's bracket, in log price */
 static const double SHORT = 1e-10; /* a step that asks for no model: it ends a search, or tries a start from both sides */
 static const double LOOSE = 1e-9;  /* tolerance that is met without */
